@@ -1,0 +1,136 @@
+// What a kernel is to the harness. The kernel does arithmetic and communication; the harness owns
+// the clock, the loop, the stop rule, the records and the pinning.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace assay {
+
+using Value = std::variant<std::int64_t, double, std::string>;
+
+// Thrown for anything that makes this measurement impossible (a wrong parameter, too little
+// memory). Becomes a record with status "failed"; the job goes on.
+class KernelError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Sizes in bytes, 0 where unknown; last_level is the sum over the caches of this rank's node.
+struct Caches {
+  std::size_t l1d = 0;
+  std::size_t l2 = 0;
+  std::size_t last_level_node = 0;
+};
+
+// The surroundings of one measurement. `comm` holds exactly the ranks of the placement.
+struct Context {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;  // among the ranks of this node
+  int local_size = 1;
+  int threads = 1;  // OpenMP threads of each rank, already set and pinned
+  Caches caches;
+  std::size_t node_memory_available = 0;  // bytes, at the start of the measurement
+  std::uint64_t seed = 0;
+};
+
+// The parameters of a measurement. Reading one marks it as known; what nobody read is an error.
+// Every read records the value, so that the stream says what was really used.
+class Parameters {
+ public:
+  explicit Parameters(std::map<std::string, Value> given) : given_(std::move(given)) {}
+
+  std::int64_t integer(const std::string& name, std::int64_t fallback);
+  double real(const std::string& name, double fallback);
+  std::string text(const std::string& name, const std::string& fallback);
+  // As text(), and one of the choices, or KernelError naming them.
+  std::string choice(const std::string& name, const std::string& fallback,
+                     const std::vector<std::string>& choices);
+  // Replaces the recorded value: what "auto" or 0 came to on this machine.
+  void resolve(const std::string& name, Value value) { resolved_[name] = std::move(value); }
+
+  const std::map<std::string, Value>& resolved() const { return resolved_; }
+  std::vector<std::string> unread() const;
+
+ private:
+  std::map<std::string, Value> given_;
+  std::map<std::string, Value> resolved_;
+  std::set<std::string> read_;
+};
+
+// The outcome of a check. NaN in `value` fails whatever `passed` says.
+struct Verification {
+  bool passed = false;
+  std::string what;
+  double value = 0.0;
+  double tolerance = 0.0;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+
+  // All functions are collective over Context::comm: every rank calls them alike.
+
+  // Allocates and first-touches. May throw KernelError on any subset of ranks; the harness agrees.
+  virtual void setup() = 0;
+
+  // Does the operation `count` times, back to back. This, and only this, is timed.
+  virtual void run(std::int64_t count) = 0;
+
+  // Checks the result of all that was run so far. Called once, after the last sample.
+  virtual Verification verify() = 0;
+
+  // Operations that one count of run() stands for: 2 for a round trip that yields one-way times.
+  virtual double operations_per_count() const { return 1.0; }
+
+  // Largest batch that makes sense; 1 for whole benchmarks, which are never batched.
+  virtual std::int64_t max_batch() const { return std::int64_t{1} << 20; }
+
+  // Whether all ranks pass a barrier before each sample (off where messages synchronise them).
+  virtual bool barrier_before_sample() const { return true; }
+
+  // Whether this rank's time counts; a sample is the greatest time over the ranks that count.
+  virtual bool times_here() const { return true; }
+
+  // Whether worker threads outside OpenMP (a BLAS's own pool) must be spread over the rank's CPUs.
+  virtual bool uses_blas_threads() const { return false; }
+
+  // Further things worth knowing, recorded as they are ("stores": "nontemporal").
+  virtual std::map<std::string, Value> facts() const { return {}; }
+};
+
+using KernelFactory = std::unique_ptr<Kernel> (*)(const Context&, Parameters&);
+
+// Kernels register themselves: one line at the end of their file, nothing elsewhere.
+struct Registration {
+  Registration(std::string_view name, KernelFactory factory);
+};
+
+// nullptr if there is none of that name.
+KernelFactory find_kernel(std::string_view name);
+std::vector<std::string> kernel_names();
+
+}  // namespace assay
+
+// The constructor Class(const Context&, Parameters&) reads and checks parameters; it must not
+// communicate or allocate much.
+#define ASSAY_KERNEL(name, Class)                                               \
+  static const ::assay::Registration registration_of_##Class(                   \
+      name,                                                                     \
+      [](const ::assay::Context& context,                                       \
+         ::assay::Parameters& parameters) -> std::unique_ptr<::assay::Kernel> { \
+        return std::make_unique<Class>(context, parameters);                    \
+      })

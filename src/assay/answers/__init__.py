@@ -1,0 +1,1 @@
+"""Answers: records become findings."""

@@ -1,0 +1,26 @@
+"""The catalogue of kernels, and building them."""
+
+from __future__ import annotations
+
+from assay.errors import AssayError, nearest
+from assay.kernels import compute, memory, network, npb
+from assay.kernels.catalogue import Kernel
+
+_CATALOGUE: dict[str, Kernel] = {
+    kernel.name: kernel for family in (memory, compute, network, npb) for kernel in family.KERNELS
+}
+
+
+def kernels() -> tuple[Kernel, ...]:
+    """Every kernel of the catalogue, in the order of its families."""
+    return tuple(_CATALOGUE.values())
+
+
+def find_kernel(name: str, *, where: str = "") -> Kernel:
+    """The kernel of that name; raises AssayError naming the nearest one."""
+    try:
+        return _CATALOGUE[name]
+    except KeyError:
+        raise AssayError(
+            f"There is no kernel '{name}'.", where=where, mend=nearest(name, _CATALOGUE)
+        ) from None

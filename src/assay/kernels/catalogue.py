@@ -1,0 +1,72 @@
+"""The catalogue's vocabulary: what a kernel is called, takes, yields and costs.
+
+One entry a kernel, in the module named after its family (``memory.py``, ``compute.py``, …). The
+native tree holds the arithmetic; everything known about a kernel without running it stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from assay.plans.model import Value
+
+Work = Mapping[str, float]
+WorkFormula = Callable[[Mapping[str, Value], int, int], Work]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter. ``choices`` for words, ``low``/``high`` for numbers; 0 may mean "chosen there"."""
+
+    name: str
+    default: Value
+    meaning: str
+    unit: str = ""
+    choices: tuple[Value, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One quantity that a kernel yields.
+
+    A cost is a series of the stream as it is (``series``, seconds). A rate is the work named by
+    ``quantity`` divided by that series; its median is therefore work / median(cost), and a mean over
+    it would be harmonic.
+    """
+
+    name: str
+    unit: str
+    better: Literal["more", "less"]
+    meaning: str
+    series: str = "time"
+    quantity: str | None = None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One entry. ``work(parameters, ranks, threads)`` gives all ranks' work of one operation."""
+
+    name: str
+    title: str
+    parameters: tuple[Parameter, ...]
+    metrics: tuple[Metric, ...]
+    work: WorkFormula
+    source: str
+    min_ranks: int = 1
+    max_ranks: int | None = None
+    threaded: bool = False
+    headline: str = "time"
+    notes: str = ""
+    work_units: Mapping[str, str] = field(default_factory=dict)
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of that name, or None."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+    def metric(self, name: str) -> Metric | None:
+        """The metric of that name, or None."""
+        return next((m for m in self.metrics if m.name == name), None)

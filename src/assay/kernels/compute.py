@@ -1,0 +1,31 @@
+"""Kernels of the compute family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
+from assay.plans.model import Value
+
+
+def _dgemm_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    n = int(parameters["n"])
+    return {"flops": 2.0 * n**3 * ranks}
+
+
+KERNELS = (
+    Kernel(
+        name="compute.dgemm",
+        title="DGEMM: double-precision matrix product, the practical peak",
+        parameters=(Parameter("n", 2000, "order of the square matrices", low=1, high=100_000),),
+        metrics=(
+            Metric("time", "s", "less", "one product on every rank at once, slowest rank"),
+            Metric("rate", "flop/s", "more", "2 N^3 flops of every rank", quantity="flops"),
+        ),
+        work=_dgemm_work,
+        source="Edmundsson et al. (2004), 5.3",
+        threaded=True,
+        headline="rate",
+        work_units={"flops": "flop"},
+    ),
+)

@@ -1,0 +1,57 @@
+"""Kernels of the memory family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
+from assay.plans.model import Value
+
+# Words moved and flops per element: McCalpin's STREAM; Edmundsson et al. (2004), table II.
+STREAM_WORK = {"copy": (2, 0), "scale": (2, 1), "sum": (3, 1), "triad": (3, 2)}
+
+
+def _stream_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    words, flops = STREAM_WORK[str(parameters["op"])]
+    elements = int(parameters["elements"]) * ranks
+    return {"bytes": 8.0 * words * elements, "flops": float(flops * elements)}
+
+
+KERNELS = (
+    Kernel(
+        name="memory.stream",
+        title="STREAM: sustained memory bandwidth of long vectors",
+        parameters=(
+            Parameter("op", "triad", "vector operation", choices=tuple(STREAM_WORK)),
+            Parameter(
+                "elements",
+                0,
+                "elements of 8 bytes per array and rank; 0: all arrays of a node together are at "
+                "least four times its last-level caches",
+                low=0,
+            ),
+            Parameter(
+                "stores",
+                "auto",
+                "non-temporal stores, ordinary ones, or whichever is faster here",
+                choices=("auto", "ordinary", "nontemporal"),
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "one pass over the arrays, slowest rank"),
+            Metric(
+                "bandwidth",
+                "B/s",
+                "more",
+                "all ranks' bytes, as STREAM counts them",
+                quantity="bytes",
+            ),
+        ),
+        work=_stream_work,
+        source="McCalpin, STREAM (1995); Edmundsson et al. (2004), 5.1",
+        threaded=True,
+        headline="bandwidth",
+        notes="STREAM counts no write-allocate traffic; non-temporal stores avoid it.",
+        work_units={"bytes": "B", "flops": "flop"},
+    ),
+)

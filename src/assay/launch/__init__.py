@@ -1,0 +1,1 @@
+"""Launchers: local MPI, and a fake one."""

@@ -1,0 +1,1 @@
+"""Plans: factors by levels become cells in a randomised, reproducible order."""

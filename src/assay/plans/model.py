@@ -1,0 +1,73 @@
+"""What a plan comes down to: cells. A cell is what is measured; a replicate is once more."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+Value = int | float | str
+Binding = Literal["compact", "spread", "none"]
+Order = Literal["block", "cyclic", "reversed"]
+
+
+class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where and how a cell runs. ``adapter`` None is the MPI library's own choice."""
+
+    nodes: int = 1
+    ppn: int = 1
+    threads: int = 1
+    order: Order = "block"
+    binding: Binding = "compact"
+    adapter: str | None = None
+
+    @property
+    def ranks(self) -> int:
+        """MPI processes in all."""
+        return self.nodes * self.ppn
+
+
+class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One kernel with one set of parameters at one placement with one toolchain."""
+
+    kernel: str
+    parameters: dict[str, Value]
+    placement: Placement
+    toolchain: str
+
+    @property
+    def id(self) -> str:
+        """Twelve hexadecimal digits that depend on the content alone."""
+        text = msgspec.json.encode(self, order="deterministic")
+        return hashlib.sha256(text).hexdigest()[:12]
+
+
+class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When enough has been measured.
+
+    ``precision``: relative half-width of the ``confidence`` interval at which sampling stops, both
+    within a launch and across launches. ``budget``: seconds for the whole plan. ``launches``: fewest
+    and most launches of a cell; six is the fewest that can carry a 95% interval of a median
+    (1 - 2 * 0.5**6 = 0.969). ``cell_budget``: seconds a single measurement may take, None for a fair
+    share of the budget.
+    """
+
+    precision: float = 0.01
+    confidence: float = 0.95
+    budget: float = 100.0
+    min_launches: int = 6
+    max_launches: int = 30
+    min_samples: int = 5
+    max_samples: int = 1000
+    cell_budget: float | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A suite made concrete: its cells in the order written, how to replicate, and the seed."""
+
+    name: str
+    title: str
+    cells: tuple[Cell, ...]
+    replication: Replication
+    seed: int

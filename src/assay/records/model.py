@@ -1,0 +1,66 @@
+"""A run as the rest of the program sees it, whatever its files look like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from assay.plans.model import Cell, Plan
+from assay.records.schema import Clock, MeasurementRecord, RankRecord
+
+MANIFEST_SCHEMA = 1
+
+
+class LaunchRecord(msgspec.Struct, frozen=True):
+    """One line of ``launches.jsonl``: a launch that ended, however it did, as assay saw it."""
+
+    launch: str
+    toolchain: str
+    command: list[str]
+    utc: float
+    wall: float
+    exit: int | None
+    outcome: Literal["complete", "crash", "timeout", "interrupted"]
+    error: str | None = None
+    blamed: str | None = None
+    stderr: str = ""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """``manifest.json``: what was asked, on what, with what. Written once, at the start."""
+
+    schema: int
+    run: str
+    utc: float
+    assay: str
+    command: list[str]
+    plan: Plan
+    system: dict[str, object]
+    toolchains: dict[str, dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measurement of a cell, as read back. ``order``: the how-many-th of the run by time."""
+
+    cell: Cell
+    replicate: int
+    launch: str
+    utc: float
+    record: MeasurementRecord
+    clock: Clock | None
+    ranks: tuple[RankRecord, ...]
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A whole run in memory: the input of statistics, answers and report."""
+
+    path: Path | None
+    manifest: Manifest
+    measurements: tuple[Measurement, ...]
+    launches: tuple[LaunchRecord, ...]
+    complete: bool

@@ -1,0 +1,153 @@
+"""The contract with kernels: the job they read and the stream of records they write.
+
+Both are JSON; `docs/formats.md` is the prose. Any program that writes this stream is a kernel.
+Times are seconds of the monotonic clock counted from the launch's own start, unless a field says
+``utc``. What is missing is null, never 0.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from assay.plans.model import Binding, Value
+
+JOB_SCHEMA = 1
+STREAM_SCHEMA = 1
+
+
+class MeasurementOrder(msgspec.Struct, frozen=True):
+    """One line of a job: measure this, this precisely, in no more than this time."""
+
+    measurement: str
+    kernel: str
+    parameters: dict[str, Value]
+    precision: float
+    confidence: float
+    budget: float
+    min_samples: int
+    max_samples: int
+
+
+class Job(msgspec.Struct, frozen=True):
+    """Everything one launch works through: measurements that share a placement."""
+
+    schema: int
+    job: str
+    threads: int
+    binding: Binding
+    seed: int
+    measurements: list[MeasurementOrder]
+
+
+class Clock(msgspec.Struct, frozen=True):
+    """The clock that timed it, as found at the start of the launch, in seconds."""
+
+    source: str
+    overhead: float
+    resolution: float
+
+
+class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
+    """First record of a stream: who writes, with what, by which clock."""
+
+    schema: int
+    program: str
+    version: str
+    job: str
+    ranks: int
+    utc: float
+    clock: Clock
+    mpi: str | None = None
+    blas: str | None = None
+    compiler: str | None = None
+
+
+class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
+    """Where a rank sits. ``cpus``: one per thread, in thread order; ``allowed``: how many it might use."""
+
+    rank: int
+    host: str
+    pid: int
+    local_rank: int
+    cpus: list[int]
+    numa: int | None
+    pinned: bool
+    oversubscribed: bool
+
+
+class Begin(msgspec.Struct, frozen=True, tag_field="record", tag="begin"):
+    """A measurement has begun; without its MeasurementRecord the launch died in it."""
+
+    measurement: str
+    kernel: str
+
+
+class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
+    """For the live display only, a few a second. ``half_width`` is relative, null if not yet known."""
+
+    measurement: str
+    samples: int
+    elapsed: float
+    median: float | None
+    half_width: float | None
+
+
+class Series(msgspec.Struct, frozen=True):
+    """One metric's samples. ``rank`` null: the slowest of all ranks. ``starts``: when each began."""
+
+    metric: str
+    unit: str
+    rank: int | None
+    peer: int | None
+    starts: list[float]
+    values: list[float]
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """What was checked, the value found and the greatest one allowed (null where it is not a number)."""
+
+    what: str
+    value: float | None
+    tolerance: float | None
+
+
+class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="measurement"):
+    """One measurement, whole.
+
+    ``status``: ``ok``, or ``failed`` (``error`` says why; no samples), or ``interrupted`` (asked to
+    stop before ``min_samples``). ``stop``: ``precision`` reached, ``budget`` spent, ``samples`` (the
+    most allowed) or ``signal``. ``parameters`` as resolved on the machine. ``batch``: operations per
+    sample. ``warmup``: leading samples judged not yet steady; they are kept in the series.
+    ``half_width``: relative, of this launch's own interval. ``rank_medians``: each rank's own median
+    of the first metric. ``covariates``: see docs/formats.md.
+    """
+
+    measurement: str
+    kernel: str
+    status: Literal["ok", "failed", "interrupted"]
+    start: float
+    wall: float
+    parameters: dict[str, Value]
+    error: str | None = None
+    verified: bool | None = None
+    verification: Verification | None = None
+    batch: int | None = None
+    warmup: int | None = None
+    stop: Literal["precision", "budget", "samples", "signal"] | None = None
+    half_width: float | None = None
+    series: list[Series] = []
+    rank_medians: list[float] = []
+    covariates: dict[str, float | None] = {}
+    facts: dict[str, Value] = {}
+
+
+class StreamEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
+    """Last record: without it, or with another count than was read, the launch did not finish."""
+
+    measurements: int
+    reason: Literal["complete", "signal", "error"]
+
+
+StreamRecord = StreamStart | RankRecord | Begin | Progress | MeasurementRecord | StreamEnd

@@ -1,0 +1,1 @@
+"""Published facts, each with its source."""

@@ -1,0 +1,1 @@
+"""Reports: findings become HTML, terminal text, Markdown and JSON."""

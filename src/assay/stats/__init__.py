@@ -1,0 +1,1 @@
+"""Summaries, intervals and what they rest on."""

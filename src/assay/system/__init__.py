@@ -1,0 +1,1 @@
+"""What is measured: nodes, caches, network, scheduler, software."""
