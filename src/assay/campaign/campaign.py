@@ -1,0 +1,199 @@
+"""The loop: next block, one launch a placement, its stream followed, the launch filed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from assay.campaign.state import CampaignState
+from assay.errors import AssayError
+from assay.launch.executor import Executor, Launch, LaunchOrder
+from assay.plans.model import Cell
+from assay.plans.schedule import block_order
+from assay.records.directory import RunDirectory
+from assay.records.model import LaunchRecord, Manifest, RunData
+from assay.records.reading import gather, measurement_id, measurements_of
+from assay.records.schema import JOB_SCHEMA, Job, MeasurementOrder, StreamRecord
+from assay.records.stream import Stream, StreamTail, read_stream
+
+# Exit status of a kernel program that could not write its stream.
+EXIT_CANNOT_WRITE = 3
+# Between looks at a growing stream, seconds.
+LOOK = 0.02
+
+
+class Observer(Protocol):
+    """Somebody who watches a campaign: the progress display, or nobody."""
+
+    def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
+        """A launch is about to start."""
+        ...
+
+    def record(self, record: StreamRecord) -> None:
+        """A record has come in."""
+        ...
+
+    def tick(self, state: CampaignState) -> None:
+        """Time has passed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Interruption(Exception):
+    """The campaign was asked to stop; everything measured is filed."""
+
+    run: RunDirectory
+
+
+class Campaign:
+    """Carries out the plan of one run directory."""
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        executor: Executor,
+        observer: Observer,
+        make_state: Callable[[Manifest], CampaignState],
+        *,
+        patience: float = 600.0,
+    ) -> None:
+        self._run = run
+        self._manifest = run.manifest()
+        self._executor = executor
+        self._observer = observer
+        self._patience = patience
+        self._state = make_state(self._manifest)
+        self._streams: list[tuple[str, Stream]] = []
+
+    def execute(self) -> RunData:
+        """Do what is missing. Raises Interruption (KeyboardInterrupt while at it), AssayError."""
+        self._take_in_what_is_there()
+        while (block := self._state.next_block()) is not None:
+            replicate, cells = block
+            pending = {cell.id for cell in cells}
+            for group in block_order(self._manifest.plan, replicate, pending):
+                if replicate > 0 and self._state.spent >= self._manifest.plan.replication.budget:
+                    break
+                self._launch_group(replicate, group)
+        return gather(self._run, self._manifest, self._streams, self._run.launches())
+
+    def _take_in_what_is_there(self) -> None:
+        launches = {record.launch: record for record in self._run.launches()}
+        for path in self._run.streams():
+            stream = read_stream(path)
+            self._streams.append((path.stem, stream))
+            record = launches.get(path.stem)
+            last = stream.measurements[-1] if stream.measurements else None
+            seen = last.start + last.wall if last else 0.0
+            self._state.spent += record.wall if record else seen
+        for measurement in measurements_of(self._streams, self._manifest.plan.cells):
+            self._state.add(measurement)
+        for record in launches.values():
+            if record.outcome in ("crash", "timeout") and record.blamed:
+                self._state.blame(record, self._manifest.plan.cells)
+
+    def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
+        """Launch cells of one placement; after a crash, again without the one it died in."""
+        waiting = list(group)
+        while waiting:
+            order = self._order(replicate, waiting)
+            record = self._follow(replicate, order, waiting)
+            self._run.append_launch(record)
+            self._state.spent += record.wall
+            stream = read_stream(order.stream)
+            self._streams.append((order.launch, stream))
+            for measurement in measurements_of([(order.launch, stream)], waiting):
+                self._state.add(measurement)
+            if record.outcome == "interrupted":
+                raise Interruption(self._run)
+            if record.exit == EXIT_CANNOT_WRITE:
+                raise AssayError(
+                    f"The kernels could not write their records: {record.error}.",
+                    where=str(order.stream),
+                    mend=f"Free some space, then `assay run --resume {self._run.path}`: what was "
+                    "complete is kept.",
+                )
+            if record.outcome != "complete":
+                self._state.blame(record, waiting)
+            waiting = [
+                cell
+                for cell in waiting
+                if self._state.cells[cell.id].failure is None
+                and replicate not in self._state.cells[cell.id].values
+            ]
+            if record.outcome == "complete" and waiting:
+                # It ended well, yet left something out: asked to stop from outside.
+                raise Interruption(self._run)
+
+    def _order(self, replicate: int, cells: Sequence[Cell]) -> LaunchOrder:
+        plan = self._manifest.plan
+        rule = plan.replication
+        budgets = self._state.measurement_budgets(replicate, cells)
+        launch = self._run.new_launch()
+        placement = cells[0].placement
+        job = Job(
+            schema=JOB_SCHEMA,
+            job=launch,
+            threads=placement.threads,
+            binding=placement.binding,
+            seed=(plan.seed + replicate) % 2**31,
+            measurements=[
+                MeasurementOrder(
+                    measurement=measurement_id(cell, replicate),
+                    kernel=cell.kernel,
+                    parameters=cell.parameters,
+                    precision=rule.precision,
+                    confidence=rule.confidence,
+                    budget=budgets[cell.id],
+                    min_samples=rule.min_samples,
+                    max_samples=rule.max_samples,
+                )
+                for cell in cells
+            ],
+        )
+        return LaunchOrder(
+            launch=launch,
+            toolchain=cells[0].toolchain,
+            placement=placement,
+            job=job,
+            stream=self._run.raw / f"{launch}.jsonl",
+            # Patience (below) ends a hung launch long before this.
+            timeout=self._patience * (len(cells) + 1),
+        )
+
+    def _follow(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> LaunchRecord:
+        self._observer.launching(replicate, order, cells)
+        launch = self._executor.start(order)
+        tail = StreamTail(order.stream)
+        heard = time.monotonic()
+        try:
+            while True:
+                record = launch.wait(LOOK)
+                for news in tail.new():
+                    heard = time.monotonic()
+                    self._observer.record(news)
+                self._observer.tick(self._state)
+                if record is not None:
+                    return record
+                if time.monotonic() - heard > self._patience:
+                    return self._give_up(launch, order)
+        except KeyboardInterrupt:
+            record = launch.stop()
+            return msgspec.structs.replace(record, outcome="interrupted")
+        except BaseException:
+            launch.stop()
+            raise
+
+    def _give_up(self, launch: Launch, order: LaunchOrder) -> LaunchRecord:
+        record = launch.stop()
+        begun = read_stream(order.stream).begun
+        return msgspec.structs.replace(
+            record,
+            outcome="timeout",
+            blamed=begun,
+            error=f"no word from it for {self._patience:g} s",
+        )

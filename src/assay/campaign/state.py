@@ -1,0 +1,146 @@
+"""How far a run has come, and what it needs next: a function of its records alone.
+
+That is what makes resuming exact: a run that was killed decides as if it never had been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from assay.plans.model import Cell, Plan
+from assay.records.model import LaunchRecord, Measurement
+
+# Fewest seconds a measurement is granted, however little of the budget is left for it.
+LEAST_BUDGET = 0.005
+
+
+@dataclass
+class CellState:
+    """One cell's part: its launches' values by replicate, its last wall time, and its failure."""
+
+    cell: Cell
+    values: dict[int, float] = field(default_factory=dict)
+    wall: float | None = None
+    failure: str | None = None
+    satisfied: bool = False
+
+
+class CampaignState:
+    """The state of all cells of a plan.
+
+    ``value_of`` reduces a measurement to the number whose interval across launches decides (None
+    where it has none); ``enough`` says whether the values so far suffice.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        value_of: Callable[[Measurement], float | None],
+        enough: Callable[[Sequence[float]], bool],
+    ) -> None:
+        self.plan = plan
+        self.cells = {cell.id: CellState(cell) for cell in plan.cells}
+        self.spent = 0.0
+        self._value_of = value_of
+        self._enough = enough
+
+    def add(self, measurement: Measurement) -> None:
+        """Take in one finished measurement."""
+        state = self.cells[measurement.cell.id]
+        record = measurement.record
+        state.wall = record.wall
+        value = self._value_of(measurement)
+        if record.status == "failed":
+            state.failure = record.error or "failed"
+        elif record.verified is False:
+            state.failure = "verification failed"
+        elif value is None:
+            state.failure = "no samples"
+        else:
+            state.values[measurement.replicate] = value
+            state.satisfied = self._is_satisfied(state)
+
+    def blame(self, launch: LaunchRecord, cells: Sequence[Cell]) -> None:
+        """A launch ended badly: the measurement it died in has failed, or all if none began."""
+        blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
+        for cell in cells:
+            state = self.cells[cell.id]
+            if blamed is None or cell.id == blamed:
+                state.failure = state.failure or launch.error or launch.outcome
+
+    def _is_satisfied(self, state: CellState) -> bool:
+        # Replicates count from 0 without gaps, so that the decision doesn't depend on what a killed
+        # run did out of turn.
+        series: list[float] = []
+        while len(series) in state.values:
+            series.append(state.values[len(series)])
+        return len(series) >= self.plan.replication.min_launches and self._enough(series)
+
+    def next_block(self) -> tuple[int, list[Cell]] | None:
+        """The lowest replicate that a cell still needs, and all cells that need it; None: done."""
+        rule = self.plan.replication
+        for replicate in range(rule.max_launches):
+            if replicate > 0 and self.spent >= rule.budget:
+                return None
+            wanted = [
+                state.cell
+                for state in self.cells.values()
+                if state.failure is None and not state.satisfied and replicate not in state.values
+            ]
+            if wanted:
+                return replicate, wanted
+        return None
+
+    def measurement_budgets(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
+        """Seconds that each of ``cells`` may take in this block: a fair share of what is left.
+
+        A cell that has needed less than its share before leaves the rest to the others
+        (water-filling over the last wall times).
+        """
+        rule = self.plan.replication
+        if rule.cell_budget is not None:
+            return {cell.id: rule.cell_budget for cell in cells}
+        blocks = max(rule.min_launches - replicate, 1)
+        left = max(rule.budget - self.spent, 0.0) / blocks
+        needs = sorted(
+            ((self.cells[cell.id].wall, cell.id) for cell in cells),
+            key=lambda item: float("inf") if item[0] is None else item[0],
+        )
+        share = 0.0
+        for index, (wall, _) in enumerate(needs):
+            share = max(left, 0.0) / (len(needs) - index)
+            if wall is None or wall > share:
+                break
+            left -= wall
+        return {cell.id: max(share, LEAST_BUDGET) for cell in cells}
+
+    @property
+    def expected(self) -> int:
+        """Measurements that the fewest launches of the cells that still stand come to."""
+        rule = self.plan.replication
+        return sum(
+            max(len(state.values), 0 if state.failure or state.satisfied else rule.min_launches)
+            for state in self.cells.values()
+        )
+
+    @property
+    def done(self) -> int:
+        """Measurements made and counted."""
+        return sum(len(state.values) for state in self.cells.values())
+
+    def remaining_seconds(self) -> float:
+        """An estimate of the time to the end, from the last wall times and the budget."""
+        rule = self.plan.replication
+        known = [state.wall for state in self.cells.values() if state.wall is not None]
+        typical = sum(known) / len(known) if known else None
+        total = 0.0
+        for state in self.cells.values():
+            if state.failure is None and not state.satisfied:
+                missing = max(rule.min_launches - len(state.values), 1)
+                wall = state.wall if state.wall is not None else typical
+                if wall is None:
+                    return max(rule.budget - self.spent, 0.0)
+                total += wall * missing
+        return min(total, max(rule.budget - self.spent, 0.0)) if total else 0.0

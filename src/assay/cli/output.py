@@ -1,0 +1,34 @@
+"""Where commands print: a console for people on stderr or stdout, JSON for programs on stdout."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A Rich console; it honours NO_COLOR, and is plain where the output is not a terminal."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on stdout, indented for people, for msgspec structs and plain values."""
+    import msgspec
+
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    sys.stdout.buffer.write(text + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def print_error(what: str, *, where: str = "", mend: str = "", detail: str = "") -> None:
+    """What is wrong, where, and the mend, on stderr."""
+    lines = [detail.rstrip()] if detail else []
+    lines.append("assay: " + (f"{where}: " if where else "") + what)
+    if mend:
+        lines.append(f"       {mend}")
+    print("\n".join(lines), file=sys.stderr)

@@ -1,0 +1,60 @@
+"""Writing files so that a crash, a full disk or a second process never leaves half of one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+from assay.errors import AssayError
+
+
+_KEPT = "what was complete is kept, and `assay run --resume` goes on."
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a temporary sibling, fsync, rename: whole or as before. Raises AssayError."""
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise cannot_write(path, error) from None
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append one line, one write, fsync; a torn last line of a dead writer is closed first."""
+    try:
+        with path.open("ab+") as stream:
+            torn = False
+            if stream.tell() > 0:
+                stream.seek(-1, os.SEEK_END)
+                torn = stream.read(1) != b"\n"
+            stream.write((b"\n" if torn else b"") + line + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def cannot_write(path: Path, error: OSError) -> AssayError:
+    """The sentence for a failed write, with the mend that fits its cause."""
+    mends = {
+        errno.ENOSPC: f"Free some space; {_KEPT}",
+        errno.EDQUOT: f"Free some of your quota; {_KEPT}",
+        errno.EROFS: "The file system is read-only: name another place with --runs DIR.",
+        errno.EACCES: "You may not write there: name another place with --runs DIR.",
+        errno.EPERM: "You may not write there: name another place with --runs DIR.",
+    }
+    reason = error.strerror or str(error)
+    mend = mends.get(error.errno or 0, "Name another place with --runs DIR.")
+    return AssayError(f"Can't write: {reason}.", where=str(path), mend=mend)
