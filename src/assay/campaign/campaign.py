@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
-from assay.campaign.state import CampaignState
+from assay.campaign.state import CampaignState, Interruption
 from assay.errors import AssayError
 from assay.launch.executor import Executor, Launch, LaunchOrder
 from assay.plans.model import Cell
@@ -42,13 +41,6 @@ class Observer(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Interruption(Exception):
-    """The campaign was asked to stop; everything measured is filed."""
-
-    run: RunDirectory
-
-
 class Campaign:
     """Carries out the plan of one run directory."""
 
@@ -70,7 +62,7 @@ class Campaign:
         self._streams: list[tuple[str, Stream]] = []
 
     def execute(self) -> RunData:
-        """Do what is missing. Raises Interruption (KeyboardInterrupt while at it), AssayError."""
+        """Do what is missing. Raises Interruption if asked to stop, and AssayError."""
         self._take_in_what_is_there()
         while (block := self._state.next_block()) is not None:
             replicate, cells = block
@@ -94,7 +86,7 @@ class Campaign:
             self._state.add(measurement)
         for record in launches.values():
             if record.outcome in ("crash", "timeout") and record.blamed:
-                self._state.blame(record, self._manifest.plan.cells)
+                self._state.blame(record, self._manifest.plan.cells, progressed=True)
 
     def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
         """Launch cells of one placement; after a crash, again without the one it died in."""
@@ -102,32 +94,39 @@ class Campaign:
         while waiting:
             order = self._order(replicate, waiting)
             record = self._follow(replicate, order, waiting)
+            full = record.exit == EXIT_CANNOT_WRITE
+            if full:  # no cell's fault
+                record = msgspec.structs.replace(record, outcome="interrupted", blamed=None)
             self._run.append_launch(record)
             self._state.spent += record.wall
             stream = read_stream(order.stream)
             self._streams.append((order.launch, stream))
             for measurement in measurements_of([(order.launch, stream)], waiting):
                 self._state.add(measurement)
-            if record.outcome == "interrupted":
-                raise Interruption(self._run)
-            if record.exit == EXIT_CANNOT_WRITE:
+            if full:
                 raise AssayError(
                     f"The kernels could not write their records: {record.error}.",
                     where=str(order.stream),
                     mend=f"Free some space, then `assay run --resume {self._run.path}`: what was "
                     "complete is kept.",
                 )
+            if record.outcome == "interrupted":
+                raise Interruption
+            left = self._unfinished(replicate, waiting)
             if record.outcome != "complete":
-                self._state.blame(record, waiting)
-            waiting = [
-                cell
-                for cell in waiting
-                if self._state.cells[cell.id].failure is None
-                and replicate not in self._state.cells[cell.id].values
-            ]
-            if record.outcome == "complete" and waiting:
+                self._state.blame(record, left, progressed=len(left) < len(waiting))
+            elif left:
                 # It ended well, yet left something out: asked to stop from outside.
-                raise Interruption(self._run)
+                raise Interruption
+            waiting = self._unfinished(replicate, left)
+
+    def _unfinished(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
+        return [
+            cell
+            for cell in cells
+            if self._state.cells[cell.id].failure is None
+            and replicate not in self._state.cells[cell.id].values
+        ]
 
     def _order(self, replicate: int, cells: Sequence[Cell]) -> LaunchOrder:
         plan = self._manifest.plan

@@ -15,6 +15,10 @@ from assay.records.model import LaunchRecord, Measurement
 LEAST_BUDGET = 0.005
 
 
+class Interruption(Exception):
+    """The campaign was asked to stop; everything measured is filed."""
+
+
 @dataclass
 class CellState:
     """One cell's part: its launches' values by replicate, its last wall time, and its failure."""
@@ -62,13 +66,18 @@ class CampaignState:
             state.values[measurement.replicate] = value
             state.satisfied = self._is_satisfied(state)
 
-    def blame(self, launch: LaunchRecord, cells: Sequence[Cell]) -> None:
-        """A launch ended badly: the measurement it died in has failed, or all if none began."""
+    def blame(self, launch: LaunchRecord, cells: Sequence[Cell], *, progressed: bool) -> None:
+        """A launch ended badly and left ``cells`` unmeasured.
+
+        The one it died in has failed. If none was under way and the launch brought nothing at all,
+        another would not either: all of them have failed.
+        """
         blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
-        for cell in cells:
-            state = self.cells[cell.id]
-            if blamed is None or cell.id == blamed:
-                state.failure = state.failure or launch.error or launch.outcome
+        guilty = [cell for cell in cells if cell.id == blamed]
+        if not guilty and not progressed:
+            guilty = list(cells)
+        for cell in guilty:
+            self.cells[cell.id].failure = launch.error or launch.outcome
 
     def _is_satisfied(self, state: CellState) -> bool:
         # Replicates count from 0 without gaps, so that the decision doesn't depend on what a killed

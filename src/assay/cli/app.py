@@ -2,37 +2,108 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from textwrap import dedent, indent
 
 from cyclopts import App
 
 from assay import __version__
 
-COMMANDS = ("run", "measure", "report", "runs", "system", "kernels", "doctor")
+# Each command's help and examples stand here, so that `assay --help` imports none of them.
+COMMANDS = {
+    "run": (
+        "Measure this machine with a suite or a plan, and write its report.",
+        """
+        assay run                                     the suite 'quick', about 90 seconds
+        assay run plan.toml --budget "10 min"         a plan of your own
+        assay run --resume                            what the newest unfinished run still lacks
+        """,
+    ),
+    "measure": (
+        "Measure one kernel, ad hoc. Lists and ranges sweep; every combination is a cell.",
+        """
+        assay measure npb.cg class=A --ppn 2 --json
+        assay measure compute.dgemm n=100..1000:+100 --threads 1,2
+        assay measure network.pingpong bytes=0,8,4MiB --ppn 2 --toolchain embedded,site
+        """,
+    ),
+    "report": (
+        "Write or show the report of a run.",
+        """
+        assay report                                  the newest run, on the terminal
+        assay report 20260101T --format markdown      a run by part of its name
+        """,
+    ),
+    "runs": (
+        "List the runs there are, oldest first.",
+        """
+        assay runs
+        assay runs --check                            compare sealed runs with their checksums
+        """,
+    ),
+    "system": (
+        "Show what this machine is: processor, memory, network, scheduler, toolchains.",
+        """
+        assay system
+        assay system --json
+        """,
+    ),
+    "kernels": (
+        "Show what can be measured; --build makes the kernels ready without measuring.",
+        """
+        assay kernels
+        assay kernels npb.cg                          its parameters, metrics and work
+        """,
+    ),
+    "doctor": (
+        "Say what on this machine will hurt a measurement, and what to do about it.",
+        """
+        assay doctor
+        assay doctor --fail-on warning                exit with 1 if there is one
+        """,
+    ),
+}
 
 app = App(
     name="assay",
     help="Measure a machine or a cluster, and say what it is worth: how fast it is, how far from "
     "its limits, and how sure that is.",
     version=__version__,
+    help_format="plaintext",
 )
-for _name in COMMANDS:
-    app.command(f"assay.cli.{_name}:{_name}", name=_name)
+for _name, (_help, _examples) in COMMANDS.items():
+    app.command(
+        f"assay.cli.{_name}:{_name}",
+        name=_name,
+        help=_help,
+        help_epilogue="Examples:\n" + indent(dedent(_examples).strip(), "  "),
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Parse, run the command, exit with its status: 0 done, 1 asked to fail on, 2 wrong input."""
+    from cyclopts import CycloptsError
+
+    from assay.cli.output import print_error
     from assay.errors import AssayError
 
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = app(arguments, result_action="return_value", exit_on_error=False)
+        status = app(given, result_action="return_value", exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+    except CycloptsError as error:
+        command = next((word for word in given if word in COMMANDS), "")
+        mend = f"`{' '.join(filter(None, ('assay', command, '--help')))}` says what it takes."
+        print_error(str(error), mend=mend)
+        sys.exit(2)
     except AssayError as error:
-        from assay.cli.output import print_error
-
         print_error(error.what, where=error.where, mend=error.mend, detail=error.detail)
         sys.exit(2)
     except BrokenPipeError:
+        # Whoever read our output has gone; point stdout elsewhere so that exiting stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except KeyboardInterrupt:
         sys.exit(130)

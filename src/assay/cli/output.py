@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,3 +33,8 @@ def print_error(what: str, *, where: str = "", mend: str = "", detail: str = "")
     if mend:
         lines.append(f"       {mend}")
     print("\n".join(lines), file=sys.stderr)
+
+
+def command_line() -> list[str]:
+    """The command as it was given, for the record."""
+    return [Path(sys.argv[0]).name, *sys.argv[1:]]

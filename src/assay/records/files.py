@@ -9,7 +9,6 @@ from pathlib import Path
 
 from assay.errors import AssayError
 
-
 _KEPT = "what was complete is kept, and `assay run --resume` goes on."
 
 

@@ -138,7 +138,7 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     stop: Literal["precision", "budget", "samples", "signal"] | None = None
     half_width: float | None = None
     series: list[Series] = []
-    rank_medians: list[float] = []
+    rank_medians: list[float | None] = []
     covariates: dict[str, float | None] = {}
     facts: dict[str, Value] = {}
 

@@ -1,0 +1,44 @@
+"""``assay measure``: a plan of one kernel, in a run that is forgotten unless it is to be kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.campaign.carry_out import carry_out, new_run, prepare
+from assay.campaign.machine import Machine
+from assay.config import Config
+from assay.plans.model import Plan
+from assay.stats.model import CellSummary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def measure_cells(
+    machine: Machine, plan: Plan, console: Console, command: Sequence[str], root: Path | None
+) -> list[CellSummary]:
+    """Measure a plan and summarise its cells, in the plan's order; ``root`` None: keep nothing."""
+    from assay.stats.cells import summarise_cells
+
+    bench = prepare(machine, plan, console)
+    with _root(root) as folder:
+        run = new_run(machine, bench, plan, folder, command)
+        return summarise_cells(carry_out(run, bench, console))
+
+
+def runs_folder(config: Config, runs: Path | None, *, keep: bool) -> Path | None:
+    """Where a kept run goes; None if it is not to be kept."""
+    return (runs or config.runs) if keep or runs else None
+
+
+@contextmanager
+def _root(root: Path | None) -> Iterator[Path]:
+    if root is not None:
+        yield root
+        return
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        yield Path(folder)

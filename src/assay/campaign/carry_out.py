@@ -1,0 +1,96 @@
+"""A campaign from beginning to end: prepare, measure with a display, write tables, seal."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay.campaign.building import build_display
+from assay.campaign.campaign import Campaign
+from assay.campaign.machine import Bench, Machine
+from assay.campaign.progress import Display, Silent
+from assay.campaign.state import CampaignState
+from assay.errors import AssayError
+from assay.plans.model import Plan
+from assay.records.directory import RunDirectory, create_run
+from assay.records.model import Manifest, RunData
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def prepare(machine: Machine, plan: Plan, console: Console) -> Bench:
+    """Build what the plan needs, showing how far that is on a terminal."""
+    with build_display(console) as progress:
+        return machine.prepare({cell.toolchain for cell in plan.cells}, progress)
+
+
+def new_run(
+    machine: Machine, bench: Bench, plan: Plan, root: Path, command: Sequence[str]
+) -> RunDirectory:
+    """Make the run directory of a plan."""
+    return create_run(
+        root,
+        plan=plan,
+        system_name=machine.name,
+        system=msgspec.to_builtins(machine.system),
+        toolchains=bench.toolchains,
+        command=list(command),
+    )
+
+
+def carry_out(run: RunDirectory, bench: Bench, console: Console) -> RunData:
+    """Measure what is missing in the run, file it and seal it.
+
+    Raises Interruption with everything filed if asked to stop, AssayError if it can't go on.
+    """
+    from assay.records.reading import read_run
+    from assay.records.tables import write_tables
+
+    manifest = run.manifest()
+    with run.locked():
+        display = Display(console, manifest.plan.title) if console.is_terminal else None
+        campaign = Campaign(run, bench.executor, display or Silent(), _state_of)
+        with display or nullcontext(), _stopping_at_sigterm():
+            try:
+                data = campaign.execute()
+            except BaseException:
+                with suppress(AssayError):
+                    write_tables(read_run(run.path))
+                raise
+        write_tables(data)
+        run.seal()
+    return dataclasses.replace(data, complete=True)
+
+
+def _state_of(manifest: Manifest) -> CampaignState:
+    from assay.stats.cells import launch_value
+    from assay.stats.replication import needs_more
+
+    rule = manifest.plan.replication
+    return CampaignState(
+        manifest.plan,
+        value_of=launch_value,
+        enough=lambda values: not needs_more(values, rule).more,
+    )
+
+
+@contextmanager
+def _stopping_at_sigterm() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a campaign as Ctrl-C does: what is complete is filed."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,63 @@
+"""What follows a campaign: the report, the words on the terminal, the exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from assay.records.directory import REPORT, RunDirectory
+from assay.records.model import RunData
+from assay.stats.model import CellSummary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FailOn = Literal["never", "failure", "precision"]
+
+
+def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
+    """Write the report and print the summary, or the JSON answer; give the cells back."""
+    from assay.cli.output import console, print_json
+    from assay.report import build_report, print_summary, write_report
+    from assay.report.history import read_history
+    from assay.stats.cells import summarise_cells
+
+    assert run.path is not None
+    cells = summarise_cells(run)
+    model = build_report(run, cells, read_history(run))
+    if report:
+        write_report(model, run.path / REPORT, ["html"])
+    if as_json:
+        print_json(model)
+    else:
+        out = console()
+        print_summary(model, out)
+        if report:
+            out.print(f"\nreport: {run.path / REPORT}", soft_wrap=True)
+    return cells
+
+
+def interrupted(run: RunDirectory, console: Console) -> int:
+    """Say what was kept and how to go on; the shell's status for an interruption."""
+    from assay.records.reading import read_run
+
+    kept = len(read_run(run.path).measurements)
+    console.print(
+        f"Stopped. {kept} measurements are kept in {run.path}\n"
+        f"Go on with: assay run --resume {run.name}",
+        soft_wrap=True,
+        markup=False,
+    )
+    return 130
+
+
+def exit_status(cells: Sequence[CellSummary], fail_on: FailOn) -> int:
+    """0, or 1 if a cell did what the user asked to fail on."""
+    if fail_on == "never":
+        return 0
+    if any(cell.status == "failed" or cell.verified is False for cell in cells):
+        return 1
+    imprecise = any(
+        metric.stop != "precision" for cell in cells for metric in cell.metrics.values()
+    )
+    return int(fail_on == "precision" and imprecise)

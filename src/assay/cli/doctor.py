@@ -1,0 +1,92 @@
+"""``assay doctor``: what on this machine will hurt a measurement, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from assay.system.doctor import Diagnosis
+
+
+def doctor(
+    *,
+    fail_on: Literal["note", "warning", "problem"] | None = None,
+    seconds: float = 1.0,
+    config: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Say what on this machine will hurt a measurement, what it means and what to do about it.
+
+    Findings are a note (know it), a warning (it will touch numbers) or a problem (numbers will be
+    wrong, or there will be none). The exit status is 0 whatever is found, unless --fail-on asks
+    otherwise.
+
+    Parameters
+    ----------
+    fail_on
+        Exit with 1 if there is a finding at least as grave as this.
+    seconds
+        How long to look at load, steal time and throttling. One CPU is kept busy meanwhile.
+    config
+        The assay.toml to use instead of the one found.
+    json
+        Print one JSON object: worst, findings (gravest first), unseen (the checks whose facts this
+        machine doesn't show) and look (what was seen meanwhile).
+    """
+    import msgspec
+
+    from assay.cli.output import print_json
+    from assay.config import load_config
+    from assay.errors import AssayError
+    from assay.kernels.toolchains import detect_toolchains
+    from assay.system import detect
+    from assay.system.doctor import diagnose
+    from assay.system.findings import at_least
+    from assay.system.probe import probe
+
+    if not 0 < seconds <= 3600:
+        raise AssayError(
+            f"--seconds {seconds:g} is not a time to look for.", mend="Give 0.1 to 3600."
+        )
+    site = load_config(config)
+    look = probe(seconds, site.runs)
+    diagnosis = diagnose(detect(), look, detect_toolchains(site))
+    if json:
+        print_json({**msgspec.structs.asdict(diagnosis), "look": look})
+    else:
+        _show(diagnosis)
+    return 1 if fail_on is not None and at_least(diagnosis.worst, fail_on) else 0
+
+
+def _show(diagnosis: Diagnosis) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from assay.cli.output import console
+    from assay.system.findings import SEVERITIES
+
+    out = console()
+    styles = {"problem": "bold red", "warning": "yellow", "note": "cyan", "ok": "green"}
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for finding in diagnosis.findings:
+        table.add_row(Text(finding.severity, style=styles[finding.severity]), Text(finding.what))
+        if finding.means:
+            table.add_row("", Text(finding.means, style="dim"))
+        if finding.mend:
+            table.add_row("", Text(f"→ {finding.mend}"))
+    out.print(table)
+    if diagnosis.unseen:
+        out.print(Text("Not visible here: " + ", ".join(diagnosis.unseen) + ".", style="dim"))
+    counts = {s: sum(f.severity == s for f in diagnosis.findings) for s in reversed(SEVERITIES)}
+    out.print(
+        ", ".join(
+            f"{count} {name if count == 1 or name == 'ok' else name + 's'}"
+            for name, count in counts.items()
+            if count
+        )
+    )

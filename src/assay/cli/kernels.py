@@ -1,0 +1,57 @@
+"""``assay kernels``: what can be measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def kernels(
+    name: str = "",
+    *,
+    build: Annotated[bool, Parameter(negative=())] = False,
+    toolchain: str | None = None,
+    config: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """List the kernels, or explain one: its parameters, metrics and work.
+
+    Parameters
+    ----------
+    name
+        The kernel to explain, such as npb.cg; all of them are listed without it.
+    build
+        Build the kernels (where they are not built yet) instead of listing them.
+    toolchain
+        The toolchain to build with [default: as assay.toml says, else the embedded one].
+    config
+        The assay.toml to use.
+    json
+        Print JSON on stdout: an object for one kernel or build, a list for all.
+    """
+    from assay.cli.output import console, print_json
+    from assay.kernels import find_kernel
+    from assay.kernels import kernels as catalogue
+    from assay.report.catalogue import describe, print_catalogue, print_kernel
+
+    if build:
+        from assay.campaign.building import build_for
+        from assay.config import load_config
+
+        built = build_for(toolchain, load_config(config), console(stderr=True))
+        if json:
+            print_json(built)
+        else:
+            console().print(f"kernels: {built.executable}", markup=False, soft_wrap=True)
+    elif name:
+        kernel = find_kernel(name)
+        if json:
+            print_json(describe(kernel))
+        else:
+            print_kernel(kernel, console())
+    elif json:
+        print_json([describe(kernel) for kernel in catalogue()])
+    else:
+        print_catalogue(catalogue(), console())

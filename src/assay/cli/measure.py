@@ -1,0 +1,111 @@
+"""``assay measure``: one kernel, ad hoc."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def measure(
+    kernel: str,
+    *parameters: str,
+    ppn: str | None = None,
+    threads: str | None = None,
+    nodes: str | None = None,
+    order: str | None = None,
+    binding: str | None = None,
+    toolchain: str | None = None,
+    precision: str = "1%",
+    budget: str = "30 s",
+    launches: str | None = None,
+    oversubscribe: Annotated[bool, Parameter(negative=())] = False,
+    keep: Annotated[bool, Parameter(negative=())] = False,
+    runs: Path | None = None,
+    seed: int | None = None,
+    config: Path | None = None,
+    fake: Path | None = None,
+    fail_on: Literal["never", "failure", "precision"] = "failure",
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Measure one kernel. Lists and ranges sweep; every combination is a cell.
+
+    Parameters
+    ----------
+    kernel
+        Its name; `assay kernels` lists them.
+    parameters
+        key=value; values may be lists (class=A,B) and ranges (n=100..1000:+100, bytes=1..1MiB:x2).
+    ppn
+        Ranks per node, such as 2 or all [default: the fewest the kernel takes].
+    threads
+        Threads per rank [default: 1].
+    nodes
+        Nodes [default: 1].
+    order
+        Rank order: block, cyclic or reversed [default: block].
+    binding
+        How ranks and threads are pinned to cores: compact, spread or none [default: compact].
+    toolchain
+        Compiler, MPI and BLAS, by name [default: as assay.toml says, else the embedded one].
+    precision
+        Relative half-width of the 95% interval to reach.
+    budget
+        Time for all cells together.
+    launches
+        Fewest and most launches of a cell, such as 6..30 or 10 [default: 6..30].
+    oversubscribe
+        Allow more ranks and threads than cores.
+    keep
+        Keep the run among the others instead of forgetting it.
+    runs
+        The folder that holds runs [default: ./runs, or as assay.toml says].
+    seed
+        Seed of the random order of cells [default: drawn, and recorded].
+    config
+        The assay.toml to use.
+    fake
+        A scenario file: measure the machine it describes instead of this one.
+    fail_on
+        Exit with 1 if a cell failed its measurement or check, or missed its precision.
+    json
+        Print one object on stdout, or a list of them if anything sweeps.
+    """
+    from assay.campaign.ad_hoc import measure_cells, runs_folder
+    from assay.campaign.finish import exit_status
+    from assay.campaign.machine import machine_for
+    from assay.cli.output import command_line, console, print_json
+    from assay.config import load_config
+    from assay.plans.amend import amended
+    from assay.plans.model import Replication
+    from assay.plans.words import plan_from_words
+
+    settings = load_config(config)
+    machine = machine_for(settings, fake)
+    rule = {"precision": precision, "budget": budget, "launches": launches}
+    plan = plan_from_words(
+        kernel,
+        parameters,
+        context=machine.context,
+        placement={
+            "nodes": nodes,
+            "ppn": ppn,
+            "threads": threads,
+            "order": order,
+            "binding": binding,
+            "toolchain": toolchain,
+        },
+        replication=amended(Replication(), rule),
+        oversubscribe=oversubscribe,
+        seed=seed,
+    )
+    root = runs_folder(settings, runs, keep=keep)
+    cells = measure_cells(machine, plan, console(stderr=True), command_line(), root)
+    if json:
+        print_json(cells[0] if len(cells) == 1 else cells)
+    else:
+        from assay.report.terminal import print_cells
+
+        print_cells(cells, console())
+    return exit_status(cells, fail_on)

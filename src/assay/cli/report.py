@@ -1,0 +1,68 @@
+"""``assay report``: say what a run found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def report(
+    run: str = "",
+    *,
+    runs: Path | None = None,
+    format_: Literal["html", "markdown", "json", "terminal"] = "html",
+    output: Path | None = None,
+    open_: Annotated[bool, Parameter(negative=())] = False,
+    config: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Say what a run found, on the terminal and in a report file.
+
+    Reports on the newest run, unless one is named. Nothing is measured anew, so a run can be
+    reported on as often as wanted, unfinished ones too.
+
+    Parameters
+    ----------
+    run
+        A run's directory, or a part of its name that no other run's has [default: the newest].
+    runs
+        The folder that holds runs [default: ./runs, or as assay.toml says].
+    format_
+        html (one file that opens anywhere, offline), markdown (with its figures as SVG files beside
+        it), json (for programs), or terminal (no file, the summary alone).
+    output
+        The file to write, or a folder for it [default: the run's own directory].
+    open_
+        Open the HTML report in the browser.
+    config
+        The assay.toml to use.
+    json
+        Print the report as JSON on stdout, and write no file.
+    """
+    from assay.cli.output import console, print_json
+    from assay.config import load_config
+    from assay.records.directory import find_run
+    from assay.records.reading import read_run
+    from assay.report import build_report, print_summary, write_report
+    from assay.report.history import read_history
+    from assay.stats.cells import summarise_cells
+
+    data = read_run(find_run(runs or load_config(config).runs, run).path)
+    made = build_report(data, summarise_cells(data), read_history(data))
+    if json:
+        print_json(made)
+        return
+    screen = console()
+    print_summary(made, screen)
+    if format_ == "terminal":
+        return
+    target = output or data.path
+    assert target is not None  # what was read from a directory has one
+    (written,) = write_report(made, target, [format_])
+    screen.print(f"\nreport: {written}", markup=False, soft_wrap=True)
+    if open_ and format_ == "html":
+        import webbrowser
+
+        webbrowser.open(written.resolve().as_uri())

@@ -1,0 +1,54 @@
+"""``assay system``: what this machine is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def system(
+    *,
+    config: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Show what this machine is: processor, memory, network, surroundings, toolchains.
+
+    Nothing is measured and nothing needs root. What can't be found out is a dash, in JSON null.
+
+    Parameters
+    ----------
+    config
+        The assay.toml to use instead of the one found.
+    json
+        Print one JSON object with system (SI base units), peak and toolchains.
+    """
+    from assay.cli.output import console, print_json
+    from assay.config import load_config
+    from assay.kernels.toolchains import detect_toolchains
+    from assay.models.peak import peak_flops
+    from assay.system import detect
+
+    found = detect()
+    toolchains = detect_toolchains(load_config(config))
+    if json:
+        peak = peak_flops(found, found.usable_cores) if found.usable_cores else None
+        print_json({"system": found, "peak": peak, "toolchains": toolchains})
+        return
+
+    from rich.table import Table
+    from rich.text import Text
+
+    from assay.system.describe import describe
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for index, section in enumerate(describe(found, toolchains)):
+        if index:
+            table.add_row("", "")
+        table.add_row(Text(section.title, style="bold not dim"), "")
+        for label, text in section.lines:
+            table.add_row(Text(f"  {label}"), Text(text))
+    console().print(table)

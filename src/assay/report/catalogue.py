@@ -1,0 +1,124 @@
+"""The catalogue of kernels for people (``assay kernels``) and for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.kernels.catalogue import Kernel, Parameter
+from assay.units import format_quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def describe(kernel: Kernel) -> dict[str, object]:
+    """A catalogue entry as plain values. ``work`` is that of one operation at the defaults."""
+    return {
+        "name": kernel.name,
+        "title": kernel.title,
+        "headline": kernel.headline,
+        "ranks": {"min": kernel.min_ranks, "max": kernel.max_ranks},
+        "threaded": kernel.threaded,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "default": parameter.default,
+                "meaning": parameter.meaning,
+                "unit": parameter.unit,
+                "choices": list(parameter.choices),
+                "low": parameter.low,
+                "high": parameter.high,
+            }
+            for parameter in kernel.parameters
+        ],
+        "metrics": [
+            {
+                "name": metric.name,
+                "unit": metric.unit,
+                "better": metric.better,
+                "meaning": metric.meaning,
+                "series": metric.series,
+                "quantity": metric.quantity,
+            }
+            for metric in kernel.metrics
+        ],
+        "work": {
+            quantity: {"unit": kernel.work_units.get(quantity, ""), "value": value}
+            for quantity, value in _default_work(kernel).items()
+        },
+        "source": kernel.source,
+        "notes": kernel.notes,
+    }
+
+
+def _default_work(kernel: Kernel) -> dict[str, float | None]:
+    """All ranks' work of one operation at the defaults on the fewest ranks.
+
+    None where it depends on what the kernel chooses on the machine (a default of 0 elements).
+    """
+    defaults = {parameter.name: parameter.default for parameter in kernel.parameters}
+    work = kernel.work(defaults, kernel.min_ranks, 1)
+    return {quantity: value or None for quantity, value in work.items()}
+
+
+def print_catalogue(catalogue: tuple[Kernel, ...], out: Console) -> None:
+    """All kernels, a line each."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("kernel", "what it measures", "headline", "parameters"):
+        table.add_column(heading, no_wrap=heading == "kernel")
+    for kernel in catalogue:
+        metric = kernel.metric(kernel.headline)
+        headline = f"{kernel.headline} ({metric.unit})" if metric else kernel.headline
+        names = ", ".join(parameter.name for parameter in kernel.parameters) or "none"
+        table.add_row(kernel.name, kernel.title, headline, names)
+    out.print(table)
+    out.print("\nMore on one: [bold]assay kernels NAME[/bold]")
+
+
+def print_kernel(kernel: Kernel, out: Console) -> None:
+    """One kernel: ranks, parameters, metrics, work and source."""
+    from rich.table import Table
+
+    out.print(f"[bold]{kernel.name}[/bold]  {kernel.title}")
+    most = "or more" if kernel.max_ranks is None else f"to {kernel.max_ranks}"
+    same = kernel.max_ranks == kernel.min_ranks
+    ranks = f"{kernel.min_ranks}" if same else f"{kernel.min_ranks} {most}"
+    threads = "ranks may have threads" if kernel.threaded else "one thread a rank"
+    out.print(f"Ranks: {ranks}; {threads}.")
+    if kernel.notes:
+        out.print(kernel.notes)
+    out.print("\n[bold]Parameters[/bold]" + ("" if kernel.parameters else ": none"))
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for parameter in kernel.parameters:
+        default = f"= {parameter.default}" + (f" {parameter.unit}" if parameter.unit else "")
+        table.add_row(f"  {parameter.name}", default, _range(parameter), parameter.meaning)
+    if kernel.parameters:
+        out.print(table)
+    out.print("\n[bold]Metrics[/bold]")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for metric in kernel.metrics:
+        mark = " (headline)" if metric.name == kernel.headline else ""
+        better = f"{metric.better} is better"
+        table.add_row(f"  {metric.name}", metric.unit, better, metric.meaning + mark)
+    out.print(table)
+    work = _default_work(kernel)
+    if work:
+        on = "one rank" if kernel.min_ranks == 1 else f"{kernel.min_ranks} ranks"
+        out.print(f"\n[bold]Work[/bold] of one operation at the defaults, on {on}")
+        for quantity, value in work.items():
+            unit = kernel.work_units.get(quantity, "")
+            text = format_quantity(value, unit) if value else "follows from what is chosen there"
+            out.print(f"  {quantity}: {text}")
+    out.print(f"\nSource: {kernel.source}", soft_wrap=True)
+
+
+def _range(parameter: Parameter) -> str:
+    if parameter.choices:
+        return " | ".join(map(str, parameter.choices))
+    if parameter.low is not None and parameter.high is not None:
+        return f"{parameter.low:,.0f} to {parameter.high:,.0f}"
+    if parameter.low is not None:
+        return f"from {parameter.low:,.0f}"
+    return f"to {parameter.high:,.0f}" if parameter.high is not None else ""

@@ -1,0 +1,147 @@
+"""What a campaign decides next: budgets that flow, blame that falls where it belongs."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from records_builder import make_cell, make_launch, make_plan, make_record
+
+from assay.campaign.state import LEAST_BUDGET, CampaignState
+from assay.plans.model import Cell
+from assay.records.model import Measurement
+from assay.records.reading import measurement_id
+
+CELLS = [make_cell("network.pingpong", bytes=size) for size in range(5)]
+
+
+def make_state(cells=CELLS, **rule: float) -> CampaignState:
+    rule = {"budget": 60.0, "min_launches": 6, **rule}
+    return CampaignState(
+        make_plan(cells, **rule),
+        value_of=lambda m: m.record.series[0].values[0] if m.record.series else None,
+        enough=lambda values: len(values) >= 8,
+    )
+
+
+def done(cell: Cell, replicate: int, wall: float = 1.0, **changes: object) -> Measurement:
+    record = msgspec.structs.replace(make_record(cell, replicate, [1.0]), wall=wall, **changes)
+    return Measurement(cell, replicate, "0000-a", 0.0, record, None, ())
+
+
+def test_blocks_come_in_order_and_end_when_enough() -> None:
+    state = make_state()
+    seen = []
+    while (block := state.next_block()) is not None:
+        replicate, cells = block
+        seen.append(replicate)
+        assert cells == CELLS
+        for cell in cells:
+            state.add(done(cell, replicate))
+    assert seen == list(range(8))
+
+
+def test_a_gap_is_filled_first_and_is_no_basis_for_stopping() -> None:
+    state = make_state(CELLS[:1])
+    for replicate in (0, 1, 2, 4, 5, 6, 7):
+        state.add(done(CELLS[0], replicate))
+    assert state.next_block() == (3, CELLS[:1])
+    state.add(done(CELLS[0], 3))
+    assert state.next_block() is None
+
+
+@given(st.permutations(range(8)))
+def test_the_order_of_arrival_does_not_matter(order: list[int]) -> None:
+    state = make_state(CELLS[:1])
+    for replicate in order:
+        state.add(done(CELLS[0], replicate))
+    assert state.next_block() is None
+
+
+def test_the_budget_ends_it_but_not_before_each_was_measured() -> None:
+    state = make_state()
+    state.spent = 100.0
+    assert state.next_block() == (0, CELLS)
+    for cell in CELLS:
+        state.add(done(cell, 0))
+    assert state.next_block() is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"status": "failed", "error": "no memory"}, {"verified": False}]
+)
+def test_a_failed_cell_is_not_tried_again(changes: dict[str, object]) -> None:
+    state = make_state()
+    state.add(done(CELLS[0], 0, **changes))
+    assert state.next_block() == (0, CELLS[1:])
+
+
+def test_the_cell_a_launch_died_in_is_blamed_alone() -> None:
+    state = make_state()
+    launch = make_launch("0000-a", outcome="crash", blamed=measurement_id(CELLS[2], 0))
+    state.blame(launch, CELLS, progressed=False)
+    assert [name for name, cell in state.cells.items() if cell.failure] == [CELLS[2].id]
+
+
+def test_a_launch_that_brought_nothing_condemns_its_cells_and_one_that_did_does_not() -> None:
+    launch = make_launch("0000-a", outcome="crash", error="mpirun is missing")
+    state = make_state()
+    state.blame(launch, CELLS[1:3], progressed=True)
+    assert not any(cell.failure for cell in state.cells.values())
+    state.blame(launch, CELLS[1:3], progressed=False)
+    failed = {name for name, cell in state.cells.items() if cell.failure == "mpirun is missing"}
+    assert failed == {CELLS[1].id, CELLS[2].id}
+    foreign = make_launch("0001-b", outcome="crash", blamed="of-another-plan-0")
+    state.blame(foreign, CELLS[3:], progressed=False)
+    assert all(state.cells[cell.id].failure for cell in CELLS[3:])
+
+
+def test_first_shares_are_equal_and_use_the_budget_once() -> None:
+    budgets = make_state().measurement_budgets(0, CELLS)
+    assert set(budgets.values()) == {60.0 / 6 / 5}
+
+
+def test_what_a_quick_cell_leaves_flows_to_the_slow_ones() -> None:
+    state = make_state()
+    for cell in CELLS[:4]:
+        state.add(done(cell, 0, wall=0.1))
+    state.add(done(CELLS[4], 0, wall=5.0))
+    state.spent = 5.4
+    block = (60.0 - 5.4) / 5
+    # Four need 0.1 s each; the fifth may have the rest of the block.
+    assert state.measurement_budgets(1, CELLS)[CELLS[4].id] == pytest.approx(block - 0.4)
+
+
+@given(
+    st.lists(st.floats(min_value=1e-6, max_value=100.0), min_size=5, max_size=5),
+    st.floats(min_value=0.0, max_value=200.0),
+)
+def test_shares_never_promise_more_than_there_is(walls: list[float], spent: float) -> None:
+    state = make_state()
+    for cell, wall in zip(CELLS, walls, strict=True):
+        state.add(done(cell, 0, wall=wall))
+    state.spent = spent
+    share = next(iter(state.measurement_budgets(1, CELLS).values()))
+    block = max(60.0 - spent, 0.0) / 5
+    used = sum(min(wall, share) for wall in walls)
+    assert share >= LEAST_BUDGET
+    if share > LEAST_BUDGET:
+        assert used <= block * (1 + 1e-9) or all(wall <= share for wall in walls)
+
+
+def test_a_fixed_cell_budget_is_kept() -> None:
+    assert set(make_state(cell_budget=0.5).measurement_budgets(0, CELLS).values()) == {0.5}
+
+
+def test_progress_counts_and_the_eta_fall_to_nothing() -> None:
+    state = make_state(CELLS[:2])
+    assert (state.done, state.expected) == (0, 12)
+    assert state.remaining_seconds() == 60.0
+    state.add(done(CELLS[0], 0, wall=2.0))
+    assert state.remaining_seconds() == pytest.approx(2.0 * 11)
+    for cell in CELLS[:2]:
+        for replicate in range(8):
+            state.add(done(cell, replicate))
+    assert (state.done, state.expected) == (16, 16)
+    assert state.remaining_seconds() == 0.0
