@@ -14,11 +14,12 @@ Stop = Literal["precision", "budget", "launches", "interrupted", "failed"]
 class MetricSummary(msgspec.Struct, frozen=True):
     """One metric of one cell over all its launches.
 
-    ``median`` and ``ci95`` are of the launches' medians (two-level sampling): the interval says where
-    the median of another such set of launches would fall. ``ci95`` is null under six launches, for
-    which no nonparametric 95% interval exists. ``min``, ``max``, ``p05``, ``p95`` are over all samples
-    after warm-up, ``cov`` is the coefficient of variation between launches, ``cov_samples`` of the
-    samples within them (median over launches). ``n`` counts launches, ``samples`` samples.
+    ``median`` and ``ci95`` are of the launches' medians (two-level sampling): of such
+    intervals 95% hold the median that endlessly many launches would have. ``ci95`` is null under
+    six launches, for which no nonparametric 95% interval exists. ``min``, ``max``, ``p05``, ``p95``
+    are over all samples after warm-up, ``cov`` is the coefficient of variation between launches,
+    ``cov_samples`` of the samples within them (median over launches). ``n`` counts launches,
+    ``samples`` samples.
     """
 
     unit: str
@@ -39,8 +40,8 @@ class MetricSummary(msgspec.Struct, frozen=True):
 class CellSummary(msgspec.Struct, frozen=True):
     """One cell over all its launches: what ``assay measure --json`` prints.
 
-    ``verified`` is null if nothing could be checked, false if any launch failed its check; no metric
-    is given then. ``caveats`` are sentences about what touches these numbers.
+    ``verified`` is null if nothing could be checked, false if any launch failed its check; no
+    metric is given then. ``caveats`` are sentences about what touches these numbers.
     """
 
     kernel: str
