@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -47,10 +48,10 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When enough has been measured.
 
     ``precision``: relative half-width of the ``confidence`` interval at which sampling stops, both
-    within a launch and across launches. ``budget``: seconds for the whole plan. ``launches``: fewest
-    and most launches of a cell; six is the fewest that can carry a 95% interval of a median
-    (1 - 2 * 0.5**6 = 0.969). ``cell_budget``: seconds a single measurement may take, None for a fair
-    share of the budget.
+    within a launch and across launches. ``budget``: seconds for the whole plan. ``launches``:
+    fewest and most launches of a cell; six is the fewest that can carry a 95% interval of a median
+    (1 - 2 * 0.5**6 = 0.969). ``cell_budget``: seconds a single measurement may take, None for a
+    fair share of the budget.
     """
 
     precision: float = 0.01
@@ -64,10 +65,24 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A suite made concrete: its cells in the order written, how to replicate, and the seed."""
+    """A suite made concrete: its cells in the order written, how to replicate, and the seed.
+
+    ``notes``: sentences about what the suite asked for and this machine can't do.
+    """
 
     name: str
     title: str
     cells: tuple[Cell, ...]
     replication: Replication
     seed: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlanContext:
+    """The machine a plan is made for: cores of a node, nodes, and the toolchains by name."""
+
+    cores: int
+    nodes: int = 1
+    default_toolchain: str = "embedded"
+    toolchains: tuple[str, ...] = ("embedded",)

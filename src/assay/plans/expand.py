@@ -1,0 +1,277 @@
+"""Factors × levels → cells, on a given machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import cast, get_args
+
+from assay.errors import AssayError, nearest
+from assay.kernels import find_kernel
+from assay.kernels.catalogue import Kernel
+from assay.plans.expression import Expression, parse_expression
+from assay.plans.levels import Level, Names, Written, read_parameter, spread
+from assay.plans.model import Binding, Cell, Order, Placement, PlanContext, Value
+
+PLACEMENT_WORDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
+FACTORS = ("toolchain", *PLACEMENT_WORDS)
+MOST_CELLS = 100_000
+
+_CHOICES = {"order": get_args(Order), "binding": get_args(Binding)}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One ``[[measure]]``: a kernel and its factors as written. ``keep``: which cells to make."""
+
+    kernel: str
+    factors: Mapping[str, tuple[Written, ...]]
+    where: str = ""
+    keep: Expression | None = None
+    keep_where: str = ""
+
+
+@dataclass
+class Fitting:
+    """What to do with a level that this machine can't do: drop it with a note, or refuse."""
+
+    context: PlanContext
+    portable: bool = False
+    oversubscribe: bool = False
+    notes: dict[str, None] = field(default_factory=dict)
+
+
+class Misfit(AssayError):
+    """A level that is right by itself and too much, or too little, for this machine."""
+
+
+def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
+    """All cells in the order written, equal ones merged.
+
+    Raises AssayError for whatever is wrong wherever it would run, and, unless the plan is portable,
+    for what this machine can't do; a portable plan leaves that out, and ``fitting.notes`` says so.
+    """
+    cells: dict[str, Cell] = {}
+    for measure in measures:
+        kernel = find_kernel(measure.kernel, where=measure.where)
+        _check_factors(measure, kernel)
+        for cell in _cells_of(measure, kernel, fitting):
+            cells.setdefault(cell.id, cell)
+            if len(cells) > MOST_CELLS:
+                raise AssayError(
+                    f"The plan has more than {MOST_CELLS} cells.",
+                    where=measure.where,
+                    mend="Take fewer levels.",
+                )
+    if not cells:
+        raise AssayError(
+            "Nothing of this plan can be measured here.", detail="\n".join(fitting.notes)
+        )
+    return tuple(cells.values())
+
+
+def _check_factors(measure: Measure, kernel: Kernel) -> None:
+    valid = [parameter.name for parameter in kernel.parameters]
+    for name, levels in measure.factors.items():
+        if name not in FACTORS and name not in valid:
+            raise AssayError(
+                f"Kernel '{kernel.name}' has no parameter '{name}', and it is no placement word.",
+                where=levels[0].where,
+                mend=nearest(name, (*valid, *FACTORS)),
+            )
+
+
+def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Cell]:
+    """Walk the factors in an order in which each may speak of those before it."""
+    context = fitting.context
+    parameters = [parameter.name for parameter in kernel.parameters]
+    order = (*FACTORS, *parameters)
+
+    def walk(depth: int, names: dict[str, Value]) -> Iterator[Cell]:
+        if depth == len(order):
+            if measure.keep is None or measure.keep.value(names, where=measure.keep_where):
+                yield _make_cell(names, kernel, parameters)
+            return
+        factor = order[depth]
+        for written in measure.factors.get(factor, (None,)):
+            try:
+                values = list(_values(factor, written, kernel, names, fitting))
+            except Misfit as misfit:
+                if not fitting.portable:
+                    raise
+                fitting.notes.setdefault(f"Left out {kernel.name}: {misfit.what}")
+                continue
+            for value in values:
+                try:
+                    known = _with_factor(names, factor, value, kernel, written, measure, fitting)
+                except Misfit as misfit:
+                    if not fitting.portable:
+                        raise
+                    fitting.notes.setdefault(f"Left out {kernel.name}: {misfit.what}")
+                    continue
+                yield from walk(depth + 1, known)
+
+    yield from walk(0, {"cores": context.cores, "nodes": context.nodes})
+
+
+def _make_cell(names: Names, kernel: Kernel, parameters: list[str]) -> Cell:
+    adapter = str(names["adapter"])
+    placement = Placement(
+        nodes=int(names["nodes"]),
+        ppn=int(names["ppn"]),
+        threads=int(names["threads"]),
+        order=cast(Order, names["order"]),
+        binding=cast(Binding, names["binding"]),
+        adapter=adapter if adapter != "default" else None,
+    )
+    return Cell(
+        kernel.name, {name: names[name] for name in parameters}, placement, str(names["toolchain"])
+    )
+
+
+def _values(
+    factor: str, written: Written | None, kernel: Kernel, names: Names, fitting: Fitting
+) -> Iterator[Value]:
+    """The values of one entry of a factor's list, given the factors before it."""
+    if written is None:
+        yield _default(factor, kernel, names, fitting)
+    elif factor == "toolchain":
+        yield from _toolchains(written, fitting.context)
+    elif factor in ("nodes", "ppn", "threads"):
+        yield from spread(written, lambda level: _count(level, factor, names), factor)
+    elif factor in PLACEMENT_WORDS:
+        yield from spread(written, lambda level: _word(level, factor), factor)
+    else:
+        parameter = kernel.parameter(factor)
+        assert parameter is not None
+        yield from spread(written, lambda level: read_parameter(level, parameter, names), factor)
+
+
+def _default(factor: str, kernel: Kernel, names: Names, fitting: Fitting) -> Value:
+    parameter = kernel.parameter(factor)
+    if factor == "toolchain":
+        return fitting.context.default_toolchain
+    if factor == "ppn":  # as few as the kernel can do with
+        return -(-kernel.min_ranks // int(names["nodes"]))
+    if parameter is not None and factor not in FACTORS:
+        return parameter.default
+    default: Value | None = getattr(Placement(), factor)
+    return "default" if default is None else default
+
+
+def _toolchains(written: Written, context: PlanContext) -> Iterator[str]:
+    word = written.raw if isinstance(written, Level) else ""
+    if word == "all":
+        yield from context.toolchains
+    elif word == "default":
+        yield context.default_toolchain
+    elif isinstance(word, str) and word in context.toolchains:
+        yield word
+    else:
+        raise AssayError(
+            f"There is no toolchain '{word}'.",
+            where=written.where,
+            mend=nearest(str(word), (*context.toolchains, "all", "default")),
+        )
+
+
+def _most(factor: str, names: Names) -> int:
+    """What "all" is: every node; every core of a node; the cores that each rank can have."""
+    if factor == "nodes":
+        return int(names["nodes"])
+    return int(names["cores"]) // (int(names["ppn"]) if factor == "threads" else 1)
+
+
+def _count(level: Level, factor: str, names: Names) -> int:
+    raw = level.raw
+    if raw in ("all", "half"):
+        most = _most(factor, names)
+        value: float = most if raw == "all" else most // 2
+    elif isinstance(raw, str):
+        value = parse_expression(raw, where=level.where).number(names, where=level.where)
+    else:
+        value = raw
+    if isinstance(raw, str) and (value != int(value) or value < 1):
+        raise Misfit(f'{factor} = "{raw}" would be {value:g}.', where=level.where)
+    if value != int(value) or value < 1:
+        raise AssayError(
+            f"'{factor}' must be a whole number of at least 1, not {raw}.", where=level.where
+        )
+    return int(value)
+
+
+def _word(level: Level, factor: str) -> Value:
+    choices = _CHOICES.get(factor)
+    if not isinstance(level.raw, str) or (choices is not None and level.raw not in choices):
+        raise AssayError(
+            f"'{factor}' can't be '{level.raw}'.",
+            where=level.where,
+            mend=nearest(str(level.raw), choices or ()),
+        )
+    return level.raw
+
+
+def _with_factor(
+    names: Names,
+    factor: str,
+    value: Value,
+    kernel: Kernel,
+    written: Written | None,
+    measure: Measure,
+    fitting: Fitting,
+) -> dict[str, Value]:
+    """The names with one factor more. Raises Misfit if the machine or the kernel can't do it."""
+    where = written.where if written else measure.where
+    known = {**names, factor: value}
+    if factor == "nodes":
+        machine = fitting.context.nodes
+        if int(value) > machine:
+            raise Misfit(f"nodes = {value}, but there {_are(machine, 'node')}.", where=where)
+    elif factor == "ppn":
+        ranks = known["ranks"] = int(known["nodes"]) * int(value)
+        if ranks < kernel.min_ranks:
+            raise Misfit(
+                f"{_count_of(ranks, 'rank')}, but it needs at least {kernel.min_ranks}.",
+                where=where,
+                mend=f"Set ppn or nodes so that there are {kernel.min_ranks} ranks or more.",
+            )
+        if kernel.max_ranks is not None and ranks > kernel.max_ranks:
+            raise Misfit(
+                f"{_count_of(ranks, 'rank')}, but it takes at most {kernel.max_ranks}.", where=where
+            )
+        _check_cores(int(value), 1, where, fitting)
+    elif factor == "threads":
+        if int(value) > 1 and not kernel.threaded:
+            raise Misfit(
+                f"threads = {value}, but '{kernel.name}' has no threads.",
+                where=where,
+                mend="Leave threads at 1.",
+            )
+        _check_cores(int(known["ppn"]), int(value), where, fitting)
+    return known
+
+
+def _check_cores(ppn: int, threads: int, where: str, fitting: Fitting) -> None:
+    cores = fitting.context.cores
+    if ppn * threads > cores and not fitting.oversubscribe:
+        asked = f"ppn = {ppn}" + (f" with threads = {threads}" if threads > 1 else "")
+        raise Misfit(
+            f"{asked} needs {_count_of(ppn * threads, 'core')}, but a node has {cores}.",
+            where=where,
+            mend="Ask for less, or allow several on a core with oversubscribe.",
+        )
+
+
+def _count_of(number: int, thing: str) -> str:
+    return f"{number} {thing}" + ("" if number == 1 else "s")
+
+
+def _are(number: int, thing: str) -> str:
+    return ("is " if number == 1 else "are ") + _count_of(number, thing)
+
+
+def parse_keep(text: object, where: str) -> Expression:
+    """The condition of ``where``. Raises AssayError."""
+    if not isinstance(text, str):
+        raise AssayError("'where' must be a text such as 'ppn * threads <= cores'.", where=where)
+    return parse_expression(text, where=where)

@@ -1,0 +1,259 @@
+"""From what a person wrote for a factor to its levels: lists, ranges, words, quantities.
+
+A level may depend on the machine and on the factors before it ("all", "cores / ppn"), so it stays
+as written until a cell is made.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.errors import AssayError, nearest
+from assay.kernels.catalogue import Parameter
+from assay.plans.expression import parse_expression
+from assay.plans.model import Value
+from assay.units import parse_quantity
+
+MOST_LEVELS = 10_000
+RANGE_KEYS = ("from", "to", "steps", "step", "times", "count", "spacing")
+_STEPPING = "steps = 'powers of 2', step = 100, times = 1.5 or count = 9"
+
+Names = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level as written: a number, or text (a word, a quantity or an expression)."""
+
+    raw: Value
+    where: str
+
+
+@dataclass(frozen=True)
+class Range:
+    """Levels from ``start`` to ``stop``, both ends as written, stepped by ``rule``.
+
+    ``rule``: ``powers`` (those of ``amount`` that lie between, and 0 if the range begins there),
+    ``step`` (add ``amount``), ``times`` (multiply by it; from 0 on to 1 first), ``linear`` and
+    ``geometric`` (``amount`` levels, evenly spaced, both ends included).
+    """
+
+    start: Level
+    stop: Level
+    rule: str
+    amount: float
+    where: str
+
+
+Written = Level | Range
+ReadLevel = Callable[[Level], Value]
+
+
+def read_levels(raw: object, name: str, where: str, places: list[str]) -> tuple[Written, ...]:
+    """The levels of a factor as TOML has them: one value, a list, a range table, or a mixture.
+
+    ``places``: where each element of a list stands. Raises AssayError for anything else.
+    """
+    if not isinstance(raw, list):
+        return (_read_one(raw, name, where),)
+    if not raw:
+        raise AssayError(
+            f"'{name}' is an empty list.", where=where, mend="Name at least one level."
+        )
+    return tuple(_read_one(item, name, place) for item, place in zip(raw, places, strict=True))
+
+
+def _read_one(raw: object, name: str, where: str) -> Written:
+    if isinstance(raw, dict):
+        return _read_range(raw, name, where)
+    if isinstance(raw, bool) or not isinstance(raw, int | float | str):
+        raise AssayError(f"'{name}' must be a number, a word, a list or a range.", where=where)
+    return Level(raw, where)
+
+
+def _read_range(table: dict[str, object], name: str, where: str) -> Range:
+    for key, value in table.items():
+        if key not in RANGE_KEYS:
+            raise AssayError(
+                f"Unknown key '{key}' in the range of '{name}'.",
+                where=where,
+                mend=nearest(key, RANGE_KEYS),
+            )
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise AssayError(f"'{key}' of '{name}' must be a number or a word.", where=where)
+    written: dict[str, Value] = {k: v for k, v in table.items() if isinstance(v, int | float | str)}
+    for key in ("from", "to"):
+        if key not in written:
+            raise AssayError(f"The range of '{name}' has no '{key}'.", where=where)
+    rule, amount = _stepping(written, name, where)
+    return Range(Level(written["from"], where), Level(written["to"], where), rule, amount, where)
+
+
+def _stepping(table: Mapping[str, Value], name: str, where: str) -> tuple[str, float]:
+    given = [key for key in ("steps", "step", "times", "count") if key in table]
+    if len(given) != 1:
+        what = "several ways to step" if given else "no way to step"
+        raise AssayError(
+            f"The range of '{name}' has {what}.", where=where, mend=f"Say one of {_STEPPING}."
+        )
+    key, value = given[0], table[given[0]]
+    spacing = table.get("spacing", "linear")
+    if spacing not in ("linear", "geometric"):
+        raise AssayError(
+            f"The spacing of '{name}' can't be '{spacing}'.",
+            where=where,
+            mend=nearest(str(spacing), ("linear", "geometric")),
+        )
+    if "spacing" in table and key != "count":
+        raise AssayError(f"'spacing' of '{name}' goes with 'count' only.", where=where)
+    if key == "steps":
+        match = re.fullmatch(r"\s*powers of (\d+)\s*", str(value))
+        if not match or int(match[1]) < 2:
+            raise AssayError(
+                f"'{name}' can't step by '{value}'.", where=where, mend=f"Say one of {_STEPPING}."
+            )
+        return "powers", int(match[1])
+    amount = _number(Level(value, where), key, "", {})
+    least, rule = {"step": (0.0, "step"), "times": (1.0, "times"), "count": (1.0, str(spacing))}[
+        key
+    ]
+    if not amount > least or (key == "count" and amount != int(amount)):
+        kind = "a whole number above" if key == "count" else "above"
+        raise AssayError(f"'{key}' of '{name}' must be {kind} {least:g}.", where=where)
+    return rule, amount
+
+
+def spread(written: Written, read: ReadLevel, name: str) -> Iterator[Value]:
+    """The values of a level or range; ``read`` turns one level into its value.
+
+    For integers, values between are rounded and repeated ones left out. Raises AssayError for a
+    range over words, a range that is empty, and one of more than ten thousand levels.
+    """
+    if isinstance(written, Level):
+        yield read(written)
+        return
+    first, last = read(written.start), read(written.stop)
+    if isinstance(first, str) or isinstance(last, str):
+        raise AssayError(f"'{name}' is no number, so it can't have a range.", where=written.where)
+    whole = isinstance(first, int) and isinstance(last, int)
+    values = dict.fromkeys(
+        round(value) if whole else value for value in _points(written, first, last, name)
+    )
+    if not values:
+        raise AssayError(
+            f"The range of '{name}' from {first:g} to {last:g} is empty.", where=written.where
+        )
+    yield from values
+
+
+def _points(written: Range, first: float, last: float, name: str) -> Iterator[float]:
+    rule, amount = written.rule, written.amount
+    if rule in ("linear", "geometric"):
+        if rule == "geometric" and not first > 0:
+            raise AssayError(
+                f"A geometric range of '{name}' can't begin at {first:g}.", where=written.where
+            )
+        count = int(amount)
+        if count > MOST_LEVELS:
+            raise _too_many(name, written.where)
+        for i in range(count if first <= last else 0):
+            share = i / (count - 1)
+            if rule == "linear":
+                yield first + (last - first) * share
+            else:
+                yield first * (last / first) ** share
+        return
+    # A rounding error must not lose the last level of 0, 0.1, … 1.
+    end = last + 1e-9 * abs(last)
+    value: float = first
+    if rule == "powers":
+        if first <= 0 <= end:
+            yield 0
+        value = 1
+        while value < first:
+            value *= int(amount)
+    index = 0
+    while value <= end:
+        if index == MOST_LEVELS:
+            raise _too_many(name, written.where)
+        yield value
+        index += 1
+        if rule == "step":
+            value = first + index * amount
+        elif value == 0:
+            value = 1
+        elif value < 0:
+            raise AssayError(
+                f"A range of '{name}' that multiplies can't begin below 0.", where=written.where
+            )
+        else:
+            value *= int(amount) if amount == int(amount) else amount
+
+
+def _too_many(name: str, where: str) -> AssayError:
+    return AssayError(
+        f"The range of '{name}' has more than {MOST_LEVELS} levels.",
+        where=where,
+        mend="Take larger steps.",
+    )
+
+
+def read_parameter(level: Level, parameter: Parameter, names: Names) -> Value:
+    """The value of a kernel's parameter, checked against its type, choices and range."""
+    name, raw = parameter.name, level.raw
+    if isinstance(parameter.default, str):
+        if not isinstance(raw, str):
+            raise AssayError(f"'{name}' must be a word, not {raw}.", where=level.where)
+        value: Value = raw
+    else:
+        value = _number(level, name, parameter.unit, names)
+        if isinstance(parameter.default, int):
+            if value != int(value):
+                raise AssayError(
+                    f"'{name}' must be a whole number, not {value:g}.", where=level.where
+                )
+            value = int(value)
+        else:
+            value = float(value)
+    if parameter.choices and value not in parameter.choices:
+        raise AssayError(
+            f"'{name}' can't be '{raw}'.",
+            where=level.where,
+            mend=nearest(str(raw), map(str, parameter.choices)),
+        )
+    if isinstance(value, str):
+        return value
+    if parameter.low is not None and value < parameter.low:
+        raise AssayError(f"'{name}' must be at least {parameter.low:g}.", where=level.where)
+    if parameter.high is not None and value > parameter.high:
+        raise AssayError(f"'{name}' must be at most {parameter.high:g}.", where=level.where)
+    return value
+
+
+def _number(level: Level, name: str, unit: str, names: Names) -> int | float:
+    """A number from a number, a quantity ("64 KiB") or an expression ("1000 * ranks")."""
+    raw = level.raw
+    if not isinstance(raw, str):
+        if not math.isfinite(raw):
+            raise AssayError(f"'{name}' can't be {raw}.", where=level.where)
+        return raw
+    try:
+        return parse_quantity(raw, unit or "1")  # "1": a plain number or a percentage
+    except AssayError as not_a_quantity:
+        try:
+            expression = parse_expression(raw)
+        except AssayError:
+            what = not_a_quantity.what if unit else f"It takes a plain number, not '{raw}'."
+            mend = not_a_quantity.mend if unit else ""
+            raise AssayError(f"'{name}': {what}", where=level.where, mend=mend) from None
+        return expression.number(names, where=level.where)
+
+
+def read_quantity(raw: object, name: str, unit: str, where: str) -> int | float:
+    """A number in SI units from a number or text such as ``"90 s"``. Raises AssayError."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float | str):
+        raise AssayError(f"'{name}' must be a number or text such as '90 s'.", where=where)
+    return _number(Level(raw, where), name, unit, {})

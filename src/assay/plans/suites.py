@@ -1,0 +1,131 @@
+"""Suites and plans as TOML files."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+from assay.errors import AssayError, nearest
+from assay.plans.expand import FACTORS, Fitting, Measure, expand, parse_keep
+from assay.plans.levels import Written, read_levels
+from assay.plans.model import Plan, PlanContext
+from assay.plans.replication import read_replication
+from assay.toml import TomlDocument, load_toml
+
+PLAN_SCHEMA = 1
+_KEYS = (
+    "schema",
+    "title",
+    "seed",
+    "portable",
+    "oversubscribe",
+    "replication",
+    "factors",
+    "measure",
+)
+_SUITES = Path(__file__).with_name("suites")
+
+
+def suites() -> dict[str, Path]:
+    """The suites that come with assay, by name."""
+    return {path.stem: path for path in sorted(_SUITES.glob("*.toml"))}
+
+
+def find_suite(name: str) -> Path:
+    """The file of a shipped suite. Raises AssayError naming the nearest one."""
+    shipped = suites()
+    if name not in shipped:
+        raise AssayError(f"There is no suite '{name}'.", mend=nearest(name, shipped))
+    return shipped[name]
+
+
+def find_plan(word: str) -> Path:
+    """The plan a person means: a path if it looks like one (``.toml`` or a slash), else a suite."""
+    return Path(word) if word.endswith(".toml") or "/" in word else find_suite(word)
+
+
+def load_plan(path: Path, context: PlanContext, seed: int | None = None) -> Plan:
+    """Read a plan for this machine.
+
+    ``seed`` comes before the file's own; where there is neither, one is drawn. Raises AssayError
+    with file, line, key and mend.
+    """
+    document = load_toml(path)
+    data = document.data
+    _check_schema(document)
+    document.check_keys((), data, _KEYS)
+    fitting = Fitting(
+        context,
+        portable=document.read(("portable",), data.get("portable", False), bool),
+        oversubscribe=document.read(("oversubscribe",), data.get("oversubscribe", False), bool),
+    )
+    replication = document.read(
+        ("replication",), data.get("replication", {}), dict[str, str | float]
+    )
+    rule = read_replication(replication, lambda key: document.where(("replication", key)))
+    cells = expand(_measures(document), fitting)
+    written_seed = document.read(("seed",), data.get("seed"), int | None)  # type: ignore[arg-type]
+    chosen = seed if seed is not None else written_seed
+    return Plan(
+        name=path.stem,
+        title=document.read(("title",), data.get("title", path.stem), str),
+        cells=cells,
+        replication=rule,
+        seed=chosen if chosen is not None else draw_seed(),
+        notes=tuple(fitting.notes),
+    )
+
+
+def draw_seed() -> int:
+    """A seed for a plan that names none; it is recorded with the plan."""
+    return secrets.randbits(32)
+
+
+def _check_schema(document: TomlDocument) -> None:
+    found = document.data.get("schema")
+    if found is None:
+        raise document.error(
+            (), "The plan doesn't say which schema it follows.", f"Add schema = {PLAN_SCHEMA}."
+        )
+    if found != PLAN_SCHEMA or isinstance(found, bool):
+        raise document.error(
+            ("schema",), f"The plan follows schema {found}, and this assay reads {PLAN_SCHEMA}."
+        )
+
+
+def _measures(document: TomlDocument) -> list[Measure]:
+    tables = document.data.get("measure")
+    if not isinstance(tables, list) or not tables or not isinstance(tables[0], dict):
+        raise document.error(
+            ("measure",), "The plan measures nothing.", "Add a [[measure]] with a kernel."
+        )
+    shared_table = document.read(("factors",), document.data.get("factors", {}), dict[str, Any])
+    document.check_keys(("factors",), shared_table, FACTORS)
+    shared = _factors(document, ("factors",), shared_table)
+    measures = []
+    for index, table in enumerate(tables):
+        path = ("measure", index)
+        if "kernel" not in table:
+            raise document.error(path, "This [[measure]] names no kernel.", 'Add kernel = "…".')
+        kernels = table["kernel"] if isinstance(table["kernel"], list) else [table["kernel"]]
+        own = {k: v for k, v in table.items() if k not in ("kernel", "where")}
+        factors = {**shared, **_factors(document, path, own)}
+        keep_where = document.where((*path, "where"))
+        keep = parse_keep(table["where"], keep_where) if "where" in table else None
+        for kernel in document.read((*path, "kernel"), kernels, list[str]):
+            where = document.where((*path, "kernel"))
+            measures.append(Measure(kernel, factors, where, keep, keep_where))
+    return measures
+
+
+def _factors(
+    document: TomlDocument, path: tuple[str | int, ...], table: dict[str, Any]
+) -> dict[str, tuple[Written, ...]]:
+    factors = {}
+    for name, raw in table.items():
+        key = (*path, name)
+        length = len(raw) if isinstance(raw, list) else 0
+        places = [document.where((*key, i)) for i in range(length)]
+        factors[name] = read_levels(raw, name, document.where(key), places)
+    return factors

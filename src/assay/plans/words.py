@@ -1,0 +1,86 @@
+"""A plan from the words of a command line: ``npb.cg class=A,B``, ``n=100..2000:+100``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from assay.errors import AssayError
+from assay.plans.expand import FACTORS, Fitting, Measure, expand
+from assay.plans.levels import Level, Range, Written
+from assay.plans.model import Plan, PlanContext, Replication, Value
+from assay.plans.suites import draw_seed
+
+_RANGE = re.compile(r"(?P<start>.+?)\.\.(?P<stop>[^:]+)(?::(?P<sign>[x+])(?P<amount>[\d.]+))?")
+
+
+def plan_from_words(
+    kernel: str,
+    assignments: Iterable[str] = (),
+    *,
+    context: PlanContext,
+    placement: Mapping[str, Value | None] | None = None,
+    replication: Replication | None = None,
+    oversubscribe: bool = False,
+    seed: int | None = None,
+) -> Plan:
+    """A plan of one kernel.
+
+    ``assignments``: ``key=value`` with lists (``class=A,B``) and ranges (``bytes=0..4MiB:x2`` times
+    two, ``n=100..2000:+100`` in steps) that sweep. ``placement``: toolchain, nodes, ppn, threads,
+    order, binding, adapter in the same notation; None is not given. Raises AssayError.
+    """
+    factors: dict[str, tuple[Written, ...]] = {}
+    given = [(word, *_split(word)) for word in assignments]
+    for factor, value in (placement or {}).items():
+        if factor not in FACTORS:
+            raise ValueError(f"{factor} is no placement word")
+        if value is not None:
+            given.append((f"--{factor} {value}", factor, str(value)))
+    for word, name, text in given:
+        if name in factors:
+            raise AssayError(f"'{name}' is given twice.", where=word)
+        factors[name] = tuple(_written(part, name, word) for part in text.split(","))
+    fitting = Fitting(context, oversubscribe=oversubscribe)
+    cells = expand([Measure(kernel, factors)], fitting)
+    return Plan(
+        name=kernel,
+        title=" ".join([kernel, *(word for word, _, _ in given)]),
+        cells=cells,
+        replication=replication or Replication(),
+        seed=seed if seed is not None else draw_seed(),
+    )
+
+
+def _split(word: str) -> tuple[str, str]:
+    name, sign, text = word.partition("=")
+    if not sign or not name or not text:
+        raise AssayError(
+            f"'{word}' is no assignment.", mend="Write parameters as key=value, such as class=A."
+        )
+    return name.strip(), text
+
+
+def _written(text: str, name: str, where: str) -> Written:
+    """One part of a comma list: a range, a number, or a word."""
+    text = text.strip()
+    if not text:
+        raise AssayError(f"'{name}' has an empty level.", where=where)
+    if ".." not in text:
+        return Level(text, where)
+    match = _RANGE.fullmatch(text)
+    if match is None or match["sign"] is None:
+        raise AssayError(
+            f"'{text}' doesn't say how to step.",
+            where=where,
+            mend=f"Write {name}={text.split(':')[0]}:x2 to double, or :+10 for steps of ten.",
+        )
+    start, stop = Level(match["start"], where), Level(match["stop"], where)
+    rule, least = ("times", 1.0) if match["sign"] == "x" else ("step", 0.0)
+    try:
+        amount = float(match["amount"])
+    except ValueError:
+        amount = 0.0
+    if not amount > least:
+        raise AssayError(f"The step of '{name}' must be above {least:g}.", where=where)
+    return Range(start, stop, rule, amount, where)
