@@ -1,0 +1,74 @@
+"""Which microarchitecture a processor has, and what a core of it can do in a cycle.
+
+The table is ``microarchitectures.toml``; every entry names its source.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_TABLE = Path(__file__).with_name("microarchitectures.toml")
+
+
+@dataclass(frozen=True)
+class Microarchitecture:
+    """One entry of the table.
+
+    ``models``: ranges of the processor's model number, first and last; empty for all of the family.
+    ``pipes``: vector floating-point pipes of a core. ``pipe_bits``: bits each works on in a cycle.
+    ``fma``: whether a pipe multiplies and adds at once. ``source``: where the pipes are documented.
+    """
+
+    name: str
+    vendor: str
+    pipes: int
+    pipe_bits: int
+    fma: bool
+    source: str
+    family: int | None = None
+    models: tuple[tuple[int, int], ...] = ()
+    name_matches: str | None = None
+
+    @property
+    def flops_per_cycle(self) -> int:
+        """Double-precision operations that one core can finish in a cycle."""
+        return self.pipes * self.pipe_bits // 64 * (2 if self.fma else 1)
+
+    def covers(self, vendor: str, family: int | None, model: int | None, name: str | None) -> bool:
+        """Whether a processor with these numbers is one of this entry's."""
+        if vendor != self.vendor or (self.family is not None and family != self.family):
+            return False
+        if self.models and (model is None or not any(a <= model <= b for a, b in self.models)):
+            return False
+        return self.name_matches is None or bool(re.search(self.name_matches, name or ""))
+
+
+@cache
+def microarchitectures() -> tuple[Microarchitecture, ...]:
+    """The whole table, in the order in which entries are tried."""
+    import tomllib
+
+    entries = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["entry"]
+    return tuple(
+        Microarchitecture(**{**entry, "models": tuple(map(_span, entry.get("models", ())))})
+        for entry in entries
+    )
+
+
+def _span(models: int | list[int]) -> tuple[int, int]:
+    return (models, models) if isinstance(models, int) else (models[0], models[1])
+
+
+def identify(
+    vendor: str | None, family: int | None, model: int | None, name: str | None
+) -> Microarchitecture | None:
+    """The first entry that covers a processor; None if the table doesn't know it.
+
+    ``vendor``, ``family``, ``model``, ``name`` as in ``assay.system.model.Processor``.
+    """
+    if vendor is None:
+        return None
+    return next((m for m in microarchitectures() if m.covers(vendor, family, model, name)), None)

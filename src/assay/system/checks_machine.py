@@ -1,0 +1,478 @@
+"""Checks of how the machine is set up: things that stay until somebody changes them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from assay.system.files import from_cpus
+from assay.system.findings import Finding, Severity
+from assay.system.model import Adapter, System
+from assay.units import format_memory, format_quantity
+
+# Shared memory that MPI libraries need within a node; containers have 64 MiB by default.
+_LEAST_SHARED = 512 << 20
+# Memory left for a problem that doesn't fit in caches.
+_LEAST_AVAILABLE = 2 << 30
+# Clocks that are read in user space within tens of nanoseconds.
+_FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase")
+
+
+def governor(system: System) -> list[Finding]:
+    """Does the kernel scale the clock?"""
+    frequency = system.processor.frequency
+    if not frequency.governors:
+        if not system.virtualisation.virtual:
+            return []
+        return [
+            Finding(
+                "governor",
+                "note",
+                "The clock can't be seen or set from inside this virtual machine.",
+                "The host may change the clock during a measurement without a trace.",
+                "Compare the measured clock rate of the samples; where it matters, use bare metal.",
+            )
+        ]
+    names = ", ".join(frequency.governors)
+    if frequency.governors == ["performance"]:
+        return [Finding("governor", "ok", "The frequency governor is 'performance'.")]
+    # These two drivers' powersave still follows the load closely, by the hardware's own choice.
+    mild = frequency.driver in ("intel_pstate", "amd-pstate-epp")
+    way = "quickly but not at once" if mild else "only after milliseconds"
+    return [
+        Finding(
+            "governor",
+            "warning",
+            f"The frequency governor is {names}, not 'performance'.",
+            f"The clock follows the load {way}: short kernels are timed while it still climbs.",
+            "As root: cpupower frequency-set -g performance. "
+            "Under Slurm: srun --cpu-freq=performance.",
+        )
+    ]
+
+
+def turbo(system: System) -> list[Finding]:
+    """Is the clock above nominal allowed?"""
+    if system.processor.frequency.turbo is None:
+        return []
+    if not system.processor.frequency.turbo:
+        return [Finding("turbo", "ok", "Turbo is off: the clock does not depend on the load.")]
+    return [
+        Finding(
+            "turbo",
+            "note",
+            "Turbo is on.",
+            "The clock depends on temperature, power and how many cores are busy, so one core's "
+            "result times the cores is not the machine's.",
+            "Leave it for what users will see. To study steadiness switch it off, as root: "
+            "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or "
+            "echo 0 > /sys/devices/system/cpu/cpufreq/boost.",
+        )
+    ]
+
+
+def clock_cap(system: System) -> list[Finding]:
+    """May the clock reach what the hardware can?"""
+    limit, maximum = system.processor.frequency.limit, system.processor.frequency.maximum
+    if limit is None or maximum is None:
+        return []
+    if limit >= 0.99 * maximum:
+        return [Finding("clock-cap", "ok", "The clock may reach the hardware's maximum.")]
+    return [
+        Finding(
+            "clock-cap",
+            "warning",
+            f"The clock is capped at {format_quantity(limit, 'Hz')}; "
+            f"the hardware can do {format_quantity(maximum, 'Hz')}.",
+            "All rates of computing are below what the hardware gives.",
+            "As root: cpupower frequency-set -u MAXIMUM, or look for a power-saving profile.",
+        )
+    ]
+
+
+def smt(system: System) -> list[Finding]:
+    """Do hardware threads share cores?"""
+    processor = system.processor
+    if processor.threads_per_core is None:
+        return []
+    if processor.threads_per_core == 1:
+        return [Finding("smt", "ok", "Each core has one hardware thread.")]
+    return [
+        Finding(
+            "smt",
+            "note",
+            f"SMT is on: {processor.cores} cores show as {processor.threads} CPUs.",
+            "Two ranks on one core share its arithmetic and its caches, and each looks slow.",
+            f"Use at most {system.usable_cores} ranks × threads here, bound to cores.",
+        )
+    ]
+
+
+def virtual(system: System) -> list[Finding]:
+    """Is there a hypervisor?"""
+    found = system.virtualisation
+    if found.virtual is None:
+        return []
+    if not found.virtual:
+        return [Finding("virtual", "ok", "There is no sign of a hypervisor.")]
+    name = f" ({found.hypervisor})" if found.hypervisor else ""
+    return [
+        Finding(
+            "virtual",
+            "note",
+            f"This is a virtual machine{name}, by {' and '.join(found.evidence)}.",
+            "Neighbours share caches, memory and network; core and NUMA numbers may be made up.",
+            "Repeat on other days before believing a difference; prefer whole-node instances.",
+        )
+    ]
+
+
+def huge_pages(system: System) -> list[Finding]:
+    """Can large arrays have large pages?"""
+    memory = system.memory
+    if memory.transparent is None:
+        return []
+    if memory.transparent == "always":
+        return [Finding("huge-pages", "ok", "Transparent huge pages are always tried.")]
+    if memory.transparent == "madvise":
+        return [
+            Finding(
+                "huge-pages",
+                "note",
+                "Transparent huge pages go only to programs that ask for them (madvise).",
+                "Programs that don't ask pay for TLB misses on large arrays.",
+                "To see the effect, as root: "
+                "echo always > /sys/kernel/mm/transparent_hugepage/enabled.",
+            )
+        ]
+    reserved = f"{memory.huge_pages} are reserved" if memory.huge_pages else "none is reserved"
+    return [
+        Finding(
+            "huge-pages",
+            "warning",
+            f"Transparent huge pages are off; of explicit huge pages {reserved}.",
+            "Kernels on large arrays lose time in TLB misses, CG and DGEMM most.",
+            "As root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
+        )
+    ]
+
+
+def numa_balancing(system: System) -> list[Finding]:
+    """Does the kernel move pages between NUMA nodes?"""
+    if system.memory.numa_balancing is None or not system.memory.nodes:
+        return []
+    if len(system.memory.nodes) == 1:
+        return [Finding("numa-balancing", "ok", "There is one NUMA node.")]
+    if not system.memory.numa_balancing:
+        return [Finding("numa-balancing", "ok", "The kernel does not move pages between nodes.")]
+    return [
+        Finding(
+            "numa-balancing",
+            "warning",
+            f"NUMA balancing is on, over {len(system.memory.nodes)} nodes.",
+            "The kernel unmaps and moves pages during the measurement: bandwidth drifts and dips.",
+            "As root: sysctl kernel.numa_balancing=0. Bind ranks, so that it isn't needed.",
+        )
+    ]
+
+
+def quota(system: System) -> list[Finding]:
+    """Is there CPU time for all the CPUs that are shown?"""
+    allowed, threads = system.limits.quota, system.usable_threads
+    if allowed is None:
+        known = system.limits.version is not None
+        return [Finding("cpu-quota", "ok", "No CPU quota is set.")] if known else []
+    if threads is None or allowed >= threads:
+        return [Finding("cpu-quota", "ok", f"The CPU quota ({allowed:g} CPUs) covers all CPUs.")]
+    return [
+        Finding(
+            "cpu-quota",
+            "problem",
+            f"The control group may use {allowed:g} CPUs' worth of time, but {threads} are shown.",
+            "More busy threads than that are all stopped for the rest of each period (usually "
+            "0.1 s): rates drop in bursts and latencies get tails of tens of milliseconds.",
+            f"Use at most {max(int(allowed), 1)} ranks × threads, or run without the quota "
+            "(docker run --cpuset-cpus instead of --cpus; Kubernetes: static CPU manager).",
+        )
+    ]
+
+
+def cpuset(system: System) -> list[Finding]:
+    """May this process use all CPUs?"""
+    threads, usable = system.processor.threads, system.usable_threads
+    if threads is None or usable is None:
+        return []
+    if usable >= threads:
+        return [Finding("cpuset", "ok", f"All {threads} CPUs may be used.")]
+    allowed = system.limits.affinity or system.limits.cpuset or []
+    inside = system.scheduler is not None and system.scheduler.job is not None
+    return [
+        Finding(
+            "cpuset",
+            "note" if inside else "warning",
+            f"Only {usable} of {threads} CPUs may be used: {from_cpus(allowed)}.",
+            "Whoever has the rest shares caches and memory bandwidth with the measurement.",
+            "Ask for the whole node (Slurm: --exclusive)."
+            if inside
+            else "Start without taskset, numactl or a cpuset, unless the part is what you measure.",
+        )
+    ]
+
+
+def memory(system: System) -> list[Finding]:
+    """Is there room, and does anything swap?"""
+    found = system.memory
+    if found.total is None or found.available is None:
+        return []
+    findings = []
+    room = found.available
+    if system.limits.memory is not None:
+        room = min(room, system.limits.memory)
+    if room < min(_LEAST_AVAILABLE, found.total // 2):
+        findings.append(
+            Finding(
+                "memory",
+                "warning",
+                f"Only {format_memory(room)} of memory can be had.",
+                "Arrays that must exceed the caches, or a large problem, may not fit.",
+                "End what uses it, or measure smaller problems.",
+            )
+        )
+    swapped = (found.swap_total or 0) - (found.swap_free or 0)
+    if found.swap_total and swapped > max(found.total // 100, 64 << 20):
+        findings.append(
+            Finding(
+                "memory",
+                "warning",
+                f"{format_memory(swapped)} are swapped out.",
+                "Memory has been short: pages may come back from disk during a measurement.",
+                "End what uses the memory, then as root: swapoff -a && swapon -a.",
+            )
+        )
+    return findings or [
+        Finding("memory", "ok", f"{format_memory(room)} of memory can be had, nothing swaps.")
+    ]
+
+
+def shared_memory(system: System) -> list[Finding]:
+    """Has MPI room in /dev/shm?"""
+    size = system.memory.shared
+    if size is None:
+        return []
+    if size >= _LEAST_SHARED:
+        return [Finding("shared-memory", "ok", f"/dev/shm may hold {format_memory(size)}.")]
+    return [
+        Finding(
+            "shared-memory",
+            "warning",
+            f"/dev/shm may hold only {format_memory(size)}.",
+            "MPI passes messages within a node through it: launches with many ranks fail or crawl.",
+            "docker run --shm-size=2g, or as root: mount -o remount,size=2G /dev/shm.",
+        )
+    ]
+
+
+def locked_memory(system: System) -> list[Finding]:
+    """May MPI register memory with the fabric?"""
+    kinds = {a.kind for a in system.adapters if a.physical} & {"infiniband", "omni-path"}
+    if not kinds:
+        return []
+    limit = system.limits.memlock
+    if limit is None or limit >= 1 << 30:
+        return [Finding("locked-memory", "ok", "Enough memory may be locked for the fabric.")]
+    return [
+        Finding(
+            "locked-memory",
+            "warning",
+            f"Only {format_memory(limit)} may be locked in memory, and there is a fabric.",
+            "MPI may fail to register buffers and fall back to TCP, many times slower.",
+            "ulimit -l unlimited; for jobs, LimitMEMLOCK=infinity in the scheduler's service.",
+        )
+    ]
+
+
+def clock_source(system: System) -> list[Finding]:
+    """Is the clock cheap to read?"""
+    name = system.os.clock_source
+    if name is None:
+        return []
+    if name in _FAST_CLOCKS:
+        return [Finding("clock-source", "ok", f"The clock source is {name}.")]
+    return [
+        Finding(
+            "clock-source",
+            "problem",
+            f"The clock source is {name}, which is slow or coarse to read.",
+            "Each reading costs a microsecond or more: short operations can't be timed singly.",
+            "If the hardware allows: clocksource=tsc tsc=reliable on the kernel's command line "
+            f"(available: {', '.join(system.os.clock_sources) or 'unknown'}).",
+        )
+    ]
+
+
+def time_stamp_counter(system: System) -> list[Finding]:
+    """Can the processor's own counter be trusted?"""
+    steady = system.processor.constant_tsc
+    if steady is None:
+        return []
+    if not steady:
+        return [
+            Finding(
+                "tsc",
+                "warning",
+                "The time stamp counter is not constant or stops in idle states.",
+                "Times taken from it depend on the clock and on idling.",
+                "Look for a firmware update; else use another clock source.",
+            )
+        ]
+    sources = system.os.clock_sources
+    if sources and "tsc" not in sources and not system.virtualisation.virtual:
+        return [
+            Finding(
+                "tsc",
+                "warning",
+                "The kernel has rejected the time stamp counter.",
+                "It found the counters of the cores to disagree, often the firmware's doing.",
+                "See dmesg | grep -i tsc; look for a firmware update.",
+            )
+        ]
+    return [Finding("tsc", "ok", "The time stamp counter is constant.")]
+
+
+def randomisation(system: System) -> list[Finding]:
+    """Does each process get another layout of memory?"""
+    if system.os.aslr is None:
+        return []
+    if system.os.aslr == 0:
+        return [Finding("aslr", "note", "Address space randomisation is off.",
+                        "One memory layout is measured, not the mean over layouts.",
+                        "As root: sysctl kernel.randomize_va_space=2.")]  # fmt: skip
+    return [
+        Finding(
+            "aslr",
+            "ok",
+            "Address space randomisation is on: launches differ in memory layout, "
+            "which replicates average over.",
+        )
+    ]
+
+
+def mitigations(system: System) -> list[Finding]:
+    """Which workarounds for processor flaws cost time?"""
+    if not system.os.mitigations:
+        return []
+    names = ", ".join(system.os.mitigations)
+    return [
+        Finding(
+            "mitigations",
+            "note",
+            f"The kernel works around {len(system.os.mitigations)} processor flaws: {names}.",
+            "System calls and context switches cost more: network and storage, hardly arithmetic.",
+            "Compare only machines with the same mitigations.",
+        )
+    ]
+
+
+def adapters(system: System) -> list[Finding]:
+    """Are all links up, and as fast as their like?"""
+    alike: dict[tuple[str | None, str | None, bool], list[Adapter]] = defaultdict(list)
+    for adapter in system.adapters:
+        if adapter.physical and adapter.kind != "loopback":
+            alike[adapter.kind, adapter.driver, adapter.rate is not None].append(adapter)
+    findings = []
+    count = 0
+    for (_, _, fabric), group in alike.items():
+        count += len(group)
+        fastest = max((a.speed or 0 for a in group if _up(a)), default=0)
+        for adapter in group:
+            if not _up(adapter):
+                findings.append(_link_down(adapter, fabric))
+            elif adapter.speed is not None and adapter.speed < 0.99 * fastest:
+                findings.append(_link_slow(adapter, fastest))
+            elif re.search(r"\(1X\b", adapter.rate or ""):
+                findings.append(_link_narrow(adapter))
+    if findings or not count:
+        return findings
+    if count == 1:
+        return [Finding("adapters", "ok", "The one network link is up.")]
+    what = f"All {count} network links are up, none slower than its like."
+    return [Finding("adapters", "ok", what)]
+
+
+def _up(adapter: Adapter) -> bool:
+    return adapter.state in ("up", "active", "unknown", None)
+
+
+def _link_down(adapter: Adapter, fabric: bool) -> Finding:
+    severity: Severity = "warning" if fabric else "note"
+    return Finding(
+        "adapters",
+        severity,
+        f"{adapter.name} ({adapter.kind}) is {adapter.state}.",
+        "If it should carry messages, MPI will use a slower way or fail.",
+        "Check cable, switch and driver, unless the port is meant to be unused.",
+    )
+
+
+def _link_slow(adapter: Adapter, fastest: float) -> Finding:
+    return Finding(
+        "adapters",
+        "warning",
+        f"{adapter.name} runs at {_bits(adapter.speed)}, its like at {_bits(fastest)}.",
+        "Messages over it are slower; with several rails the slow one sets the pace.",
+        "Check cable and switch port: a bad cable makes a link train at a lower rate.",
+    )
+
+
+def _link_narrow(adapter: Adapter) -> Finding:
+    return Finding(
+        "adapters",
+        "warning",
+        f"{adapter.name} runs on one lane: {adapter.rate}.",
+        "Links are four lanes wide as a rule: this one has a quarter of its bandwidth.",
+        "Reseat or change the cable.",
+    )
+
+
+def _bits(speed: float | None) -> str:
+    return format_quantity(None if speed is None else speed * 8, "b/s")
+
+
+def scheduler(system: System) -> list[Finding]:
+    """Is this a place to measure at all?"""
+    found = system.scheduler
+    if found is None:
+        return []
+    if found.job is not None:
+        return [Finding("scheduler", "ok", f"This is {found.name} job {found.job}.")]
+    return [
+        Finding(
+            "scheduler",
+            "warning",
+            f"{found.name} is here, but this is not one of its jobs.",
+            "On a login node others work, and it may differ from the compute nodes.",
+            "Measure inside an allocation (Slurm: salloc --exclusive).",
+        )
+    ]
+
+
+MACHINE_CHECKS = (
+    governor,
+    turbo,
+    clock_cap,
+    smt,
+    virtual,
+    huge_pages,
+    numa_balancing,
+    quota,
+    cpuset,
+    memory,
+    shared_memory,
+    locked_memory,
+    clock_source,
+    time_stamp_counter,
+    randomisation,
+    mitigations,
+    adapters,
+    scheduler,
+)

@@ -1,0 +1,37 @@
+"""Putting the facts together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.system.adapters import detect_adapters
+from assay.system.files import Tree
+from assay.system.memory import detect_memory
+from assay.system.model import System
+from assay.system.processor import cpuinfo_blocks, detect_processor, online_threads
+from assay.system.scheduler import detect_scheduler
+from assay.system.surroundings import detect_limits, detect_os, detect_virtualisation
+
+
+def detect(root: Path = Path("/"), *, environ: Mapping[str, str] | None = None) -> System:
+    """Read what this machine is from /proc and /sys below ``root``.
+
+    Nothing is changed, nothing needs root, and nothing raises: what can't be found out is None.
+    Below another root than "/" the facts are another machine's: no call is made to the kernel, no
+    program is run, and ``environ`` (the environment of a job there) is empty unless it is given.
+    """
+    tree = Tree(root)
+    if environ is None:
+        environ = os.environ if tree.live else {}
+    online = online_threads(tree, cpuinfo_blocks(tree.text("/proc/cpuinfo")))
+    return System(
+        processor=detect_processor(tree),
+        memory=detect_memory(tree),
+        virtualisation=detect_virtualisation(tree, environ),
+        limits=detect_limits(tree, online),
+        os=detect_os(tree),
+        adapters=detect_adapters(tree),
+        scheduler=detect_scheduler(tree, environ),
+    )

@@ -1,0 +1,69 @@
+"""Main memory: how much, in what pages, on which NUMA nodes."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from assay.system.files import Tree, chosen, fields, to_integer
+from assay.system.model import Memory, NumaNode
+
+
+def detect_memory(tree: Tree) -> Memory:
+    """Everything about the memory below ``tree``."""
+    info = fields(tree.text("/proc/meminfo"))
+    thp = "/sys/kernel/mm/transparent_hugepage"
+    balancing = tree.integer("/proc/sys/kernel/numa_balancing")
+    return Memory(
+        total=_kib(info.get("MemTotal")),
+        available=_kib(info.get("MemAvailable")),
+        swap_total=_kib(info.get("SwapTotal")),
+        swap_free=_kib(info.get("SwapFree")),
+        page=_kib(info.get("Hugepagesize")),
+        huge_pages=to_integer(info.get("HugePages_Total")),
+        huge_pages_free=to_integer(info.get("HugePages_Free")),
+        transparent=chosen(tree.word(f"{thp}/enabled")),
+        defrag=chosen(tree.word(f"{thp}/defrag")),
+        numa_balancing=None if balancing is None else balancing != 0,
+        shared=_shared(tree),
+        nodes=_nodes(tree),
+    )
+
+
+def _kib(text: str | None) -> int | None:
+    match = re.fullmatch(r"(\d{1,16}) kB", text or "", re.ASCII)
+    return int(match[1]) * 1024 if match else None
+
+
+def _shared(tree: Tree) -> int | None:
+    """What /dev/shm may hold; only the running machine can say."""
+    if not tree.live:
+        return None
+    try:
+        found = os.statvfs("/dev/shm")
+    except OSError:
+        return None
+    return found.f_blocks * found.f_frsize
+
+
+def _nodes(tree: Tree) -> list[NumaNode]:
+    nodes = []
+    for name in tree.names("/sys/devices/system/node"):
+        match = re.fullmatch(r"node(\d{1,6})", name, re.ASCII)
+        if match is None:
+            continue
+        folder = f"/sys/devices/system/node/{name}"
+        # Lines are "Node 0 MemTotal:  1024 kB".
+        lines = re.sub(r"(?m)^Node \d+ ", "", tree.text(f"{folder}/meminfo") or "")
+        info = fields(lines)
+        distances = [to_integer(d) for d in (tree.word(f"{folder}/distance") or "").split()]
+        nodes.append(
+            NumaNode(
+                id=int(match[1]),
+                cpus=tree.cpus(f"{folder}/cpulist") or [],
+                memory=_kib(info.get("MemTotal")),
+                free=_kib(info.get("MemFree")),
+                distances=[d for d in distances if d is not None],
+            )
+        )
+    return nodes

@@ -1,0 +1,276 @@
+"""What a machine is, as facts. Every field is documented with its unit; what is not known is None.
+
+Stored values are SI base units: bytes, hertz, seconds, bytes per second.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+SYSTEM_SCHEMA = 1
+
+
+class Cache(msgspec.Struct, frozen=True, kw_only=True):
+    """All caches of one level, kind and size.
+
+    ``level``: 1 is nearest the core. ``kind``: data, instruction or unified. ``size``: bytes of one
+    instance. ``line``: bytes of a line. ``ways``: associativity, a count. ``shared_by``: hardware
+    threads that share one instance, a count. ``count``: instances in the machine.
+    """
+
+    level: int
+    kind: str | None = None
+    size: int | None = None
+    line: int | None = None
+    ways: int | None = None
+    shared_by: int | None = None
+    count: int | None = None
+
+
+class NumaNode(msgspec.Struct, frozen=True, kw_only=True):
+    """One NUMA node.
+
+    ``id``: the kernel's number. ``cpus``: its hardware threads, by the kernel's numbers.
+    ``memory``: bytes that belong to it. ``free``: bytes of it that are free. ``distances``: the
+    firmware's relative cost of reaching each node, in the order of the ids, 10 being local (no
+    unit).
+    """
+
+    id: int
+    cpus: list[int] = []
+    memory: int | None = None
+    free: int | None = None
+    distances: list[int] = []
+
+
+class Frequency(msgspec.Struct, frozen=True, kw_only=True):
+    """The clock of the cores, as the kernel governs it.
+
+    ``minimum``, ``maximum``: Hz, the hardware's range, turbo included. ``base``: Hz, the nominal
+    clock without turbo. ``limit``: Hz, the highest the kernel may choose now. ``current``: Hz, mean
+    over the hardware threads at the moment of detection. ``governors``: names in use (several if
+    cores differ). ``driver``: the kernel's frequency driver. ``preference``: the energy/performance
+    preference. ``turbo``: whether turbo (boost) is allowed.
+    """
+
+    minimum: float | None = None
+    maximum: float | None = None
+    base: float | None = None
+    limit: float | None = None
+    current: float | None = None
+    governors: list[str] = []
+    driver: str | None = None
+    preference: str | None = None
+    turbo: bool | None = None
+
+
+class Processor(msgspec.Struct, frozen=True, kw_only=True):
+    """The processors.
+
+    ``vendor``: as the processor names itself, or ARM's implementer. ``name``: the marketing name.
+    ``family``, ``model``, ``stepping``: the processor's own numbers (Arm: ``model`` is the part
+    number). ``microarchitecture``: from assay's table. ``architecture``: the instruction set, such
+    as x86_64. ``sockets``, ``cores`` (physical, online), ``threads`` (hardware threads, online):
+    counts. ``threads_per_core``: count. ``siblings``: for each online core, the numbers of its
+    hardware threads. ``hybrid``: whether cores are of several kinds. ``vectors``: vector extensions
+    that may be used. ``vector_bits``: bits of the widest vector of doubles. ``fma``: whether there
+    is a fused multiply-add. ``constant_tsc``: whether the time stamp counter runs at a constant
+    rate and in idle states (x86). ``throttled``: thermal throttling events since boot, a count.
+    """
+
+    vendor: str | None = None
+    name: str | None = None
+    family: int | None = None
+    model: int | None = None
+    stepping: int | None = None
+    microarchitecture: str | None = None
+    architecture: str | None = None
+    sockets: int | None = None
+    cores: int | None = None
+    threads: int | None = None
+    threads_per_core: int | None = None
+    siblings: list[list[int]] = []
+    hybrid: bool | None = None
+    vectors: list[str] = []
+    vector_bits: int | None = None
+    fma: bool | None = None
+    constant_tsc: bool | None = None
+    throttled: int | None = None
+    frequency: Frequency = Frequency()
+    caches: list[Cache] = []
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """Main memory.
+
+    ``total``, ``available``: bytes, all and what programs can have without swapping.
+    ``swap_total``, ``swap_free``: bytes. ``page``: bytes of a huge page. ``huge_pages``,
+    ``huge_pages_free``: reserved huge pages, counts. ``transparent``, ``defrag``: the mode of
+    transparent huge pages (always, madvise, never) and of making them. ``numa_balancing``: whether
+    the kernel moves pages between nodes. ``shared``: bytes that /dev/shm may hold (MPI's shared
+    memory). ``nodes``: NUMA nodes.
+    """
+
+    total: int | None = None
+    available: int | None = None
+    swap_total: int | None = None
+    swap_free: int | None = None
+    page: int | None = None
+    huge_pages: int | None = None
+    huge_pages_free: int | None = None
+    transparent: str | None = None
+    defrag: str | None = None
+    numa_balancing: bool | None = None
+    shared: int | None = None
+    nodes: list[NumaNode] = []
+
+
+class Virtualisation(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands between the programs and the hardware.
+
+    ``virtual``: whether this is a virtual machine. ``hypervisor``: its name. ``evidence``: what
+    says so. ``steal``: share (0 to 1) of the CPU time since boot that the hypervisor gave to
+    others. ``container``: the kind of container, None if there is no sign of one.
+    """
+
+    virtual: bool | None = None
+    hypervisor: str | None = None
+    evidence: list[str] = []
+    steal: float | None = None
+    container: str | None = None
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What this process may use of the machine.
+
+    ``version``: control groups, 1 or 2. ``quota``: CPUs' worth of time per second (cgroup cpu.max),
+    None if unlimited. ``cpuset``: hardware threads its control group may use. ``affinity``:
+    hardware threads this process may run on. ``memory``: bytes its control group may use, None if
+    unlimited. ``throttled``: times its control group was stopped for exceeding the quota, a count.
+    ``memlock``: bytes it may lock in memory, None if unlimited or unknown.
+    """
+
+    version: int | None = None
+    quota: float | None = None
+    cpuset: list[int] | None = None
+    affinity: list[int] | None = None
+    memory: int | None = None
+    throttled: int | None = None
+    memlock: int | None = None
+
+
+class OperatingSystem(msgspec.Struct, frozen=True, kw_only=True):
+    """Kernel and distribution.
+
+    ``name``: the distribution's. ``identifier``: its short name, such as debian. ``kernel``: the
+    release. ``hostname``: as the kernel has it. ``uptime``: seconds since boot. ``load``: load
+    averages over 1, 5 and 15 minutes (runnable tasks, a count). ``clock_source``,
+    ``clock_sources``: the clock in use and those available. ``aslr``: address space randomisation,
+    0 off, 1 partly, 2 fully. ``mitigations``: vulnerabilities of the processor that the kernel
+    works around, with how. ``isolated``: hardware threads kept free of other tasks at boot.
+    """
+
+    name: str | None = None
+    identifier: str | None = None
+    kernel: str | None = None
+    hostname: str | None = None
+    uptime: float | None = None
+    load: list[float] | None = None
+    clock_source: str | None = None
+    clock_sources: list[str] = []
+    aslr: int | None = None
+    mitigations: dict[str, str] = {}
+    isolated: list[int] = []
+
+
+class Adapter(msgspec.Struct, frozen=True, kw_only=True):
+    """One network adapter or one port of a fabric device.
+
+    ``name``: the kernel's, such as eth0, or device and port, such as mlx5_0:1. ``kind``: ethernet,
+    infiniband, omni-path, slingshot, virtual or loopback. ``speed``: B/s in one direction, as the
+    link is now. ``state``: the kernel's word (up, down, active …). ``mtu``: bytes. ``driver``:
+    kernel driver. ``node``: NUMA node it is attached to. ``rate``: the fabric's own words for the
+    speed. ``physical``: whether a device stands behind it (False for bridges, tunnels, the
+    loopback).
+    """
+
+    name: str
+    kind: str | None = None
+    speed: float | None = None
+    state: str | None = None
+    mtu: int | None = None
+    driver: str | None = None
+    node: int | None = None
+    rate: str | None = None
+    physical: bool | None = None
+
+
+class Scheduler(msgspec.Struct, frozen=True, kw_only=True):
+    """The batch system.
+
+    ``name``: Slurm, PBS, LSF, Flux or Grid Engine. ``command``: the command that shows it.
+    ``version``: as it says. ``job``: the allocation this process runs in, None outside one.
+    ``nodes``: nodes of that allocation, a count.
+    """
+
+    name: str
+    command: str | None = None
+    version: str | None = None
+    job: str | None = None
+    nodes: int | None = None
+
+
+class System(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine under test.
+
+    ``schema``: version of this layout. ``scheduler``: None if none is found. The other fields are
+    the structs of their types.
+    """
+
+    schema: int = SYSTEM_SCHEMA
+    processor: Processor = Processor()
+    memory: Memory = Memory()
+    virtualisation: Virtualisation = Virtualisation()
+    limits: Limits = Limits()
+    os: OperatingSystem = OperatingSystem()
+    adapters: list[Adapter] = []
+    scheduler: Scheduler | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values, as they stand in a run's manifest."""
+        plain: dict[str, object] = msgspec.to_builtins(self)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, object]) -> System:
+        """Read what ``to_dict`` wrote. Raises AssayError on another schema or a broken value."""
+        from assay.errors import AssayError
+
+        found = plain.get("schema")
+        if found != SYSTEM_SCHEMA:
+            raise AssayError(
+                f"The system's facts have schema {found!r}; this assay reads {SYSTEM_SCHEMA}.",
+                mend="Read this run with the assay that wrote it.",
+            )
+        try:
+            return msgspec.convert(plain, cls)
+        except msgspec.ValidationError as error:
+            raise AssayError(f"The system's facts can't be read: {error}.") from None
+
+    @property
+    def usable_threads(self) -> int | None:
+        """Hardware threads that this process may run on: online, in its cpuset and its affinity."""
+        for allowed in (self.limits.affinity, self.limits.cpuset):
+            if allowed is not None:
+                return len(allowed)
+        return self.processor.threads
+
+    @property
+    def usable_cores(self) -> int | None:
+        """Physical cores of which this process may use at least one hardware thread."""
+        allowed = self.limits.affinity
+        if allowed is None:
+            allowed = self.limits.cpuset
+        if allowed is None or not self.processor.siblings:
+            return self.processor.cores
+        return sum(1 for core in self.processor.siblings if set(core) & set(allowed))

@@ -1,0 +1,286 @@
+"""Quantities for people: SI values to text and back.
+
+Stored values are SI base units; this module is the only place that scales them. Decimal prefixes
+are powers of ten ("MB/s" is 10^6 B/s), binary ones (KiB, MiB) are for sizes that are customarily
+powers of two. A missing value is an en dash, never 0.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal, InvalidOperation
+
+from assay.errors import AssayError, nearest
+
+MISSING = "–"
+
+_LARGE = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_SMALL = {-12: "p", -9: "n", -6: "µ", -3: "m"}
+_BINARY = (("EiB", 60), ("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10))
+# Units that take a prefix below one; a rate or a size below one is shown as it is.
+_DIVISIBLE = frozenset({"s"})
+_MOST_DIGITS = 12
+
+Interval = tuple[float, float]
+
+
+def format_quantity(
+    value: float | None, unit: str, interval: Interval | None = None, *, digits: int = 3
+) -> str:
+    """Scale an SI value for reading: ``"19.5 GB/s"``, ``"1.02 µs"``, ``"19.5 GB/s [19.4, 19.6]"``.
+
+    ``digits`` are significant digits where there is no interval; with one, the value has the digits
+    that the interval's width supports (its first digit, its second too where the first is 1). A
+    value that no prefix reaches is given in powers of ten. With ``unit`` "" a whole number is
+    a count and keeps every digit: ``"12,345"``.
+    """
+    if value is None:
+        return MISSING
+    if not math.isfinite(value):
+        return _with_unit(_odd(value), unit)
+    if unit == "" and interval is None and float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    exponent = _exponent(value, unit, digits)
+    if exponent is None:
+        return _with_powers(value, unit, interval, digits)
+    scale = 10.0**exponent
+    scaled = value / scale
+    label = ({**_LARGE, **_SMALL}[exponent]) + unit
+    if interval is None:
+        return _with_unit(_digits(scaled, digits), label)
+    low, high = interval[0] / scale, interval[1] / scale
+    decimals = _decimals(scaled, high - low, digits)
+    bounds = ", ".join(_bound(bound, decimals) for bound in (low, high))
+    return f"{_with_unit(f'{scaled:.{decimals}f}', label)} [{bounds}]"
+
+
+def format_share(share: float | None, interval: Interval | None = None) -> str:
+    """A ratio as a percentage: 0.923 is ``"92.3%"``; with an interval ``"92.3% [91.8, 92.9]"``."""
+    if share is None:
+        return MISSING
+    percent = share * 100
+    if not math.isfinite(percent):
+        return _odd(percent) + "%"
+    if interval is None:
+        return _digits(percent, 3) + "%"
+    low, high = interval[0] * 100, interval[1] * 100
+    decimals = _decimals(percent, high - low, 3)
+    return f"{percent:.{decimals}f}% [{_bound(low, decimals)}, {_bound(high, decimals)}]"
+
+
+def format_size(size: float | None) -> str:
+    """Bytes of a parameter or of memory, exactly, in binary units where they fit: ``"4 MiB"``.
+
+    A size that is not a short multiple of a binary unit keeps all its bytes: ``"1000 B"``.
+    """
+    if size is None:
+        return MISSING
+    if not math.isfinite(size):
+        return _odd(size) + " B"
+    if not float(size).is_integer():
+        return f"{size!r} B"
+    size = int(size)
+    for name, power in _BINARY:
+        # Three decimals that say it exactly: a multiple of 1/8 of the unit.
+        if abs(size) >= 1 << power and (size * 8) % (1 << power) == 0:
+            return f"{Decimal(size) / (1 << power):f} {name}"
+    return f"{size} B"
+
+
+def format_memory(size: float | None) -> str:
+    """Bytes of memory or disk rounded for reading, in binary units: ``"23.5 GiB"``."""
+    if size is None:
+        return MISSING
+    if not math.isfinite(size):
+        return _odd(size) + " B"
+    for name, power in _BINARY:
+        scaled = size / (1 << power)
+        # What would be rounded up to a whole unit is shown in that unit.
+        if abs(scaled) >= 0.9995:
+            return f"{scaled:.0f} {name}" if scaled.is_integer() else f"{_digits(scaled, 3)} {name}"
+    return f"{size:.0f} B"
+
+
+def format_duration(seconds: float | None) -> str:
+    """A time that people wait for: ``"12.3 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
+    if seconds is None:
+        return MISSING
+    if not math.isfinite(seconds) or abs(seconds) < 59.95 or abs(seconds) >= 1e11:
+        return format_quantity(seconds, "s")
+    sign = "-" if seconds < 0 else ""
+    whole = round(abs(seconds))
+    if whole < 3600:
+        parts = ((whole // 60, "min"), (whole % 60, "s"))
+    elif whole < 86400 - 30:
+        minutes = round(whole / 60)
+        parts = ((minutes // 60, "h"), (minutes % 60, "min"))
+    else:
+        hours = round(whole / 3600)
+        parts = ((hours // 24, "d"), (hours % 24, "h"))
+    return sign + " ".join(f"{count} {name}" for count, name in parts if count)
+
+
+def _odd(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "∞" if value > 0 else "-∞"
+
+
+def _with_unit(text: str, unit: str) -> str:
+    return f"{text} {unit}" if unit else text
+
+
+def _digits(value: float, digits: int) -> str:
+    """So many significant digits, without an exponent; digits left of the point are all kept."""
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{max(digits, 1) - 1}e}")
+    decimals = max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)
+    return f"{value:.{decimals}f}"
+
+
+def _exponent(value: float, unit: str, digits: int) -> int | None:
+    """The power of ten (a multiple of 3) whose prefix leaves 1 to 999; None if there is none."""
+    if value == 0:
+        return 0
+    rounded = float(f"{value:.{max(digits, 1) - 1}e}")
+    if not math.isfinite(rounded):
+        return None
+    power = math.floor(math.log10(abs(rounded)))
+    exponent = 3 * (power // 3)
+    if unit == "":
+        # A bare number takes no prefix; it is shown plainly where that is readable.
+        return 0 if -4 <= power < 15 else None
+    if unit in _DIVISIBLE:
+        exponent = min(exponent, 0)  # no kiloseconds
+        if power >= 9:
+            return None
+    elif -3 <= exponent < 0:
+        exponent = 0
+    return exponent if exponent in _LARGE or (exponent in _SMALL and unit in _DIVISIBLE) else None
+
+
+def _decimals(scaled: float, width: float, digits: int) -> int:
+    """Digits after the point that an interval of this width supports, in the unit shown."""
+    if not math.isfinite(width) or width <= 0:
+        place = -2 if scaled == 0 else math.floor(math.log10(abs(scaled))) - digits + 1
+    else:
+        place = math.floor(math.log10(width))
+        # With a leading 1, rounding to its place could move a bound by half of the width.
+        if width / 10.0**place < 1.95:
+            place -= 1
+        if scaled != 0:
+            magnitude = math.floor(math.log10(abs(scaled)))
+            place = min(place, magnitude - 1)
+            place = max(place, magnitude - _MOST_DIGITS + 1)
+    return min(max(-place, 0), 2 * _MOST_DIGITS)
+
+
+def _bound(value: float, decimals: int) -> str:
+    """A bound with the value's decimals, or with as many more as keep it from reading as 0."""
+    if not math.isfinite(value):
+        return _odd(value)
+    if value != 0:
+        decimals = min(max(decimals, -math.floor(math.log10(abs(value)))), 2 * _MOST_DIGITS)
+    return f"{value:.{decimals}f}"
+
+
+def _with_powers(value: float, unit: str, interval: Interval | None, digits: int) -> str:
+    """The value where no prefix reaches: ``"9.46e+15 s"``."""
+    decimals = max(digits, 1) - 1
+    if interval is None:
+        return _with_unit(f"{value:.{decimals}e}", unit)
+    width = interval[1] - interval[0]
+    if math.isfinite(width) and width > 0:
+        # As many digits of the value as there are between its first and the width's.
+        place = math.floor(math.log10(width)) - 1
+        decimals = min(max(math.floor(math.log10(abs(value))) - place, 1), _MOST_DIGITS)
+    low, high = (f"{bound:.{decimals}e}" for bound in interval)
+    return f"{_with_unit(f'{value:.{decimals}e}', unit)} [{low}, {high}]"
+
+
+_DECIMAL_PREFIXES = {"": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_PREFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_TIMES = {
+    "ps": Decimal("1e-12"),
+    "ns": Decimal("1e-9"),
+    "us": Decimal("1e-6"),
+    "µs": Decimal("1e-6"),
+    "μs": Decimal("1e-6"),
+    "ms": Decimal("1e-3"),
+    "s": Decimal(1),
+    "min": Decimal(60),
+    "h": Decimal(3600),
+    "d": Decimal(86400),
+}
+
+
+def _factors() -> dict[str, tuple[str, Decimal]]:
+    """Every unit symbol that can be read, with its base unit and factor."""
+    table = {name: ("s", factor) for name, factor in _TIMES.items()}
+    for unit in ("B", "B/s", "flop/s", "flop", "op/s", "Hz", "bit/s"):
+        base, by = ("B/s", Decimal("0.125")) if unit == "bit/s" else (unit, Decimal(1))
+        for prefix, power in _DECIMAL_PREFIXES.items():
+            table[prefix + unit] = (base, by * Decimal(10) ** power)
+        if unit in ("B", "B/s"):
+            for prefix, power in _BINARY_PREFIXES.items():
+                table[prefix + unit] = (base, by * Decimal(2) ** power)
+    table["%"] = ("1", Decimal("0.01"))
+    return table
+
+
+_FACTORS = _factors()
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(.*?)\s*", re.ASCII)
+
+
+def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int | float:
+    """Read what a person wrote: ``"64 KiB"`` is 65536, ``"1e6"`` 1000000, ``"1.5 us"`` 1.5e-6.
+
+    ``unit`` is the base unit that is expected ("B", "s", "B/s", "Hz" …); a bare number is taken to
+    be in it. With ``unit`` "" any known unit is taken. A whole number comes back as an int. Raises
+    AssayError, with ``where`` for the file and key, if it is not a quantity or is of another kind;
+    a bare "K" or "M" is refused, for it can mean 1000 or 1024.
+    """
+    if isinstance(text, bool):
+        raise AssayError(f"'{text}' is not a quantity.", where=where, mend="Write a number.")
+    match = _NUMBER.fullmatch(str(text))
+    if match is None:
+        mend = "Write a number and a unit, such as 64 KiB, 1e6 or 2.5 s."
+        raise AssayError(f"'{text}' is not a quantity.", where=where, mend=mend)
+    number, symbol = match.groups()
+    base, factor = _unit_of(symbol, unit, str(text), where)
+    if unit and base != unit:
+        raise AssayError(
+            f"'{text}' is in {symbol}, but a quantity in {unit} is needed.",
+            where=where,
+            mend=f"Write it in {unit}.",
+        )
+    try:
+        value = Decimal(number) * factor
+        as_float = float(value)
+    except (InvalidOperation, OverflowError):
+        as_float = math.inf
+    if not math.isfinite(as_float):
+        raise AssayError(f"'{text}' is too large.", where=where, mend="Write a smaller number.")
+    if value == value.to_integral_value() and abs(value) < Decimal(2) ** 63:
+        return int(value)
+    return as_float
+
+
+def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, Decimal]:
+    if symbol == "":
+        return expected, Decimal(1)
+    if symbol in _FACTORS:
+        return _FACTORS[symbol]
+    if symbol.lower() in ("k", "m", "g", "t"):
+        letter = symbol.upper()
+        decimal = letter if letter != "K" else "k"
+        raise AssayError(
+            f"'{text}' can mean a power of 1000 or of 1024.",
+            where=where,
+            mend=f"Write {letter}iB (powers of 1024), {decimal}B (powers of 1000), or the number.",
+        )
+    raise AssayError(
+        f"'{text}' has an unknown unit '{symbol}'.", where=where, mend=nearest(symbol, _FACTORS)
+    )
