@@ -105,7 +105,7 @@ def measure(
     if json:
         print_json(cells[0] if len(cells) == 1 else cells)
     else:
-        from assay.report.terminal import print_cells
+        from assay.report.measured import print_cells
 
         print_cells(cells, console())
     return exit_status(cells, fail_on)

@@ -1,0 +1,187 @@
+"""``assay.toml``: the site's toolchains, prices, facts and defaults."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from assay.errors import AssayError
+from assay.toml import TomlDocument, load_toml
+
+CONFIG_NAME = "assay.toml"
+
+
+class BlasConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[toolchains.NAME.blas]``: the CBLAS to link.
+
+    ``libraries``: paths, or names as after ``-l``. ``include``: the folder that holds ``cblas.h``.
+    ``prefix``/``suffix``: what stands before and after the symbols' names (``scipy_``, ``64_``).
+    ``int64``: whether its integers have 64 bits (ILP64).
+    """
+
+    libraries: tuple[str, ...]
+    include: str | None = None
+    prefix: str = ""
+    suffix: str = ""
+    int64: bool = False
+    name: str = "BLAS"
+
+
+class ToolchainConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[toolchains.NAME]``: an MPI, a compiler and a BLAS that belong together.
+
+    ``mpi_prefix``: the MPI's folder, whose ``bin`` holds ``mpicxx`` and ``mpirun``; either may be
+    named by itself instead. A name without a slash is looked up on PATH; a relative path counts
+    from the config file. ``blas`` missing is the embedded one. ``launch_flags`` are given to mpirun
+    ahead of the program; ``environment`` holds for building and for running.
+    """
+
+    mpi_prefix: str | None = None
+    mpicxx: str | None = None
+    mpirun: str | None = None
+    cxx: str | None = None
+    flags: str | None = None
+    blas: BlasConfig | None = None
+    launch_flags: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+
+
+class SystemConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[system]``: what the machine under test is called; None is its host name."""
+
+    name: str | None = None
+
+
+class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[defaults]``: the toolchain of cells that name none, and where runs are kept."""
+
+    toolchain: str | None = None
+    runs: str | None = None
+
+
+class _File(msgspec.Struct, frozen=True):
+    system: SystemConfig = SystemConfig()
+    toolchains: dict[str, ToolchainConfig] = {}
+    prices: dict[str, float | str] = {}
+    site: dict[str, str] = {}
+    defaults: Defaults = Defaults()
+
+
+@dataclass(frozen=True)
+class Prices:
+    """``[prices]``: amounts by name (``node``, ``kwh``, …) in one currency, None if not said."""
+
+    currency: str | None = None
+    amounts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Config:
+    """What ``assay.toml`` says, or the defaults where there is none (``document`` is None)."""
+
+    document: TomlDocument | None = None
+    system: SystemConfig = field(default_factory=SystemConfig)
+    toolchains: Mapping[str, ToolchainConfig] = field(default_factory=dict)
+    prices: Prices = field(default_factory=Prices)
+    site: Mapping[str, str] = field(default_factory=dict)
+    defaults: Defaults = field(default_factory=Defaults)
+
+    @property
+    def path(self) -> Path | None:
+        """The file it was read from."""
+        return self.document.path if self.document else None
+
+    @property
+    def runs(self) -> Path:
+        """Where runs are kept: as configured (relative to the config file), else ``./runs``."""
+        return self.resolve(self.defaults.runs) if self.defaults.runs else Path("runs")
+
+    def where(self, *path: str | int) -> str:
+        """``"file:line"`` of a key; empty without a file."""
+        return self.document.where(path) if self.document else ""
+
+    def resolve(self, path: str) -> Path:
+        """A path of the file: ``~`` expanded, relative ones counted from the file's folder."""
+        base = self.path.absolute().parent if self.path else Path.cwd()
+        return base / Path(path).expanduser()
+
+
+def load_config(path: Path | None = None) -> Config:
+    """Read the config: the file given, else the one ``find_config`` finds, else the defaults.
+
+    Raises AssayError with file, line and key for anything in it that is not understood.
+    """
+    found = path or find_config()
+    if found is None:
+        return Config()
+    document = load_toml(found)
+    content = document.read([], document.data, _File)
+    return Config(
+        document=document,
+        system=content.system,
+        toolchains=content.toolchains,
+        prices=_prices(document, content.prices),
+        site=content.site,
+        defaults=content.defaults,
+    )
+
+
+def find_config(directory: Path | None = None) -> Path | None:
+    """The config file in force, or None.
+
+    ``$ASSAY_CONFIG`` (AssayError if there is no such file); ``assay.toml`` in the directory or one
+    above it, no further up than the root of a repository or the home directory; and
+    ``${XDG_CONFIG_HOME:-~/.config}/assay/assay.toml``.
+    """
+    named = os.environ.get("ASSAY_CONFIG")
+    if named:
+        if not Path(named).is_file():
+            raise AssayError(
+                f"ASSAY_CONFIG names '{named}', which is not a file.",
+                where="environment",
+                mend="Correct the variable or unset it.",
+            )
+        return Path(named)
+    start = (directory or Path.cwd()).absolute()
+    home = _home()
+    for folder in (start, *start.parents):
+        if (folder / CONFIG_NAME).is_file():
+            return folder / CONFIG_NAME
+        if folder == home or (folder / ".git").exists():
+            break
+    config_home = os.environ.get("XDG_CONFIG_HOME")
+    base = Path(config_home) if config_home else home / ".config" if home else None
+    user = base / "assay" / CONFIG_NAME if base else None
+    return user if user and user.is_file() else None
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:  # no HOME and no entry in the user database: containers
+        return None
+
+
+def _prices(document: TomlDocument, table: Mapping[str, float | str]) -> Prices:
+    currency = None
+    amounts: dict[str, float] = {}
+    for name, value in table.items():
+        if name == "currency":
+            if not isinstance(value, str):
+                raise document.error(["prices", name], "'prices.currency' must be a string.")
+            currency = value
+        elif isinstance(value, str):
+            raise document.error(
+                ["prices", name],
+                f"'prices.{name}' must be a number, not a string.",
+                "Write the amount alone; 'currency' names the unit.",
+            )
+        elif not 0 <= value < float("inf"):
+            raise document.error(["prices", name], f"'prices.{name}' must not be negative or inf.")
+        else:
+            amounts[name] = value
+    return Prices(currency, amounts)

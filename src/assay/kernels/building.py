@@ -1,0 +1,312 @@
+"""Building ``assay-kernels``: once per toolchain, kept in a cache under the hash of its content."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+import assay
+from assay.errors import AssayError
+from assay.kernels.probes import cache_home
+from assay.kernels.toolchains import Toolchain
+
+EXECUTABLE = "assay-kernels"
+_UNFINISHED = ".building-"
+# A build that an unclean end left behind is cleared away after so many seconds.
+_STALE = 24 * 3600.0
+# Variables by which the surroundings would slip flags past the key.
+_UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
+
+
+@dataclass(frozen=True)
+class BuildProgress:
+    """How far a build is: ``done`` of ``total`` steps, the last of which was ``step``."""
+
+    toolchain: str
+    phase: Literal["configure", "compile", "ready"]
+    done: int
+    total: int
+    step: str
+
+
+Watcher = Callable[[BuildProgress], None]
+
+
+def build_kernels(
+    toolchain: Toolchain, progress: Watcher | None = None, *, sources: Path | None = None
+) -> Path:
+    """The executable for a toolchain: from the cache if it is there, else built now.
+
+    Raises AssayError if the toolchain can't build, with the compiler's output in ``detail``, and
+    if the cache can't be written. Two builds of the same at once do no harm: each works in a
+    folder of its own, the first to finish is kept. Killed at any time, it leaves no half a build
+    where a later one would look.
+    """
+    if toolchain.problem:
+        raise AssayError(toolchain.problem, mend=toolchain.mend)
+    sources = sources or native_sources()
+    builds = cache_home() / "builds"
+    watch = progress or (lambda _: None)
+    executable = builds / _key(_content(toolchain, sources)) / EXECUTABLE
+    if executable.is_file():
+        return executable
+    with _working_folder(builds) as folder:
+        # Of a copy, since sources that are edited meanwhile would be kept under a wrong key.
+        copy = _copy(sources, folder / "native")
+        content = _content(toolchain, copy)
+        executable = builds / _key(content) / EXECUTABLE
+        try:
+            built = _build(toolchain, copy, folder / "work", watch)
+        except AssayError as error:
+            error.detail = error.detail.replace(str(copy), str(sources))
+            raise
+        _install(built, content, folder / "ready", executable.parent)
+    watch(BuildProgress(toolchain.name, "ready", 1, 1, str(executable)))
+    return executable
+
+
+def native_sources() -> Path:
+    """The native sources: in the wheel beside this package, in a checkout two folders above it."""
+    package = Path(assay.__file__).resolve().parent
+    for folder in (package / "native", package.parents[1] / "native"):
+        if (folder / "CMakeLists.txt").is_file():
+            return folder
+    raise AssayError(
+        "The native sources are missing.",
+        where=str(package / "native"),
+        mend="Install assay anew: pip install --force-reinstall assay.",
+    )
+
+
+def source_digest(sources: Path) -> str:
+    """SHA-256 over names and contents of all files below a folder; hidden ones don't count."""
+    digest = hashlib.sha256()
+    files = [path for path in sources.rglob("*") if path.is_file()]
+    for path in sorted(files):
+        name = path.relative_to(sources)
+        if not any(part.startswith(".") for part in name.parts):
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest.update(f"{name.as_posix()}\0{content}\n".encode())
+    return digest.hexdigest()
+
+
+def cpu_identity(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    """What ``-march=native`` depends on: the first processor's model and instruction sets."""
+    try:
+        first = cpuinfo.read_text("utf-8", "replace").split("\n\n")[0]
+    except OSError:
+        return os.uname().machine
+    kept = (
+        r"(?m)^(vendor_id|cpu family|model|model name|flags|CPU [^\t:]+|Features|cpu)\s*:\s*(.*)$"
+    )
+    return "\n".join([os.uname().machine, *(f"{k}: {v}" for k, v in re.findall(kept, first))])
+
+
+def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
+    """All that the executable depends on, as JSON."""
+    described = msgspec.to_builtins(toolchain)
+    # What it is called, how it was found and how it launches makes no other executable.
+    for name in ("name", "kind", "mpirun", "launch_flags", "problem", "mend"):
+        described.pop(name)
+    libraries = toolchain.blas.libraries if toolchain.blas else ()
+    return {
+        "assay": assay.__version__,
+        "sources": source_digest(sources),
+        "toolchain": described,
+        "compiler": shutil.which(toolchain.cxx) if toolchain.cxx else None,
+        "blas": [_file_state(Path(library)) for library in libraries],
+        "cpu": cpu_identity() if "native" in toolchain.flags else os.uname().machine,
+    }
+
+
+def _file_state(path: Path) -> list[object]:
+    """A library's path and the size and time of what it leads to; a mere name stays a name."""
+    if not path.is_absolute() or not path.exists():
+        return [str(path)]
+    state = path.stat()
+    return [str(path.resolve()), state.st_size, state.st_mtime_ns]
+
+
+def _key(content: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _copy(sources: Path, to: Path) -> Path:
+    try:
+        return Path(shutil.copytree(sources, to, ignore=shutil.ignore_patterns(".*")))
+    except (OSError, shutil.Error) as error:
+        raise AssayError(
+            f"The native sources can't be copied: {error}.",
+            where=str(sources),
+            mend="Make room for the build cache, or set ASSAY_CACHE to a folder with some.",
+        ) from None
+
+
+@contextlib.contextmanager
+def _working_folder(builds: Path) -> Iterator[Path]:
+    """A folder beside the builds, gone afterwards however it ended."""
+    try:
+        builds.mkdir(parents=True, exist_ok=True)
+        _clear_stale(builds)
+        folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=builds))
+    except OSError as error:
+        raise _unwritable(builds, error) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear_stale(builds: Path) -> None:
+    for folder in builds.glob(f"{_UNFINISHED}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _STALE:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unwritable(folder: Path, error: OSError) -> AssayError:
+    return AssayError(
+        f"The build cache can't be written: {error.strerror or error}.",
+        where=str(folder),
+        mend="Make room or set ASSAY_CACHE to a folder that can be written.",
+    )
+
+
+def _install(built: Path, content: Mapping[str, object], staged: Path, final: Path) -> None:
+    """Move the executable and ``build.json`` to their place in one step."""
+    try:
+        staged.mkdir()
+        shutil.copy2(built, staged / EXECUTABLE)
+        (staged / "build.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+        for path in (*staged.iterdir(), staged):
+            _flush(path)
+        with contextlib.suppress(FileExistsError):
+            _rename(staged, final)
+    except OSError as error:
+        raise _unwritable(final.parent, error) from None
+
+
+def _rename(staged: Path, final: Path) -> None:
+    """``rename``, with the one meaning of "somebody was faster" told apart from real failures."""
+    try:
+        staged.rename(final)
+    except OSError as error:
+        if (final / EXECUTABLE).is_file():
+            raise FileExistsError(str(final)) from None
+        raise error
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _build(toolchain: Toolchain, sources: Path, work: Path, watch: Watcher) -> Path:
+    """Configure and compile in ``work``; the path of the executable made there."""
+    environment = {k: v for k, v in os.environ.items() if k not in _UNWANTED}
+    environment |= toolchain.wrapper_environment
+    environment |= {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C"}
+    watch(BuildProgress(toolchain.name, "configure", 0, 1, "cmake"))
+    configure = configure_command(toolchain, sources, work)
+    _run(toolchain, "configure", configure, environment, watch)
+    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
+    compile_all = [_tool("ninja"), "-C", str(work), "-j", jobs, EXECUTABLE]
+    _run(toolchain, "compile", compile_all, environment, watch)
+    return work / EXECUTABLE
+
+
+def configure_command(toolchain: Toolchain, sources: Path, work: Path) -> list[str]:
+    """The cmake line that ``native/CMakeLists.txt`` expects."""
+    blas = toolchain.blas
+    openmp = "" if re.search(r"openmp|-mp\b", toolchain.flags) else " -fopenmp"
+    settings = {
+        "CMAKE_CXX_COMPILER": shutil.which(toolchain.mpicxx) or toolchain.mpicxx,
+        "CMAKE_MAKE_PROGRAM": _tool("ninja"),
+        "CMAKE_BUILD_TYPE": "Release",
+        "ASSAY_VERSION": assay.__version__,
+        "ASSAY_CXX_FLAGS": toolchain.flags + openmp,
+    }
+    if blas:
+        settings |= {
+            "ASSAY_BLAS_LIBRARIES": ";".join(blas.libraries),
+            "ASSAY_BLAS_INCLUDE_DIR": blas.include or "",
+            "ASSAY_BLAS_PREFIX": blas.prefix,
+            "ASSAY_BLAS_SUFFIX": blas.suffix,
+            "ASSAY_BLAS_INT64": "ON" if blas.int64 else "OFF",
+            "ASSAY_BLAS_NAME": f"{blas.name} {blas.version}" if blas.version else blas.name,
+        }
+    defined = [f"-D{name}={value}" for name, value in settings.items()]
+    return [_tool("cmake"), "-S", str(sources), "-B", str(work), "-G", "Ninja", *defined]
+
+
+def _tool(name: str) -> str:
+    """``cmake`` or ``ninja``: this interpreter's own, else the one on PATH."""
+    own = shutil.which(name, path=str(Path(sys.prefix) / "bin"))
+    found = own or shutil.which(name)
+    if found is None:
+        raise AssayError(f"There is no '{name}'.", mend=f"Install it: pip install {name}.")
+    return found
+
+
+def _run(
+    toolchain: Toolchain,
+    phase: Literal["configure", "compile"],
+    command: list[str],
+    environment: Mapping[str, str],
+    watch: Watcher,
+) -> None:
+    """Run one tool to its end, telling how far it is. Its output is kept whole for an error."""
+    output: deque[str] = deque()
+    tool = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        encoding="utf-8",
+        errors="replace",
+    )
+    try:
+        assert tool.stdout is not None
+        for line in tool.stdout:
+            step = re.match(r"\[(\d+)/(\d+)\] (.*)", line)
+            # Steps that are done before compiling begins are counted apart, from 0.
+            if step and phase == "compile" and step[1] != "0":
+                done, total = int(step[1]), int(step[2])
+                watch(BuildProgress(toolchain.name, phase, done, total, step[3]))
+            output.append(line)
+        status = tool.wait()
+    finally:
+        if tool.poll() is None:  # interrupted: ninja ends its compilers when it is asked to end
+            tool.terminate()
+            try:
+                tool.wait(10)
+            except subprocess.TimeoutExpired:
+                tool.kill()
+                tool.wait()
+    if status:
+        verb = "configured" if phase == "configure" else "compiled"
+        raise AssayError(
+            f"The kernels can't be {verb} with the toolchain '{toolchain.name}' "
+            f"({toolchain.cxx_version or toolchain.mpicxx}).",
+            mend="The output of the tools follows.",
+            detail="".join(output),
+        )

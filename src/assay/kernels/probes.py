@@ -1,0 +1,145 @@
+"""Short commands that tell what is installed, and the folder in which answers are kept.
+
+Asking a compiler for its version costs more than everything else on a warm start together, so an
+answer is kept on disk for as long as the program that gave it is the same file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PROBE_TIMEOUT = 20.0  # seconds; a wrapper on a busy shared file system may take some
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a probe printed (both channels), and its exit status; None if it could not be run."""
+
+    status: int | None
+    text: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran and succeeded."""
+        return self.status == 0
+
+    @property
+    def first_line(self) -> str:
+        """The first line with anything on it."""
+        return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
+
+
+_answers: dict[str, Answer] = {}
+
+
+def cache_home() -> Path:
+    """``${ASSAY_CACHE:-${XDG_CACHE_HOME:-~/.cache}/assay}``; need not exist yet."""
+    own = os.environ.get("ASSAY_CACHE")
+    if own:
+        return Path(own).expanduser().absolute()
+    shared = os.environ.get("XDG_CACHE_HOME")
+    if shared:
+        return Path(shared).absolute() / "assay"
+    try:
+        return Path.home() / ".cache" / "assay"
+    except RuntimeError:  # no HOME and no entry in the user database: containers
+        return Path(tempfile.gettempdir()) / f"assay-cache-{os.getuid()}"
+
+
+def ask(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    *,
+    text: str = "",
+    depends: Sequence[Path] = (),
+    keep: bool = True,
+) -> Answer:
+    """Run a command that answers at once, or remember what it answered.
+
+    ``environment`` is added to this process's own, ``text`` is its input. The answer is looked up
+    under all of these and the state (real path, modification time, size) of the program and of the
+    files it ``depends`` on, so that an upgrade asks anew. Only successes are kept on disk, and
+    those only for ``keep``: what hangs on more than these files is asked once per process.
+    """
+    program = shutil.which(command[0])
+    if program is None:
+        return Answer(None, f"{command[0]}: not found")
+    states = [_state(path) for path in (Path(program), *depends)]
+    about = [list(command), text, states, sorted((environment or {}).items()), _surroundings()]
+    key = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
+    if key not in _answers:
+        answer = (_recall(key) if keep else None) or _run(command, environment, text)
+        if keep and answer.ok:
+            _keep(key, answer)
+        _answers[key] = answer
+    return _answers[key]
+
+
+def _state(path: Path) -> list[str | int]:
+    real = path.resolve()
+    try:
+        status = real.stat()
+    except OSError:
+        return [str(real)]
+    return [str(real), status.st_mtime_ns, status.st_size]
+
+
+def _surroundings() -> list[str | None]:
+    """The variables of this process that change what compilers and their wrappers answer."""
+    names = ("MPICH_CXX", "OMPI_CXX", "I_MPI_CXX", "LIBRARY_PATH", "CPATH", "PATH")
+    return [os.environ.get(name) for name in names]
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: str) -> Answer:
+    try:
+        asked = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(environment or {}), "LC_ALL": "C"},
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Answer(None, f"{command[0]}: {error.strerror}")
+    try:
+        said, _ = asked.communicate(text, timeout=PROBE_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        # With all that it started: a child left over would keep the pipe, and us, waiting.
+        os.killpg(asked.pid, signal.SIGKILL)
+        asked.communicate()
+        return Answer(None, f"{command[0]} did not answer within {PROBE_TIMEOUT:g} s")
+    return Answer(asked.returncode, said)
+
+
+def _kept(key: str) -> Path:
+    return cache_home() / "probes" / key
+
+
+def _recall(key: str) -> Answer | None:
+    try:
+        return Answer(0, _kept(key).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _keep(key: str, answer: Answer) -> None:
+    """Best effort: without a writable cache the next process asks again."""
+    path = _kept(key)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as f:
+            f.write(answer.text)
+        Path(f.name).replace(path)

@@ -1,0 +1,125 @@
+"""What became of a launch, from its stream, its exit status and what it said."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import AssayError
+from assay.records.stream import Stream, read_stream
+
+Outcome = Literal["complete", "crash", "timeout", "interrupted"]
+
+KEPT_OUTPUT = 4096  # bytes of a launch's last words that go into its record
+# Exit statuses of a kernel program that did its job; 4: a measurement failed, as the stream says.
+GOOD_EXITS = (0, 4)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The end of a launch, as its record tells it."""
+
+    outcome: Outcome
+    error: str | None = None
+    blamed: str | None = None
+
+
+def judge(
+    stream_path: Path,
+    status: int | None,
+    said: str,
+    ended_by: Literal["timeout", "interrupted"] | None = None,
+    after: float = 0.0,
+) -> Verdict:
+    """Judge a launch that has ended.
+
+    ``status``: its exit status, negative for a signal. ``said``: its last words. ``ended_by``: why
+    assay ended it, if it did; ``after``: seconds after which. What proves that a launch finished is
+    the stream's end record with the right count, never the exit status alone.
+    """
+    try:
+        stream = read_stream(stream_path)
+    except AssayError as error:
+        return Verdict("crash", error.what.rstrip("."))
+    if ended_by == "timeout":
+        return Verdict("timeout", f"no end within {after:g} s", _under_way(stream))
+    if ended_by == "interrupted":
+        return Verdict("interrupted", None, stream.begun)
+    reason = stream.end.reason if stream.end and stream.finished else None
+    if status in GOOD_EXITS and reason in ("complete", "signal"):
+        return Verdict("complete")
+    if reason == "complete":
+        return Verdict("complete", f"after its end record: {_how(status, said)}")
+    return Verdict("crash", _crash(stream, status, said), _under_way(stream))
+
+
+def _under_way(stream: Stream) -> str | None:
+    """The measurement a launch died in: the one that began, or the last if it was cut short.
+
+    When a rank dies, mpirun may ask the others to end, and those close the stream as they should.
+    """
+    last = stream.measurements[-1] if stream.measurements else None
+    cut_short = last.measurement if last and last.status == "interrupted" else None
+    return stream.begun or cut_short
+
+
+def last_words(*paths: Path) -> str:
+    """The last ``KEPT_OUTPUT`` bytes of the first of these files that says anything."""
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - KEPT_OUTPUT))
+                text = file.read(KEPT_OUTPUT).decode("utf-8", "replace").strip()
+        except OSError:
+            continue
+        if text:
+            return text
+    return ""
+
+
+def _crash(stream: Stream, status: int | None, said: str) -> str:
+    how = _how(status, said)
+    if stream.start is None:
+        return f"it never began its stream: {how}"
+    if stream.end is not None and not stream.finished:
+        wanted, found = stream.end.measurements, len(stream.measurements)
+        return f"its stream counts {wanted} measurements and holds {found}: {how}"
+    return how
+
+
+def _how(status: int | None, said: str) -> str:
+    """Signal or exit status, and the telling line of what was said."""
+    # Both launchers name the signal of a rank: "(signal 11)", "on signal 11 (Segmentation fault)".
+    named = re.search(r"\bsignal (\d+)\b", said)
+    if status is not None and status < 0:
+        how = f"the launcher was ended by {_signal_name(-status)}"
+    elif named and status != 0:
+        how = f"a rank was ended by {_signal_name(int(named[1]))}"
+    elif status is not None and status > 128 and _signal_name(status - 128):
+        how = f"a rank was ended by {_signal_name(status - 128)}"
+    elif status == 0:
+        how = "exit status 0 without an end record"
+    else:
+        how = f"exit status {status}"
+    line = _telling_line(said)
+    return f"{how}: {line}" if line else how
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}" if number < 65 else ""
+
+
+def _telling_line(said: str) -> str:
+    """The kernel program's own first line, else the first line that is words and not a frame."""
+    lines = [line.strip() for line in said.splitlines()]
+    own = [line for line in lines if line.startswith("assay")]
+    words = [line for line in lines if re.match(r"[^=\-*\s|+#]", line)]
+    return next(iter(own or words), "")[:300]

@@ -1,0 +1,112 @@
+"""One launch's processes on this machine: started under a warden, asked to end, ended whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.launch import warden
+
+# The warden ends a launch in milliseconds; past its own patience something is wrong with it.
+_WARDEN_PATIENCE = 15.0
+
+
+class LaunchProcess:
+    """A launcher (mpirun) and everything below it.
+
+    It has a session of its own, so a Ctrl-C in the terminal is assay's to handle. If assay dies,
+    however that happens, the warden ends the launch: see ``warden.py``.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        rank_program: Path,
+        out: Path,
+        err: Path,
+    ) -> None:
+        """Start it. Output goes to the two files. Raises AssayError if that is not possible."""
+        watched = [sys.executable, "-I", "-S", warden.__file__, str(rank_program), *command]
+        try:
+            with out.open("wb") as out_file, err.open("wb") as err_file:
+                self._warden = subprocess.Popen(
+                    watched,
+                    stdin=subprocess.PIPE,
+                    stdout=out_file,
+                    stderr=err_file,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise AssayError(
+                f"The launch can't be started: {error.strerror or error}.", where=str(out.parent)
+            ) from None
+        self._ended = _open_pidfd(self._warden.pid)
+
+    @property
+    def pid(self) -> int:
+        """The warden's process id."""
+        return self._warden.pid
+
+    def poll(self) -> int | None:
+        """None while it runs; then the launcher's exit status, negative for a signal."""
+        return self.wait(0.0)
+
+    def wait(self, seconds: float) -> int | None:
+        """As ``poll``, after up to so many seconds."""
+        status = self._warden.poll()
+        if status is None and seconds > 0:
+            if self._ended is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._warden.wait(seconds)
+            else:
+                # Sleeps until the end instead of looking for it: assay disturbs nothing meanwhile.
+                waiting = select.poll()
+                waiting.register(self._ended, select.POLLIN)
+                waiting.poll(seconds * 1000)
+            status = self._warden.poll()
+        if status is not None:
+            self._let_go()
+        return status
+
+    def ask(self) -> None:
+        """SIGTERM to the ranks, which end their stream well."""
+        assert self._warden.stdin is not None
+        if not self._warden.stdin.closed:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._warden.stdin.fileno(), warden.ASK)
+
+    def kill(self) -> int:
+        """End the whole tree at once; returns when it is gone, with the launcher's exit status."""
+        self._close_stdin()
+        status = self.wait(_WARDEN_PATIENCE)
+        if status is None:
+            self._warden.kill()
+            status = self._warden.wait()
+            self._let_go()
+        return status
+
+    def _close_stdin(self) -> None:
+        assert self._warden.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._warden.stdin.close()
+
+    def _let_go(self) -> None:
+        self._close_stdin()
+        if self._ended is not None:
+            os.close(self._ended)
+            self._ended = None
+
+
+def _open_pidfd(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends; None on an old kernel."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None

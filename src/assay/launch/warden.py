@@ -1,0 +1,166 @@
+"""The warden: the parent of one launch, which ends all of it when assay asks, lets go or dies.
+
+``python -I -S warden.py RANK_PROGRAM COMMAND…`` runs the command and ends as the command ended. It
+is a program of its own because it must outlive assay: when mpirun is killed, ranks may go on for
+ever (Open MPI's do, sleeping or computing), and their new parent would be init. Here it is the
+warden (a "child subreaper", prctl(2)), so every process of the launch stays below it, whatever
+session it moved to. It starts once a launch, so it imports little: no site, not even pathlib.
+
+Its standard input is a pipe from assay. ``a`` on it asks the ranks to end (SIGTERM); its end, which
+comes also when assay is killed, ends everything at once. Should the warden itself be killed, mpirun
+gets SIGKILL from the kernel (PR_SET_PDEATHSIG). Linux only, as is /proc.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+
+ASK = b"a"
+CANNOT_START = 127
+CANNOT_END = 126
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+# How long to go on killing what doesn't die (a process in uninterruptible sleep), seconds.
+_PATIENCE = 10.0
+
+
+def processes_below(ancestor: int) -> dict[int, int]:
+    """Every living process below one, as pid → parent, whatever its session."""
+    parents: dict[int, int] = {}
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            # "pid (name) state parent …", where the name may hold anything.
+            with open(f"{entry.path}/stat", "rb") as stat:  # noqa: PTH123
+                state, parent = stat.read().rpartition(b")")[2].split()[:2]
+            if state not in b"ZX":
+                parents[int(entry.name)] = int(parent)
+    below: dict[int, int] = {}
+    grown = True
+    while grown:
+        new = {p: q for p, q in parents.items() if p not in below and (q == ancestor or q in below)}
+        below.update(new)
+        grown = bool(new)
+    return below
+
+
+def ask_ranks(rank_program: str) -> None:
+    """SIGTERM to the ranks: what runs the rank program, else what has no children."""
+    below = processes_below(os.getpid())
+    ranks = [pid for pid in below if _runs(pid, rank_program)]
+    for pid in ranks or set(below) - set(below.values()):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+
+
+def end_all(main: int) -> int | None:
+    """SIGKILL to everything below until nothing is left; the main child's wait status, if dead."""
+    deadline = time.monotonic() + _PATIENCE
+    status = None
+    while below := processes_below(os.getpid()):
+        for pid in below:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            print(f"assay: can't be killed: processes {sorted(below)}", file=sys.stderr)
+            os._exit(CANNOT_END)
+        time.sleep(0.005)
+        ended = _reap(main)
+        status = status if ended is None else ended
+    ended = _reap(main)
+    return status if ended is None else ended
+
+
+def _runs(pid: int, program: str) -> bool:
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", program)  # noqa: PTH121
+    except OSError:
+        return False
+
+
+def _reap(main: int) -> int | None:
+    """Collect the dead; the main child's wait status if it is among them."""
+    status = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, ended = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == main:
+                status = ended
+    return status
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _start(command: list[str]) -> int:
+    warden = os.getpid()
+    child = os.fork()
+    if child:
+        return child
+    try:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != warden:
+            os._exit(CANNOT_START)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        # Python ignores these two, and what is ignored stays so in the new program.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        os.execvp(command[0], command)
+    except OSError as error:
+        os.write(2, f"assay: can't start {command[0]}: {error.strerror}\n".encode())
+    finally:
+        os._exit(CANNOT_START)
+
+
+def _end_as(status: int) -> None:
+    """End the way the command ended: with its exit status, or by its signal."""
+    if os.WIFSIGNALED(status):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        number = os.WTERMSIG(status)
+        with contextlib.suppress(OSError):  # SIGKILL can't be set, and needn't be
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+def main(rank_program: str, command: list[str]) -> None:
+    """Run the command and watch over it."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    child = _start(command)
+    status = None
+    while status is None:
+        ready, _, _ = select.select([0, woken], [], [])
+        let_go = False
+        if 0 in ready:
+            said = os.read(0, 64)
+            let_go = not said
+            if ASK in said:
+                ask_ranks(rank_program)
+        if woken in ready:
+            let_go |= any(number != signal.SIGCHLD for number in os.read(woken, 64))
+        if let_go:
+            status = end_all(child)
+        status = _reap(child) if status is None else status
+    end_all(child)
+    _end_as(status)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,57 @@
+"""What ``assay measure`` says on a terminal: every metric of each cell, with its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from assay.answers.select import placement_text
+from assay.report.cells import parameters_text
+from assay.stats.model import CellSummary, MetricSummary
+from assay.units import format_quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+
+def print_cells(cells: Sequence[CellSummary], console: Console) -> None:
+    """A heading and a line a metric for each cell; caveats below the numbers they touch."""
+    for index, cell in enumerate(cells):
+        if index:
+            console.print()
+        _print_cell(cell, console)
+
+
+def _print_cell(cell: CellSummary, console: Console) -> None:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    heading = Text(f"{cell.kernel} {parameters_text(cell)}".rstrip(), style="bold")
+    heading.append(f"  {placement_text(cell.cell.placement)}, {cell.cell.toolchain}", style="dim")
+    console.print(heading)
+    if cell.metrics:
+        grid = Table.grid(padding=(0, 2))
+        for name, metric in cell.metrics.items():
+            grid.add_row(*_line(name, metric))
+        console.print(Padding(grid, (0, 0, 0, 2)))
+    if cell.error:
+        console.print(Padding(Text(cell.error, style="red"), (0, 0, 0, 2)))
+    elif cell.verified:
+        console.print(Padding(Text("result verified", style="green"), (0, 0, 0, 2)))
+    for caveat in cell.caveats:
+        console.print(Padding(Text(f"! {caveat}", style="yellow"), (0, 0, 0, 2)))
+
+
+def _line(name: str, metric: MetricSummary) -> list[RenderableType]:
+    from rich.text import Text
+
+    low, high = (format_quantity(value, metric.unit) for value in (metric.min, metric.max))
+    spread = "" if metric.cov is None else f", CoV {metric.cov:.2%}"
+    launches = f"{metric.n} launch{'es' if metric.n != 1 else ''}"
+    return [
+        Text(name),
+        Text(format_quantity(metric.median, metric.unit, metric.ci95), style="bold cyan"),
+        Text(f"{low} … {high}"),
+        Text(f"{launches}, {metric.samples:,} samples{spread}, stop: {metric.stop}", style="dim"),
+    ]

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.config import BlasConfig, Config, ToolchainConfig, find_config, load_config
+from assay.errors import AssayError
+
+WHOLE = """\
+[system]
+name = "alba"
+
+[toolchains.site]
+mpi_prefix = "mpi/here"
+cxx = "g++-13"
+flags = "-O2 -g"
+launch_flags = ["--mca", "btl", "self,sm"]
+environment = { UCX_TLS = "sm" }
+blas = { libraries = ["openblas"], include = "/opt/i", suffix = "64_", int64 = true, name="o" }
+
+[prices]
+currency = "EUR"
+node = 6500
+kwh = 0.31
+
+[site]
+city = "Ghent"
+
+[defaults]
+toolchain = "site"
+runs = "../runs"
+"""
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path, monkeypatch):
+    """No config of the person who runs the tests is in reach."""
+    monkeypatch.delenv("ASSAY_CONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+def put(path: Path, text: str = "") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_all_tables_are_read(tmp_path):
+    config = load_config(put(tmp_path / "etc/assay.toml", WHOLE))
+    assert config.system.name == "alba"
+    assert config.toolchains == {
+        "site": ToolchainConfig(
+            mpi_prefix="mpi/here",
+            cxx="g++-13",
+            flags="-O2 -g",
+            launch_flags=("--mca", "btl", "self,sm"),
+            environment={"UCX_TLS": "sm"},
+            blas=BlasConfig(("openblas",), "/opt/i", "", "64_", True, "o"),
+        )
+    }
+    assert config.prices.currency == "EUR"
+    assert config.prices.amounts == {"node": 6500, "kwh": 0.31}
+    assert config.site == {"city": "Ghent"}
+    assert config.defaults.toolchain == "site"
+    assert config.runs == tmp_path / "etc" / "../runs"
+    assert config.resolve("mpi/here") == tmp_path / "etc/mpi/here"
+    assert config.resolve("~/x") == tmp_path / "home/x"
+    assert config.where("prices", "kwh") == f"{tmp_path}/etc/assay.toml:15"
+
+
+def test_without_a_file_there_are_defaults():
+    assert load_config() == Config()
+    assert Config().runs == Path("runs")
+    assert Config().where("prices") == ""
+
+
+def test_search_order(tmp_path, monkeypatch):
+    """Each file found hides the ones after it."""
+    inner = tmp_path / "work/a/b"
+    inner.mkdir(parents=True)
+    order = [tmp_path / "named.toml", inner / "assay.toml", tmp_path / "work/assay.toml"]
+    order += [tmp_path / "xdg/assay/assay.toml"]
+    for path in order:
+        put(path)
+    monkeypatch.setenv("ASSAY_CONFIG", str(order[0]))
+    assert find_config(inner) == order[0]
+    monkeypatch.delenv("ASSAY_CONFIG")
+    for path in order[1:]:
+        assert find_config(inner) == path
+        path.unlink()
+    assert find_config(inner) is None
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    user = put(tmp_path / "home/.config/assay/assay.toml")
+    assert find_config(inner) == user
+
+
+@pytest.mark.parametrize("border", ["work/repository/.git", "home/x"])
+def test_the_search_ends_at_the_repository_and_at_home(tmp_path, border):
+    put(tmp_path / "assay.toml")
+    (tmp_path / border).mkdir(parents=True)
+    start = (tmp_path / border).parent / "deep"
+    start.mkdir(parents=True)
+    assert find_config(start) is None
+    assert find_config(tmp_path / "work") == tmp_path / "assay.toml"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[sytem]", ":1: Unknown key 'sytem'. Did you mean 'system'?"),
+        (
+            "\n[toolchains.x]\nmpicx = 'a'",
+            ":3: Unknown key 'mpicx' in [toolchains.x]. Did you mean",
+        ),
+        ("[toolchains.x]\nblas = {libs = 1}", ":2: Unknown key 'libs' in [toolchains.x.blas]. Did"),
+        ("[toolchains.x]\nblas = {}", ":2: [toolchains.x.blas] has no 'libraries'."),
+        (
+            "[toolchains.x]\nflags = ['-O3']",
+            ":2: 'toolchains.x.flags' must be a string, not an arr",
+        ),
+        ("[toolchains]\nx = 1", ":2: 'toolchains.x' must be a table, not a whole number."),
+        ("[prices]\nnode = 'much'", ":2: 'prices.node' must be a number, not a string."),
+        ("[prices]\nnode = -1.0", ":2: 'prices.node' must not be negative"),
+        ("[prices]\nnode = nan", ":2: 'prices.node' must not be negative"),
+        ("[prices]\ncurrency = 1", ":2: 'prices.currency' must be a string."),
+        ("[site]\nracks = 4", ":2: 'site.racks' must be a string, not a whole number."),
+        ("[defaults]\nrun = 'x'", ":2: Unknown key 'run' in [defaults]. Did you mean 'runs'?"),
+        ("[defaults\n", ":1: This is not TOML: "),
+    ],
+)
+def test_mistakes_name_file_line_key_and_the_nearest_word(tmp_path, text, message):
+    path = put(tmp_path / "assay.toml", text)
+    with pytest.raises(AssayError) as error:
+        load_config(path)
+    assert str(error.value).startswith(str(path) + message)
+
+
+def test_a_named_file_must_exist(tmp_path, monkeypatch):
+    with pytest.raises(AssayError, match="can't be read"):
+        load_config(tmp_path / "none.toml")
+    monkeypatch.setenv("ASSAY_CONFIG", str(tmp_path / "none.toml"))
+    with pytest.raises(AssayError, match="ASSAY_CONFIG names"):
+        load_config()
