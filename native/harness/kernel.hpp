@@ -40,9 +40,9 @@ struct Context {
   int size = 1;
   int local_rank = 0;  // among the ranks of this node
   int local_size = 1;
-  int threads = 1;  // OpenMP threads of each rank, already set and pinned
-  Caches caches;
-  std::size_t node_memory_available = 0;  // bytes, at the start of the measurement
+  int threads = 1;                        // OpenMP threads of each rank, already set and pinned
+  Caches caches;                          // the same on every rank: the greatest found
+  std::size_t node_memory_available = 0;  // bytes, at the start; the same too: the fullest node's
   std::uint64_t seed = 0;
 };
 
@@ -84,10 +84,13 @@ class Kernel {
 
   // All functions are collective over Context::comm: every rank calls them alike.
 
-  // Allocates and first-touches. May throw KernelError on any subset of ranks; the harness agrees.
+  // Allocates and first-touches. May throw KernelError or std::bad_alloc on any subset of ranks;
+  // the harness agrees. A rank that throws takes no further part: allocate before communicating.
   virtual void setup() = 0;
 
-  // Does the operation `count` times, back to back. This, and only this, is timed.
+  // Does the operation `count` times, back to back. This, and only this, is timed. An exception
+  // makes the measurement fail where all ranks come out of run(), and ends the launch after a
+  // minute where others wait inside for the rank that threw.
   virtual void run(std::int64_t count) = 0;
 
   // Checks the result of all that was run so far. Called once, after the last sample.

@@ -1,0 +1,23 @@
+// Ranks come to agree whether something worked, and on the words of the first that says it didn't.
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <string>
+
+namespace assay {
+
+using Complaint = std::optional<std::string>;
+
+// Collective. Nothing if no rank complains; otherwise, on every rank, the first complaint, with
+// "rank R: " before it unless all ranks complain.
+Complaint agree(MPI_Comm comm, const Complaint& mine);
+
+// What a caught exception says; to be called inside a catch block.
+std::string words_of_exception();
+
+// Broadcasts a string of any length.
+void broadcast(MPI_Comm comm, int root, std::string& text);
+
+}  // namespace assay

@@ -1,0 +1,210 @@
+#include "harness/covariates.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "harness/proc_text.hpp"
+
+namespace assay {
+namespace {
+
+int open_file(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }
+
+// The file's start, from offset 0; empty if it can't be read. Everything looked for stands there.
+std::string read_file(int descriptor, std::size_t most = 8192) {
+  std::string text(most, '\0');
+  const ssize_t got = descriptor < 0 ? 0 : pread(descriptor, text.data(), most, 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+double time_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+std::optional<double> difference(const std::optional<double>& after,
+                                 const std::optional<double>& before) {
+  if (!after || !before) return std::nullopt;
+  return std::max(*after - *before, 0.0);
+}
+
+}  // namespace
+
+const std::vector<CovariateMeaning>& covariate_meanings() {
+  static const std::vector<CovariateMeaning> table = {
+      {"sampling_seconds", "s", Combine::kMax, false,
+       "duration of calibration and sampling, the span that all deltas here belong to"},
+      {"steal_seconds", "s", Combine::kSum, true,
+       "CPU time that the hypervisor gave to others, all CPUs of all nodes (/proc/stat, steps of "
+       "10 ms)"},
+      {"other_cpu_seconds", "s", Combine::kSum, true,
+       "CPU time of all processes but the ranks, all nodes (busy time of /proc/stat less the "
+       "ranks' "
+       "own, steps of 10 ms)"},
+      {"load_average", "1", Combine::kMax, true,
+       "load average of the last minute before sampling, greatest of the nodes"},
+      {"tcp_retransmits", "1", Combine::kSum, true, "TCP segments sent again, all nodes"},
+      {"throttle_events", "1", Combine::kSum, true,
+       "thermal throttling events of the cores in use, all nodes"},
+      {"memory_available", "B", Combine::kMin, true,
+       "memory available after sampling, least of the nodes"},
+      {"frequency", "Hz", Combine::kMin, false,
+       "frequency after sampling as cpufreq gives it for the rank's first CPU, least of the ranks"},
+      {"clock_rate", "Hz", Combine::kMin, false,
+       "core clock measured by a chain of dependent additions, mean of just before and just after "
+       "sampling, least of the ranks"},
+      {"involuntary_switches", "1", Combine::kSum, false,
+       "times the scheduler took the CPU from a rank"},
+      {"voluntary_switches", "1", Combine::kSum, false, "times a rank gave the CPU away"},
+      {"minor_faults", "1", Combine::kSum, false, "page faults served without reading a disk"},
+      {"major_faults", "1", Combine::kSum, false, "page faults that read a disk"},
+      {"user_seconds", "s", Combine::kSum, false, "CPU time of the ranks in user mode"},
+      {"system_seconds", "s", Combine::kSum, false, "CPU time of the ranks in the kernel"},
+  };
+  return table;
+}
+
+Covariates::Covariates(MPI_Comm comm, const Layout& layout)
+    : comm_(comm), leader_(layout.local_rank == 0) {
+  const std::string cpu = "/sys/devices/system/cpu/cpu";
+  frequency_ = open_file(cpu + std::to_string(layout.cpus[0]) + "/cpufreq/scaling_cur_freq");
+  // The cores in use on this node: every rank names its CPUs to all, the leader listens.
+  const int mine = static_cast<int>(layout.cpus.size());
+  std::vector<int> all(static_cast<std::size_t>(mine * layout.local_size));
+  MPI_Gather(layout.cpus.data(), mine, MPI_INT, all.data(), mine, MPI_INT, 0, layout.node);
+  memory_ = open_file("/proc/meminfo");
+  if (!leader_) return;
+  stat_ = open_file("/proc/stat");
+  load_ = open_file("/proc/loadavg");
+  snmp_ = open_file("/proc/net/snmp");
+  for (const int id : std::set<int>(all.begin(), all.end())) {
+    const int file = open_file(cpu + std::to_string(id) + "/thermal_throttle/core_throttle_count");
+    if (file >= 0) throttle_.push_back(file);
+  }
+}
+
+Covariates::~Covariates() {
+  std::vector<int> files = throttle_;
+  files.insert(files.end(), {stat_, load_, snmp_, memory_, frequency_});
+  for (const int file : files) {
+    if (file >= 0) close(file);
+  }
+}
+
+std::size_t Covariates::memory_available() const {
+  const auto found = numbers_after(read_file(memory_), "MemAvailable:");
+  double bytes = found.empty() ? 0.0 : found[0] * 1024.0;
+  MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_MIN, comm_);
+  return static_cast<std::size_t>(bytes);
+}
+
+Covariates::Reading Covariates::read() const {
+  Reading reading;
+  if (leader_) {
+    // user nice system idle iowait irq softirq steal; guests are counted in user already.
+    const auto cpu = numbers_after(read_file(stat_, 512), "cpu ");
+    if (cpu.size() >= 8) {
+      static const double tick = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+      reading.steal = tick * cpu[7];
+      reading.busy = tick * (cpu[0] + cpu[1] + cpu[2] + cpu[5] + cpu[6]);
+    }
+    reading.load = first_number(read_file(load_, 64));
+    reading.retransmits = tcp_retransmits(read_file(snmp_));
+    for (const int file : throttle_) {
+      const auto events = first_number(read_file(file, 64));
+      if (events) reading.throttles = reading.throttles.value_or(0.0) + *events;
+    }
+    const auto memory = numbers_after(read_file(memory_), "MemAvailable:");
+    if (!memory.empty()) reading.memory = memory[0] * 1024.0;
+  }
+  if (const auto frequency = first_number(read_file(frequency_, 64))) {
+    reading.frequency = 1000.0 * *frequency;
+  }
+  getrusage(RUSAGE_SELF, &reading.usage);
+  return reading;
+}
+
+void Covariates::begin() {
+  const auto rate = clock_rate();
+  before_ = read();
+  before_.clock_rate = rate;
+  before_.time = ticks();
+}
+
+void Covariates::end() {
+  const Ticks time = ticks();
+  after_ = read();
+  after_.time = time;
+  after_.clock_rate = clock_rate();
+}
+
+std::map<std::string, std::optional<double>> Covariates::own() const {
+  const rusage& a = after_.usage;
+  const rusage& b = before_.usage;
+  std::map<std::string, std::optional<double>> values;
+  values["sampling_seconds"] = seconds(after_.time - before_.time);
+  values["steal_seconds"] = difference(after_.steal, before_.steal);
+  values["other_cpu_seconds"] = difference(after_.busy, before_.busy);  // less the ranks', below
+  values["load_average"] = before_.load;
+  values["tcp_retransmits"] = difference(after_.retransmits, before_.retransmits);
+  values["throttle_events"] = difference(after_.throttles, before_.throttles);
+  values["memory_available"] = after_.memory;
+  values["frequency"] = after_.frequency;
+  if (after_.clock_rate && before_.clock_rate) {
+    values["clock_rate"] = 0.5 * (*after_.clock_rate + *before_.clock_rate);
+  }
+  values["involuntary_switches"] = static_cast<double>(a.ru_nivcsw - b.ru_nivcsw);
+  values["voluntary_switches"] = static_cast<double>(a.ru_nvcsw - b.ru_nvcsw);
+  values["minor_faults"] = static_cast<double>(a.ru_minflt - b.ru_minflt);
+  values["major_faults"] = static_cast<double>(a.ru_majflt - b.ru_majflt);
+  values["user_seconds"] = time_of(a.ru_utime) - time_of(b.ru_utime);
+  values["system_seconds"] = time_of(a.ru_stime) - time_of(b.ru_stime);
+  return values;
+}
+
+std::map<std::string, std::optional<double>> Covariates::combined() const {
+  const auto& table = covariate_meanings();
+  const auto mine = own();
+  // For each covariate its sum, and its greatest with the sign turned where the least is wanted.
+  // One rank that can't read it makes it unknown: the sum becomes NaN.
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::size_t n = table.size();
+  std::vector<double> sums(n, 0.0);
+  std::vector<double> greatest(n, -std::numeric_limits<double>::infinity());
+  for (std::size_t i = 0; i < n; ++i) {
+    if (table[i].per_node && !leader_) continue;
+    const auto found = mine.find(table[i].name);
+    const auto value = found == mine.end() ? std::nullopt : found->second;
+    sums[i] = value.value_or(kNan);
+    if (value) greatest[i] = table[i].combine == Combine::kMin ? -*value : *value;
+  }
+  int rank = 0;
+  MPI_Comm_rank(comm_, &rank);
+  const auto reduce = [&](std::vector<double>& values, MPI_Op op) {
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values.data(), rank == 0 ? values.data() : nullptr,
+               static_cast<int>(n), MPI_DOUBLE, op, 0, comm_);
+  };
+  reduce(sums, MPI_SUM);
+  reduce(greatest, MPI_MAX);
+  if (rank != 0) return {};
+  std::map<std::string, std::optional<double>> values;
+  for (std::size_t i = 0; i < n; ++i) {
+    auto& value = values[table[i].name];
+    if (std::isnan(sums[i])) continue;
+    if (table[i].combine == Combine::kSum) value = sums[i];
+    if (table[i].combine == Combine::kMax) value = greatest[i];
+    if (table[i].combine == Combine::kMin) value = -greatest[i];
+  }
+  auto& other = values["other_cpu_seconds"];
+  if (other) {
+    other = std::max(*other - *values["user_seconds"] - *values["system_seconds"], 0.0);
+  }
+  return values;
+}
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+// What happened around a measurement: quantities that explain variation later.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/clock.hpp"
+#include "harness/layout.hpp"
+
+namespace assay {
+
+// How the ranks' (or nodes') values become one: added up, or the least or greatest of them.
+enum class Combine { kSum, kMin, kMax };
+
+struct CovariateMeaning {
+  const char* name;
+  const char* unit;
+  Combine combine;
+  bool per_node;  // read by the first rank of each node only
+  const char* meaning;
+};
+
+// The one table of covariates; `assay-kernels --covariates` prints it.
+const std::vector<CovariateMeaning>& covariate_meanings();
+
+// Reads the surroundings before and after the samples are taken. Files are opened once per launch.
+class Covariates {
+ public:
+  // Collective over `comm`, which must outlive it.
+  Covariates(MPI_Comm comm, const Layout& layout);
+  ~Covariates();
+  Covariates(const Covariates&) = delete;
+  Covariates& operator=(const Covariates&) = delete;
+
+  // Bytes of memory still available on the fullest node. Collective.
+  std::size_t memory_available() const;
+
+  void begin();
+  void end();
+
+  // Collective; the values on rank 0, an empty map elsewhere. Unreadable is nothing.
+  std::map<std::string, std::optional<double>> combined() const;
+
+ private:
+  struct Reading;
+  Reading read() const;
+  std::map<std::string, std::optional<double>> own() const;
+
+  MPI_Comm comm_;
+  bool leader_;
+  int stat_ = -1;
+  int load_ = -1;
+  int snmp_ = -1;
+  int memory_ = -1;
+  int frequency_ = -1;
+  std::vector<int> throttle_;
+
+  struct Reading {
+    std::optional<double> steal, busy, load, retransmits, throttles, memory, frequency, clock_rate;
+    rusage usage{};
+    Ticks time = 0;
+  };
+  Reading before_;
+  Reading after_;
+};
+
+}  // namespace assay

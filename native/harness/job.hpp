@@ -1,0 +1,45 @@
+// The job file: what one launch works through. The Python side of it is records/schema.py.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/kernel.hpp"
+#include "harness/layout.hpp"
+#include "harness/stop_rule.hpp"
+
+namespace assay {
+
+constexpr int kJobSchema = 1;
+constexpr int kStreamSchema = 1;
+
+struct Order {
+  std::string measurement;
+  std::string kernel;
+  std::map<std::string, Value> parameters;
+  Limits limits;
+};
+
+struct Job {
+  std::string job;
+  int threads = 1;
+  Binding binding = Binding::kCompact;
+  std::uint64_t seed = 0;
+  std::vector<Order> measurements;
+};
+
+// One sentence: what is wrong with the job, and at which key.
+class JobError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+Job parse_job(const std::string& text);
+
+// The file's text; JobError if it can't be read.
+std::string read_job(const std::string& path);
+
+}  // namespace assay

@@ -1,0 +1,193 @@
+#include "harness/launch.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <sstream>
+
+#include "harness/agreement.hpp"
+#include "harness/json_writer.hpp"
+#include "harness/measurement.hpp"
+#include "harness/signals.hpp"
+
+namespace assay {
+namespace {
+
+// The job on every rank, read by rank 0 alone; nothing, and a sentence on stderr, if it is wrong.
+std::optional<Job> share_job(const std::string& path) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::string text;
+  Complaint wrong;
+  try {
+    if (rank == 0) text = read_job(path);
+  } catch (const JobError& error) {
+    wrong = error.what();
+  }
+  if (!agree(MPI_COMM_WORLD, wrong)) {
+    broadcast(MPI_COMM_WORLD, 0, text);
+    try {
+      return parse_job(text);
+    } catch (const JobError& error) {
+      wrong = error.what();
+    }
+  }
+  if (rank == 0) {
+    std::fprintf(stderr, "assay-kernels: job %s: %s\n", path.c_str(), wrong->c_str());
+  }
+  return std::nullopt;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::istringstream words(std::string(text).substr(0, std::string_view(text).find('\n')));
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+std::string start_record(const Launch& launch, const Job& job) {
+  const double utc =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() -
+      seconds(ticks() - launch.start);
+  JsonWriter record;
+  record.begin_object().field("record", "start").field("schema", kStreamSchema);
+  record.field("program", "assay-kernels").field("version", program_version());
+  record.field("job", job.job).field("ranks", launch.size).field("utc", utc);
+  record.key("clock").begin_object().field("source", "CLOCK_MONOTONIC");
+  record.field("overhead", launch.clock.overhead).field("resolution", launch.clock.resolution);
+  record.end_object().field("mpi", mpi_version());
+#if defined(ASSAY_HAVE_BLAS)
+  record.field("blas", ASSAY_BLAS_NAME[0] ? ASSAY_BLAS_NAME : "unnamed");
+#endif
+#if defined(__clang__)
+  record.field("compiler", __VERSION__);
+#elif defined(__GNUC__)
+  record.field("compiler", "GCC " __VERSION__);
+#endif
+  return record.end_object().text();
+}
+
+std::string rank_record(const Launch& launch, const std::string& host) {
+  const Layout& layout = launch.layout;
+  JsonWriter record;
+  record.begin_object().field("record", "rank").field("rank", launch.rank).field("host", host);
+  record.field("pid", static_cast<std::int64_t>(getpid()));
+  record.field("local_rank", layout.local_rank).field("cpus", layout.cpus);
+  record.field("numa", layout.numa).field("pinned", layout.pinned);
+  record.field("oversubscribed", layout.oversubscribed).end_object();
+  return record.text();
+}
+
+// The ranks must agree on the clock, because they all derive the batch size from it.
+ClockQuality worst_clock(MPI_Comm comm) {
+  const ClockQuality mine = measure_clock();
+  double worst[] = {mine.overhead, mine.resolution};
+  MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, comm);
+  return {worst[0], worst[1]};
+}
+
+// Every rank's text, on rank 0.
+std::vector<std::string> gather_texts(const Launch& launch, const std::string& mine) {
+  int length = static_cast<int>(mine.size());
+  std::vector<int> lengths(static_cast<std::size_t>(launch.size));
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, launch.harness);
+  std::vector<int> places(lengths.size(), 0);
+  for (std::size_t i = 1; i < places.size(); ++i) places[i] = places[i - 1] + lengths[i - 1];
+  std::string all;
+  if (launch.rank == 0) all.resize(static_cast<std::size_t>(places.back() + lengths.back()));
+  MPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0,
+              launch.harness);
+  std::vector<std::string> texts;
+  if (launch.rank != 0) return texts;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    texts.push_back(
+        all.substr(static_cast<std::size_t>(places[i]), static_cast<std::size_t>(lengths[i])));
+  }
+  return texts;
+}
+
+// Whether any rank was asked to stop, and whether the stream has failed.
+struct State {
+  bool signal = false;
+  bool stream_failed = false;
+};
+
+State agree_on_state(const Launch& launch, const Stream* stream) {
+  int flags[] = {stop_requested() ? 1 : 0, stream && stream->failed() ? 1 : 0};
+  MPI_Allreduce(MPI_IN_PLACE, flags, 2, MPI_INT, MPI_MAX, launch.harness);
+  return {flags[0] != 0, flags[1] != 0};
+}
+
+int work_through(Launch& launch, const Job& job, Stream* stream) {
+  Covariates covariates(launch.harness, launch.layout);
+  std::int64_t done = 0;
+  bool all_good = true;
+  State state = agree_on_state(launch, stream);
+  for (const Order& order : job.measurements) {
+    if (state.signal || state.stream_failed) break;
+    const Outcome outcome = measure(launch, order, covariates, stream);
+    ++done;
+    all_good = all_good && outcome != Outcome::kBad;
+    state = agree_on_state(launch, stream);
+    if (outcome == Outcome::kInterrupted) state.signal = true;
+  }
+  if (!state.stream_failed) {
+    if (stream) {
+      JsonWriter record;
+      record.begin_object().field("record", "end").field("measurements", done);
+      record.field("reason", state.signal ? "signal" : "complete").end_object();
+      stream->write(record.text());
+    }
+    state.stream_failed = agree_on_state(launch, stream).stream_failed;
+  }
+  if (state.stream_failed) return kExitStream;
+  return all_good ? kExitDone : kExitMeasurement;
+}
+
+}  // namespace
+
+const char* program_version() { return ASSAY_VERSION; }
+
+int run_job(const std::string& job_path, const std::string& stream_path, Ticks start) {
+  const std::optional<Job> job = share_job(job_path);
+  if (!job) return kExitUsage;
+  Launch launch;
+  MPI_Comm_dup(MPI_COMM_WORLD, &launch.harness);
+  MPI_Comm_dup(MPI_COMM_WORLD, &launch.kernels);
+  MPI_Comm_rank(launch.harness, &launch.rank);
+  MPI_Comm_size(launch.harness, &launch.size);
+  launch.start = start;
+  launch.seed = job->seed;
+
+  std::unique_ptr<Stream> stream;
+  if (launch.rank == 0) stream = std::make_unique<Stream>(stream_path);
+  const std::string host = host_name();
+  const bool writable = stream && !stream->failed();
+  install_signal_handlers(launch.rank, host, writable ? stream->descriptor() : -1);
+
+  launch.layout = lay_out(launch.harness, job->threads, job->binding);
+  launch.clock = worst_clock(launch.harness);
+  const auto seats = gather_texts(launch, rank_record(launch, host));
+  if (stream) {
+    stream->write(start_record(launch, *job));
+    for (const std::string& seat : seats) stream->write(seat);
+  }
+  const int status = work_through(launch, *job, stream.get());
+  MPI_Comm_free(&launch.layout.node);
+  MPI_Comm_free(&launch.kernels);
+  MPI_Comm_free(&launch.harness);
+  return status;
+}
+
+}  // namespace assay

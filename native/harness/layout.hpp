@@ -1,0 +1,76 @@
+// Where ranks and threads sit: the harness pins them itself, so that every MPI is treated alike.
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/kernel.hpp"
+
+namespace assay {
+
+enum class Binding { kCompact, kSpread, kNone };
+
+// One logical CPU as /sys describes it. `core` is unique within its package; `sibling` counts the
+// hardware threads of a core from 0.
+struct Cpu {
+  int id = 0;
+  int package = 0;
+  int numa = 0;
+  int core = 0;
+  int sibling = 0;
+};
+
+// In the order in which they are given out: first siblings of all cores, package by package and
+// NUMA node by NUMA node, before any second sibling, so that physical cores fill first.
+std::vector<Cpu> in_pinning_order(std::vector<Cpu> cpus);
+
+// The CPU of each of `slots` threads of a node (rank after rank, thread after thread); empty if
+// nothing is to be pinned. compact: neighbouring slots on neighbouring cores. spread: slots at
+// equal distances over all cores, as long as there are cores enough. Where more slots than CPUs are
+// asked for nothing is pinned: MPI ranks wait by polling, and two of them nailed to one CPU would
+// each burn the other's whole time slice while the scheduler may not part them.
+std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, Binding binding);
+
+// "0-3,8" as the kernel writes it.
+std::vector<int> parse_cpu_list(const std::string& text);
+
+// The CPUs of that set as /sys describes them, and the caches over them.
+std::vector<Cpu> read_cpus(const cpu_set_t& allowed);
+Caches read_caches(const std::vector<Cpu>& cpus);
+
+// This rank's seat, once the threads are pinned.
+struct Layout {
+  MPI_Comm node = MPI_COMM_NULL;  // the ranks of this node
+  int local_rank = 0;
+  int local_size = 1;
+  int threads = 1;
+  std::vector<int> cpus;       // as seen by each thread
+  std::vector<int> whole_set;  // CPUs that were given to this rank; empty if it isn't pinned
+  std::optional<int> numa;
+  bool pinned = false;
+  bool oversubscribed = false;
+  Caches caches;  // the greatest over all ranks, so that all agree
+};
+
+// Collective over `world`. Sets the number of OpenMP threads and pins each of them.
+Layout lay_out(MPI_Comm world, int threads, Binding binding);
+
+// For the lifetime of the object, the main thread and every thread outside OpenMP (a BLAS's own
+// pool) may use all CPUs of the rank instead of the first one.
+class LoosenBlasThreads {
+ public:
+  explicit LoosenBlasThreads(const Layout& layout);
+  ~LoosenBlasThreads();
+  LoosenBlasThreads(const LoosenBlasThreads&) = delete;
+  LoosenBlasThreads& operator=(const LoosenBlasThreads&) = delete;
+
+ private:
+  std::vector<std::pair<pid_t, cpu_set_t>> before_;
+};
+
+}  // namespace assay

@@ -1,0 +1,238 @@
+#include "harness/measurement.hpp"
+
+#include <cmath>
+
+#include "harness/agreement.hpp"
+#include "harness/json_writer.hpp"
+#include "harness/sampler.hpp"
+#include "harness/signals.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double kProgressInterval = 0.2;  // seconds
+
+// What one measurement has come to, on each rank; only rank 0 writes it down.
+struct Result {
+  Complaint error;
+  std::map<std::string, Value> parameters;
+  std::map<std::string, Value> facts;
+  std::optional<Verification> verification;
+  bool verified = false;
+  Samples samples;
+  std::vector<double> rank_medians;
+  std::map<std::string, std::optional<double>> covariates;
+};
+
+Context context_of(const Launch& launch, std::size_t memory) {
+  Context context;
+  context.comm = launch.kernels;
+  context.rank = launch.rank;
+  context.size = launch.size;
+  context.local_rank = launch.layout.local_rank;
+  context.local_size = launch.layout.local_size;
+  context.threads = launch.layout.threads;
+  context.caches = launch.layout.caches;
+  context.node_memory_available = memory;
+  context.seed = launch.seed;
+  return context;
+}
+
+void check_names(const Parameters& parameters) {
+  const auto unknown = parameters.unread();
+  if (unknown.empty()) return;
+  std::string valid;
+  for (const auto& [name, value] : parameters.resolved()) {
+    valid += (valid.empty() ? "" : ", ") + name;
+  }
+  throw KernelError("there is no parameter '" + unknown[0] + "'; " +
+                    (valid.empty() ? "there are none" : "valid are: " + valid));
+}
+
+// Does it, and comes to agree with the others on whether it worked.
+template <typename Action>
+Complaint attempt(MPI_Comm comm, Action action) {
+  Complaint mine;
+  try {
+    action();
+  } catch (...) {
+    mine = words_of_exception();
+    Watchdog::arm(*mine);
+  }
+  const Complaint agreed = agree(comm, mine);
+  if (mine) Watchdog::disarm();
+  return agreed;
+}
+
+KernelFactory factory_of(const std::string& name) {
+  const KernelFactory factory = find_kernel(name);
+  if (!factory) throw KernelError("there is no kernel '" + name + "' in this program");
+  return factory;
+}
+
+void begin_record(Stream& stream, const Order& order) {
+  JsonWriter record;
+  record.begin_object().field("record", "begin").field("measurement", order.measurement);
+  record.field("kernel", order.kernel).end_object();
+  stream.write(record.text());
+}
+
+// Writes progress records, but neither often nor for short measurements.
+ProgressReport progress_writer(Stream* stream, const Order& order, Ticks begin) {
+  if (!stream) return {};
+  return [stream, &order, begin, last = begin](const std::vector<double>& values) mutable {
+    const Ticks now = ticks();
+    if (seconds(now - last) < kProgressInterval) return;
+    last = now;
+    const Summary summary = summarise(values, order.limits.confidence);
+    JsonWriter record;
+    record.begin_object().field("record", "progress").field("measurement", order.measurement);
+    record.field("samples", static_cast<std::int64_t>(values.size()));
+    record.field("elapsed", seconds(now - begin)).field("median", summary.median);
+    record.field("half_width", summary.half_width).end_object();
+    stream->write(record.text());
+  };
+}
+
+// Each rank's median after warm-up, on rank 0; NaN for a rank whose time doesn't count.
+std::vector<double> rank_medians(const Launch& launch, const Kernel& kernel,
+                                 const Samples& samples) {
+  double mine = std::nan("");
+  if (kernel.times_here() && !samples.own.empty()) {
+    mine = median({samples.own.begin() + static_cast<std::ptrdiff_t>(samples.summary.warmup),
+                   samples.own.end()});
+  }
+  std::vector<double> all(launch.rank == 0 ? static_cast<std::size_t>(launch.size) : 0);
+  MPI_Gather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, launch.harness);
+  return all;
+}
+
+// The kernel's own check on every rank; the first rank that isn't satisfied speaks for all.
+Complaint verify(const Launch& launch, Kernel& kernel, Result& result) {
+  Verification mine;
+  const Complaint failure = attempt(launch.harness, [&] { mine = kernel.verify(); });
+  if (failure) return failure;
+  mine.passed = mine.passed && !std::isnan(mine.value);
+  int speaker = mine.passed ? launch.size : launch.rank;
+  MPI_Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, launch.harness);
+  result.verified = speaker == launch.size;
+  if (!result.verified && speaker != 0) {
+    broadcast(launch.harness, speaker, mine.what);
+    double numbers[] = {mine.value, mine.tolerance};
+    MPI_Bcast(numbers, 2, MPI_DOUBLE, speaker, launch.harness);
+    mine.value = numbers[0];
+    mine.tolerance = numbers[1];
+    mine.what = "rank " + std::to_string(speaker) + ": " + mine.what;
+  }
+  result.verification = mine;
+  return std::nullopt;
+}
+
+// All that happens between the begin record and the measurement record.
+void carry_out(const Launch& launch, const Order& order, Covariates& covariates, Ticks begin,
+               const ProgressReport& report, Result& result) {
+  const Context context = context_of(launch, covariates.memory_available());
+  Parameters parameters(order.parameters);
+  std::unique_ptr<Kernel> kernel;
+  result.parameters = order.parameters;
+  const auto resolve = [&] {
+    for (const auto& [name, value] : parameters.resolved()) result.parameters[name] = value;
+  };
+  result.error = attempt(launch.harness, [&] {
+    kernel = factory_of(order.kernel)(context, parameters);
+    check_names(parameters);
+  });
+  resolve();
+  if (result.error) return;
+
+  std::optional<LoosenBlasThreads> loosened;
+  if (kernel->uses_blas_threads()) loosened.emplace(launch.layout);
+  result.error = attempt(launch.harness, [&] { kernel->setup(); });
+  resolve();
+  if (result.error) return;
+
+  covariates.begin();
+  result.samples = take_samples(launch.harness, *kernel, order.limits, launch.clock, begin, report);
+  covariates.end();
+  result.error = result.samples.failure;
+  if (result.error) return;
+  const bool interrupted =
+      result.samples.stop == Stop::kSignal &&
+      result.samples.own.size() < static_cast<std::size_t>(order.limits.min_samples);
+  if (!interrupted) result.error = verify(launch, *kernel, result);
+  if (result.error) return;
+  resolve();
+  result.rank_medians = rank_medians(launch, *kernel, result.samples);
+  result.covariates = covariates.combined();
+  result.facts = kernel->facts();
+  result.samples.batch =
+      std::llround(static_cast<double>(result.samples.batch) * kernel->operations_per_count());
+}
+
+void add_samples(JsonWriter& record, const Launch& launch, const Result& result) {
+  const Samples& samples = result.samples;
+  if (result.verification) {
+    record.field("verified", result.verified);
+    record.key("verification").begin_object().field("what", result.verification->what);
+    record.field("value", result.verification->value);
+    record.field("tolerance", result.verification->tolerance).end_object();
+  }
+  record.field("batch", samples.batch);
+  record.field("warmup", static_cast<std::int64_t>(samples.summary.warmup));
+  record.field("stop", stop_name(samples.stop));
+  record.field("half_width", samples.summary.half_width);
+  std::vector<double> starts;
+  for (const Ticks start : samples.starts) starts.push_back(seconds(start - launch.start));
+  record.key("series").begin_array().begin_object();
+  record.field("metric", "time").field("unit", "s").key("rank").null().key("peer").null();
+  record.field("starts", starts).field("values", samples.values);
+  record.end_object().end_array();
+  record.field("rank_medians", result.rank_medians);
+  record.field("covariates", result.covariates);
+}
+
+void measurement_record(Stream& stream, const Launch& launch, const Order& order, Ticks begin,
+                        const char* status, const Result& result) {
+  JsonWriter record;
+  record.begin_object().field("record", "measurement").field("measurement", order.measurement);
+  record.field("kernel", order.kernel).field("status", status);
+  record.field("start", seconds(begin - launch.start));
+  record.field("wall", seconds(ticks() - begin));
+  record.field("parameters", result.parameters);
+  if (result.error) {
+    record.field("error", *result.error);
+  } else {
+    add_samples(record, launch, result);
+  }
+  record.field("facts", result.facts).end_object();
+  stream.write(record.text());
+}
+
+// A measurement that failed may have left messages behind, which must not reach the next one.
+void renew_kernel_communicator(Launch& launch) {
+  MPI_Comm fresh = MPI_COMM_NULL;
+  MPI_Comm_dup(launch.harness, &fresh);
+  MPI_Comm_free(&launch.kernels);
+  launch.kernels = fresh;
+}
+
+}  // namespace
+
+Outcome measure(Launch& launch, const Order& order, Covariates& covariates, Stream* stream) {
+  const Ticks begin = ticks();
+  note_measurement(order.measurement, order.kernel, launch.start);
+  if (stream) begin_record(*stream, order);
+  Result result;
+  carry_out(launch, order, covariates, begin, progress_writer(stream, order, begin), result);
+  const bool interrupted =
+      !result.error && result.samples.stop == Stop::kSignal &&
+      result.samples.own.size() < static_cast<std::size_t>(order.limits.min_samples);
+  note_no_measurement();
+  const char* status = result.error ? "failed" : interrupted ? "interrupted" : "ok";
+  if (stream) measurement_record(*stream, launch, order, begin, status, result);
+  if (result.error) renew_kernel_communicator(launch);
+  if (interrupted) return Outcome::kInterrupted;
+  return !result.error && result.verified ? Outcome::kGood : Outcome::kBad;
+}
+
+}  // namespace assay

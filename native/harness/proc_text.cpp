@@ -1,0 +1,52 @@
+#include "harness/proc_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace assay {
+
+std::vector<double> numbers_after(std::string_view text, std::string_view label) {
+  std::vector<double> numbers;
+  std::size_t at = 0;
+  while (!text.substr(at).starts_with(label)) {
+    at = text.find('\n', at);
+    if (at == std::string_view::npos) return numbers;
+    ++at;
+  }
+  at += label.size();
+  while (at < text.size() && text[at] != '\n') {
+    if (text[at] == ' ') {
+      ++at;
+      continue;
+    }
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (error != std::errc{}) break;
+    numbers.push_back(value);
+    at = static_cast<std::size_t>(end - text.data());
+  }
+  return numbers;
+}
+
+std::optional<double> first_number(std::string_view text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> tcp_retransmits(std::string_view text) {
+  constexpr std::string_view kLabel = "Tcp:";
+  const std::size_t names = text.find(kLabel);
+  if (names == std::string_view::npos) return std::nullopt;
+  const std::size_t end = text.find('\n', names);
+  const std::size_t wanted = text.find(" RetransSegs", names);
+  if (end == std::string_view::npos || wanted > end) return std::nullopt;
+  // Names are parted by one space each: so many stand before the wanted one.
+  const std::string_view before =
+      text.substr(names + kLabel.size(), wanted - names - kLabel.size());
+  const auto column = static_cast<std::size_t>(std::count(before.begin(), before.end(), ' '));
+  const auto numbers = numbers_after(text.substr(end + 1), kLabel);
+  return column < numbers.size() ? std::optional(numbers[column]) : std::nullopt;
+}
+
+}  // namespace assay

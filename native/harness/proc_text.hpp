@@ -1,0 +1,18 @@
+// Numbers out of the text that /proc and /sys give.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+// The numbers that follow `label` on the first line that begins with it; empty if there is none.
+std::vector<double> numbers_after(std::string_view text, std::string_view label);
+
+std::optional<double> first_number(std::string_view text);
+
+// The column RetransSegs of /proc/net/snmp, whose two "Tcp:" lines hold names and numbers.
+std::optional<double> tcp_retransmits(std::string_view text);
+
+}  // namespace assay

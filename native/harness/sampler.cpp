@@ -1,0 +1,160 @@
+#include "harness/sampler.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/signals.hpp"
+
+namespace assay {
+namespace {
+
+class Sampler {
+ public:
+  Sampler(MPI_Comm comm, Kernel& kernel, const Limits& limits, Ticks begin)
+      : comm_(comm), kernel_(kernel), limits_(limits), begin_(begin) {
+    MPI_Comm_rank(comm, &rank_);
+    barrier_ = kernel.barrier_before_sample();
+    counts_ = kernel.times_here();
+    operations_ = kernel.operations_per_count();
+    const auto room = static_cast<std::size_t>(std::min<std::int64_t>(limits.max_samples, 1 << 16));
+    samples_.own.reserve(room);
+    if (rank_ == 0) samples_.starts.reserve(room);
+  }
+
+  Samples run(const ClockQuality& clock, const ProgressReport& report) {
+    const std::int64_t most = kernel_.max_batch();
+    bool going_on = true;
+    if (most > 1) going_on = calibrate(least_sample(clock, limits_.precision), most);
+    StopRule rule(limits_);
+    Decision decision;
+    double per_sample = seconds(block_time_);
+    while (going_on) {
+      if (rank_ == 0) {
+        decision = rule.next(samples_.values, seconds(ticks() - begin_), per_sample, signalled_);
+      }
+      long long told[] = {static_cast<long long>(decision.stop), decision.more};
+      MPI_Bcast(told, 2, MPI_LONG_LONG, 0, comm_);
+      decision = {static_cast<Stop>(told[0]), told[1]};
+      if (decision.stop != Stop::kNone) break;
+      going_on = block(decision.more);
+      per_sample = seconds(block_time_) / static_cast<double>(decision.more);
+      if (rank_ == 0 && going_on && report) report(samples_.values);
+    }
+    samples_.stop = decision.stop;
+    if (broken_anywhere_) {
+      samples_.failure = agree(comm_, complaint_);
+      Watchdog::disarm();
+    }
+    long long warmup = 0;
+    if (rank_ == 0 && !samples_.failure) {
+      samples_.summary = summarise(samples_.values, limits_.confidence);
+      warmup = static_cast<long long>(samples_.summary.warmup);
+    }
+    MPI_Bcast(&warmup, 1, MPI_LONG_LONG, 0, comm_);
+    samples_.summary.warmup = static_cast<std::size_t>(warmup);
+    return std::move(samples_);
+  }
+
+ private:
+  // One sample, kept; the time it took. After an exception this rank goes through the motions, so
+  // that the others reach the end of the block.
+  Ticks sample() {
+    if (barrier_) MPI_Barrier(comm_);
+    const Ticks start = ticks();
+    if (!complaint_) {
+      try {
+        kernel_.run(samples_.batch);
+      } catch (...) {
+        complaint_ = words_of_exception();
+        Watchdog::arm(*complaint_);
+      }
+    }
+    const Ticks took = ticks() - start;
+    const double operations = static_cast<double>(samples_.batch) * operations_;
+    samples_.own.push_back(seconds(took) / operations);
+    if (rank_ == 0) samples_.starts.push_back(start);
+    return took;
+  }
+
+  // `count` samples, and agreement on them. False if a rank has failed.
+  bool block(std::int64_t count) {
+    const Ticks before = ticks();
+    for (std::int64_t i = 0; i < count; ++i) sample();
+    block_time_ = ticks() - before;
+    return gather(static_cast<std::size_t>(count));
+  }
+
+  // The greatest over the ranks of the last `count` samples and of the two flags, on rank 0.
+  bool gather(std::size_t count) {
+    std::vector<double> slowest(count + 2, 0.0);
+    if (counts_)
+      std::copy(samples_.own.end() - static_cast<std::ptrdiff_t>(count), samples_.own.end(),
+                slowest.begin());
+    slowest[count] = complaint_ ? 1.0 : 0.0;
+    slowest[count + 1] = stop_requested() ? 1.0 : 0.0;
+    // An allreduce for the sake of the flags: every rank must know of a failure.
+    MPI_Allreduce(MPI_IN_PLACE, slowest.data(), static_cast<int>(slowest.size()), MPI_DOUBLE,
+                  MPI_MAX, comm_);
+    broken_anywhere_ = slowest[count] > 0.0;
+    signalled_ = slowest[count + 1] > 0.0;
+    if (rank_ == 0) {
+      samples_.values.insert(samples_.values.end(), slowest.begin(), slowest.end() - 2);
+    }
+    last_agreed_ = slowest[0];
+    return !broken_anywhere_;
+  }
+
+  // Finds the smallest batch that lasts `target` seconds twice running: once may be chance, or only
+  // because everything is cold (pages, caches, connections). Where a repetition would cost a good
+  // part of the budget, once is enough. Samples of a smaller batch are forgotten, those of the
+  // final one are kept as the first ones.
+  bool calibrate(double target, std::int64_t most) {
+    int long_enough = 0;
+    for (;;) {
+      if (!block(1)) return false;
+      if (signalled_) return true;
+      const double lasted = last_agreed_ * static_cast<double>(samples_.batch) * operations_;
+      if (lasted >= target) {
+        if (++long_enough == 2 || lasted > 0.05 * limits_.budget) return true;
+        continue;
+      }
+      if (samples_.batch >= most) return true;
+      const double factor = std::clamp(1.25 * target / std::max(lasted, 1e-9), 1.25, 1000.0);
+      const double wanted = std::ceil(factor * static_cast<double>(samples_.batch));
+      samples_.batch = static_cast<std::int64_t>(std::min(wanted, static_cast<double>(most)));
+      samples_.own.clear();
+      samples_.starts.clear();
+      samples_.values.clear();
+      long_enough = 0;
+    }
+  }
+
+  MPI_Comm comm_;
+  Kernel& kernel_;
+  Limits limits_;
+  Ticks begin_;
+  int rank_ = 0;
+  bool barrier_ = true;
+  bool counts_ = true;
+  double operations_ = 1.0;
+  Samples samples_;
+  Complaint complaint_;
+  bool broken_anywhere_ = false;
+  bool signalled_ = false;
+  Ticks block_time_ = 0;
+  double last_agreed_ = 0.0;
+};
+
+}  // namespace
+
+double least_sample(const ClockQuality& clock, double precision) {
+  const double grain = std::max(clock.overhead, clock.resolution);
+  return std::max(std::clamp(10.0 / precision, 1e3, 1e5) * grain, 10e-6);
+}
+
+Samples take_samples(MPI_Comm comm, Kernel& kernel, const Limits& limits, const ClockQuality& clock,
+                     Ticks begin, const ProgressReport& report) {
+  return Sampler(comm, kernel, limits, begin).run(clock, report);
+}
+
+}  // namespace assay

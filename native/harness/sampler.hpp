@@ -1,0 +1,38 @@
+// Takes the samples of one measurement: batch size, blocks of samples, agreement between blocks.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "harness/agreement.hpp"
+#include "harness/clock.hpp"
+#include "harness/kernel.hpp"
+#include "harness/stop_rule.hpp"
+
+namespace assay {
+
+struct Samples {
+  std::int64_t batch = 1;      // counts of Kernel::run() per sample
+  std::vector<double> own;     // this rank's seconds per operation
+  std::vector<double> values;  // rank 0: the greatest over the ranks that count
+  std::vector<Ticks> starts;   // rank 0: when it began each
+  Stop stop = Stop::kNone;
+  Summary summary;  // on rank 0; warmup on all ranks
+  Complaint failure;
+};
+
+// The least duration of a sample, in seconds. What the clock adds to a sample (one call, one step)
+// must stay below a tenth of the precision asked for, and below a thousandth in any case; 10 µs
+// keep the ranks' different ways out of the barrier before each sample small against the sample
+// itself.
+double least_sample(const ClockQuality& clock, double precision);
+
+// Called on rank 0 after each block of samples: values so far.
+using ProgressReport = std::function<void(const std::vector<double>& values)>;
+
+// Collective over `comm`, which is not the kernel's own. `begin`: when the measurement began, which
+// the budget counts from. `timed`: whether this rank's time counts.
+Samples take_samples(MPI_Comm comm, Kernel& kernel, const Limits& limits, const ClockQuality& clock,
+                     Ticks begin, const ProgressReport& report);
+
+}  // namespace assay

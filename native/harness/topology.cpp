@@ -1,0 +1,152 @@
+// What /sys says about CPUs and caches, and the order in which CPUs are given out.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <tuple>
+
+#include "harness/layout.hpp"
+
+namespace assay {
+namespace {
+
+std::string cpu_folder(int id) { return "/sys/devices/system/cpu/cpu" + std::to_string(id); }
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+int number(const std::string& path, int fallback) {
+  std::ifstream file(path);
+  int value = fallback;
+  return file >> value && value >= 0 ? value : fallback;
+}
+
+int numa_node(int id) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(cpu_folder(id), error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("node") && name.size() > 4 && name[4] >= '0' && name[4] <= '9') {
+      return std::stoi(name.substr(4));
+    }
+  }
+  return -1;
+}
+
+// "512K", "32M": bytes.
+std::size_t cache_bytes(const std::string& text) {
+  std::istringstream in(text);
+  std::size_t size = 0;
+  char unit = ' ';
+  in >> size >> unit;
+  if (unit == 'K') return size << 10;
+  if (unit == 'M') return size << 20;
+  if (unit == 'G') return size << 30;
+  return size;
+}
+
+}  // namespace
+
+std::vector<int> parse_cpu_list(const std::string& text) {
+  std::vector<int> ids;
+  std::istringstream in(text);
+  int first = 0;
+  while (in >> first) {
+    int last = first;
+    if (in.peek() == '-') {
+      in.get();
+      in >> last;
+    }
+    for (int id = first; id <= last; ++id) ids.push_back(id);
+    if (in.peek() == ',') in.get();
+  }
+  return ids;
+}
+
+std::vector<Cpu> in_pinning_order(std::vector<Cpu> cpus) {
+  std::sort(cpus.begin(), cpus.end(), [](const Cpu& a, const Cpu& b) {
+    return std::tie(a.sibling, a.package, a.numa, a.core, a.id) <
+           std::tie(b.sibling, b.package, b.numa, b.core, b.id);
+  });
+  return cpus;
+}
+
+std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, Binding binding) {
+  const auto count = static_cast<int>(ordered.size());
+  if (binding == Binding::kNone || slots > count) return {};
+  const auto cores =
+      static_cast<int>(std::count_if(ordered.begin(), ordered.end(), [&](const Cpu& c) {
+        return c.sibling == ordered[0].sibling;
+      }));
+  const bool spread = binding == Binding::kSpread && slots <= cores;
+  std::vector<int> given;
+  for (int slot = 0; slot < slots; ++slot) {
+    const long long place = spread ? static_cast<long long>(slot) * cores / slots : slot;
+    given.push_back(ordered[static_cast<std::size_t>(place)].id);
+  }
+  return given;
+}
+
+std::vector<Cpu> read_cpus(const cpu_set_t& allowed) {
+  std::vector<Cpu> cpus;
+  for (int id = 0; id < CPU_SETSIZE; ++id) {
+    if (!CPU_ISSET(id, &allowed)) continue;
+    const std::string topology = cpu_folder(id) + "/topology/";
+    Cpu cpu;
+    cpu.id = id;
+    cpu.package = number(topology + "physical_package_id", 0);
+    cpu.numa = std::max(numa_node(id), 0);
+    cpu.core = number(topology + "core_id", id);
+    cpus.push_back(cpu);
+  }
+  // Siblings are counted among the CPUs that may be used: where only the second hardware thread of
+  // a core is allowed, it is that core's first.
+  std::map<std::pair<int, int>, std::set<int>> members;
+  for (const Cpu& cpu : cpus) {
+    const auto siblings =
+        parse_cpu_list(first_line(cpu_folder(cpu.id) + "/topology/thread_siblings_list"));
+    const int lead = siblings.empty() ? cpu.id : siblings.front();
+    auto& core = members[{cpu.package, lead}];
+    core.insert(cpu.id);
+  }
+  for (Cpu& cpu : cpus) {
+    for (const auto& [key, ids] : members) {
+      const auto found = ids.find(cpu.id);
+      if (found != ids.end()) cpu.sibling = static_cast<int>(std::distance(ids.begin(), found));
+    }
+  }
+  return in_pinning_order(std::move(cpus));
+}
+
+Caches read_caches(const std::vector<Cpu>& cpus) {
+  Caches caches;
+  int last_level = 0;
+  std::set<std::string> counted;
+  for (const Cpu& cpu : cpus) {
+    for (int index = 0;; ++index) {
+      const std::string folder = cpu_folder(cpu.id) + "/cache/index" + std::to_string(index) + "/";
+      const int level = number(folder + "level", 0);
+      if (level == 0) break;
+      if (first_line(folder + "type") == "Instruction") continue;
+      const std::size_t size = cache_bytes(first_line(folder + "size"));
+      if (level == 1) caches.l1d = std::max(caches.l1d, size);
+      if (level == 2) caches.l2 = std::max(caches.l2, size);
+      if (level > last_level) {
+        last_level = level;
+        counted.clear();
+        caches.last_level_node = 0;
+      }
+      if (level == last_level && counted.insert(first_line(folder + "shared_cpu_list")).second) {
+        caches.last_level_node += size;
+      }
+    }
+  }
+  return caches;
+}
+
+}  // namespace assay

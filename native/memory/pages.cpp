@@ -1,0 +1,84 @@
+#include "memory/pages.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace assay {
+namespace {
+
+// Of x86-64 and of aarch64 with 4 KiB pages; elsewhere the alignment does no harm.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+}  // namespace
+
+Pages::Pages(std::size_t bytes, Size size) {
+  const std::size_t slack = size == Size::huge ? kHugePage : 0;
+  mapped_ = bytes + slack;
+  if (mapped_ == 0) return;
+  mapping_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping_ == MAP_FAILED) {
+    mapping_ = nullptr;
+    throw KernelError("the system refused " + std::to_string(bytes) +
+                      " bytes of memory: " + std::strerror(errno));
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
+  const std::size_t shift = slack == 0 ? 0 : (kHugePage - address % kHugePage) % kHugePage;
+  start_ = static_cast<char*>(mapping_) + shift;
+  bytes_ = bytes;
+#ifdef MADV_HUGEPAGE
+  // Advice only: a kernel without transparent huge pages declines and nothing else changes.
+  if (size == Size::huge) madvise(start_, bytes, MADV_HUGEPAGE);
+#endif
+}
+
+Pages::~Pages() {
+  if (mapping_ != nullptr) munmap(mapping_, mapped_);
+}
+
+std::size_t Pages::on_huge_pages() const {
+  // Advice splits a mapping, and neighbours may be merged into one; what lies within is counted.
+  const auto low = reinterpret_cast<std::uintptr_t>(start_);
+  std::ifstream smaps("/proc/self/smaps");
+  std::size_t found = 0;
+  bool within = false;
+  for (std::string line; std::getline(smaps, line);) {
+    unsigned long from = 0;
+    unsigned long to = 0;
+    std::size_t kibibytes = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2) {
+      within = from < low + bytes_ && to > low;
+    } else if (within && std::sscanf(line.c_str(), "AnonHugePages: %zu kB", &kibibytes) == 1) {
+      found += kibibytes * 1024;
+    }
+  }
+  return found < bytes_ ? found : bytes_;
+}
+
+double memory_per_rank(const Context& context, double part) {
+  if (context.node_memory_available == 0) return std::numeric_limits<double>::infinity();
+  return part * static_cast<double>(context.node_memory_available) / context.local_size;
+}
+
+void require_memory(const Context& context, double part, double bytes, const std::string& what,
+                    const std::string& mend) {
+  const double allowed = memory_per_rank(context, part);
+  if (bytes <= allowed) return;
+  const auto mebibytes = [](double number) {
+    return std::to_string(std::llround(number / 0x1p20)) + " MiB";
+  };
+  throw KernelError(
+      what + " take " + mebibytes(bytes) + " on each of " + std::to_string(context.local_size) +
+      " ranks of this node, but " + mebibytes(allowed) + " are the most (" +
+      std::to_string(std::llround(100 * part)) + "% of " +
+      mebibytes(static_cast<double>(context.node_memory_available)) + " available); " + mend);
+}
+
+}  // namespace assay

@@ -1,0 +1,64 @@
+// Memory straight from the system: zeroed on first touch, aligned to pages, on huge pages if asked.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "harness/kernel.hpp"
+
+namespace assay {
+
+// Owns a mapping. No page of it exists before it is touched, so whoever touches it first decides on
+// which NUMA node it lies.
+class Pages {
+ public:
+  enum class Size { ordinary, huge };
+
+  Pages() = default;
+  // Throws KernelError if the system refuses. With Size::huge the start is aligned to a huge page
+  // and the system is advised to use them, which it may decline.
+  Pages(std::size_t bytes, Size size);
+  Pages(Pages&& other) noexcept { swap(other); }
+  Pages& operator=(Pages&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  ~Pages();
+
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(start_);
+  }
+
+  std::size_t bytes() const { return bytes_; }
+
+  // Bytes of the mapping that lie on huge pages now, as the kernel's smaps say; 0 where unknown.
+  std::size_t on_huge_pages() const;
+
+ private:
+  void swap(Pages& other) noexcept {
+    std::swap(mapping_, other.mapping_);
+    std::swap(mapped_, other.mapped_);
+    std::swap(start_, other.start_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  void* mapping_ = nullptr;
+  std::size_t mapped_ = 0;
+  void* start_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// The bytes that each rank may take so that the ranks of its node together take no more than `part`
+// of the memory available there; infinite where that isn't known.
+double memory_per_rank(const Context& context, double part);
+
+// Throws KernelError with the numbers if `bytes` for each rank are more than that. `what` are the
+// things wanted, in the plural; `mend` ends the message.
+void require_memory(const Context& context, double part, double bytes, const std::string& what,
+                    const std::string& mend);
+
+}  // namespace assay

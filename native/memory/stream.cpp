@@ -1,0 +1,303 @@
+// memory.stream: McCalpin's STREAM, one operation at a time, over ranks and OpenMP threads.
+#include <mpi.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "harness/kernel.hpp"
+#include "memory/pages.hpp"
+#include "memory/stream_loops.hpp"
+
+#ifdef __FAST_MATH__
+#error "with -ffast-math a NaN would pass verification"
+#endif
+
+namespace assay {
+namespace {
+
+using stream::Operation;
+using stream::Variant;
+
+// STREAM asks for arrays of at least four times the last-level caches. That is not enough for
+// caches that resist scans: they keep a part of the array from pass to pass, which non-temporal
+// stores leave alone, and the rate comes out up to caches/array too high (at four times, 10% for
+// triad on a 32 MiB cache). Sixteen times is the aim; a thread alone can't fill many caches, so
+// that the arrays need not grow beyond 2 GiB a thread to get there.
+constexpr std::size_t kFewestTimesCaches = 4;
+constexpr std::size_t kAimedTimesCaches = 16;
+constexpr std::size_t kEnoughBytesPerThread = std::size_t{2} << 30;
+// Taken for the caches where the system doesn't tell.
+constexpr std::size_t kAssumedCaches = std::size_t{64} << 20;
+// All arrays of a node together take no more than this part of the memory available there.
+constexpr double kPartOfMemory = 0.25;
+// Threads start at multiples of so many elements: a page of 4 KiB belongs to one thread.
+constexpr std::size_t kChunkGrain = 512;
+// Rounds in which `stores = auto` tries each variant; the best of each counts.
+constexpr int kTrialRounds = 3;
+
+const Operation& find_operation(const std::string& name) {
+  for (const Operation& each : stream::operations()) {
+    if (each.name == name) return each;
+  }
+  throw KernelError("there is no operation '" + name + "'");
+}
+
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (const Operation& each : stream::operations()) names.emplace_back(each.name);
+  return names;
+}
+
+class Stream : public Kernel {
+ public:
+  Stream(const Context& context, Parameters& parameters)
+      : context_(context),
+        parameters_(parameters),
+        operation_(find_operation(parameters.choice("op", "triad", operation_names()))),
+        stores_(parameters.choice("stores", "auto", {"auto", "ordinary", "nontemporal"})) {
+    const std::int64_t elements = parameters.integer("elements", 0);
+    if (elements < 0) throw KernelError("parameter 'elements' must not be negative");
+    elements_ = elements > 0 ? static_cast<std::size_t>(elements) : automatic_elements();
+#ifdef ASSAY_TEST_FAULTS
+    fault_ = parameters.choice("fault", "none", {"none", "value", "nan", "skip"});
+#endif
+  }
+
+  void setup() override {
+    agree_on_elements();
+    if (!allocate_everywhere()) return;
+    for_my_part([&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) x_[i] = stream::x_value(i);
+      if (y_ == nullptr) return;
+      for (std::size_t i = begin; i < end; ++i) y_[i] = stream::y_value(i);
+    });
+    choose_variant();
+    parameters_.resolve("stores", std::string(variant_->stores));
+  }
+
+  void run(std::int64_t count) override {
+    for_my_part([&](std::size_t begin, std::size_t end) {
+      const double* const y = y_ == nullptr ? nullptr : y_ + begin;
+      for (std::int64_t k = 0; k < count; ++k) {
+        variant_->pass(to_ + begin, x_ + begin, y, stream::scalar_of_pass(passes_ + k),
+                       end - begin);
+        if (k + 1 < count) {
+#pragma omp barrier
+        }
+      }
+    });
+    passes_ += count;
+  }
+
+  // What the timed passes left must be the last one's result, and one more pass over a destination
+  // filled with NaN must write every element.
+  Verification verify() override {
+    inject_fault();
+    stream::Errors errors;
+    add_errors(errors);
+    fill_destination(std::numeric_limits<double>::quiet_NaN());
+    run(1);
+    add_errors(errors);
+    MPI_Allreduce(MPI_IN_PLACE, &errors.greatest, 1, MPI_DOUBLE, MPI_MAX, context_.comm);
+    MPI_Allreduce(MPI_IN_PLACE, &errors.not_numbers, 1, MPI_INT64_T, MPI_SUM, context_.comm);
+    const double error =
+        errors.not_numbers > 0 ? std::numeric_limits<double>::quiet_NaN() : errors.greatest;
+
+    // Both the result and the value expected round once a flop: each is within (1 +- u)^flops of
+    // the exact one (all numbers are positive, nothing cancels), so that they differ by no more
+    // than 2 flops u + O(u^2). u more covers the second order, and less than it is no difference.
+    const double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
+    const double tolerance = (2 * operation_.flops + 1) * unit_roundoff;
+    return {error <= tolerance,
+            "greatest relative error of an element after " + std::to_string(passes_) + " passes",
+            error, tolerance};
+  }
+
+  std::map<std::string, Value> facts() const override {
+    const double bytes = static_cast<double>(node_bytes_of_an_array());
+    std::size_t mapped = 0;
+    std::size_t huge = 0;
+    for (const Pages& each : memory_) {
+      mapped += each.bytes();
+      huge += each.on_huge_pages();
+    }
+    return {{"stores", std::string(variant_->stores)},
+            {"vector_bits", std::int64_t{variant_->vector_bits}},
+            {"array_over_caches", bytes / static_cast<double>(node_caches())},
+            {"caches_known", std::int64_t{context_.caches.last_level_node > 0}},
+            {"huge_page_share", static_cast<double>(huge) / static_cast<double>(mapped)}};
+  }
+
+ private:
+  int arrays() const { return 1 + operation_.reads; }
+
+  std::size_t node_caches() const {
+    return context_.caches.last_level_node > 0 ? context_.caches.last_level_node : kAssumedCaches;
+  }
+
+  std::size_t node_bytes_of_an_array() const {
+    return elements_ * sizeof(double) * static_cast<std::size_t>(context_.local_size);
+  }
+
+  // The largest of 16, 8 and 4 times the caches that memory has room for; 4 times in any case.
+  std::size_t automatic_elements() const {
+    const auto ranks = static_cast<std::size_t>(context_.local_size);
+    const std::size_t node_threads = ranks * static_cast<std::size_t>(context_.threads);
+    // Three arrays, as STREAM has, so that all operations use the same size.
+    const double affordable = memory_per_rank(context_, kPartOfMemory) * context_.local_size / 3;
+    std::size_t times = kAimedTimesCaches;
+    while (times > kFewestTimesCaches &&
+           (static_cast<double>(times * node_caches()) > affordable ||
+            times * node_caches() > kEnoughBytesPerThread * node_threads)) {
+      times /= 2;
+    }
+    const std::size_t grain = kChunkGrain * static_cast<std::size_t>(context_.threads);
+    const std::size_t elements = times * node_caches() / sizeof(double) / ranks;
+    return (elements + grain - 1) / grain * grain;
+  }
+
+  void check_memory() const {
+    const double bytes_per_element = static_cast<double>(sizeof(double)) * arrays();
+    const double most = memory_per_rank(context_, kPartOfMemory) / bytes_per_element;
+    require_memory(
+        context_, kPartOfMemory, static_cast<double>(elements_) * bytes_per_element,
+        std::to_string(arrays()) + " arrays of " + std::to_string(elements_) + " elements",
+        "elements can be at most " + std::to_string(std::llround(std::floor(most))));
+  }
+
+  // All ranks' bytes are counted as ranks times elements, so where nodes hold different numbers of
+  // ranks, every rank takes the largest share.
+  void agree_on_elements() {
+    auto elements = static_cast<std::int64_t>(elements_);
+    MPI_Allreduce(MPI_IN_PLACE, &elements, 1, MPI_INT64_T, MPI_MAX, context_.comm);
+    elements_ = static_cast<std::size_t>(elements);
+    parameters_.resolve("elements", elements);
+  }
+
+  // Throws where it doesn't work; false where it failed on another rank only. Either way all ranks
+  // have come to know, so that none is waited for.
+  bool allocate_everywhere() {
+    std::exception_ptr error;
+    try {
+      allocate();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    int failed = error ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, context_.comm);
+    if (error) std::rethrow_exception(error);
+    return failed == 0;
+  }
+
+  void allocate() {
+    check_memory();
+    for (int k = 0; k < arrays(); ++k) {
+      memory_.emplace_back(elements_ * sizeof(double), Pages::Size::huge);
+    }
+    to_ = memory_[0].as<double>();
+    x_ = memory_[1].as<double>();
+    if (operation_.reads == 2) y_ = memory_[2].as<double>();
+  }
+
+  // Calls part(begin, end) on every thread with its part of the arrays, always the same one: what a
+  // thread touches first is what it works on.
+  template <class Part>
+  void for_my_part(const Part& part) const {
+#pragma omp parallel num_threads(context_.threads)
+    {
+      const auto threads = static_cast<std::size_t>(omp_get_num_threads());
+      const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+      const std::size_t share =
+          (elements_ + threads * kChunkGrain - 1) / (threads * kChunkGrain) * kChunkGrain;
+      part(std::min(elements_, thread * share), std::min(elements_, (thread + 1) * share));
+    }
+  }
+
+  void choose_variant() {
+    std::vector<const Variant*> candidates;
+    for (const Variant& each : operation_.variants) {
+      if (stores_ == "auto" || stores_ == each.stores) candidates.push_back(&each);
+    }
+    if (candidates.empty()) {
+      throw KernelError("the kernels were built for a processor without non-temporal stores");
+    }
+    variant_ = candidates.front();
+    run(1);  // first touch of the destination by whom it belongs to
+    if (candidates.size() == 1) return;
+
+    std::vector<double> best(candidates.size(), std::numeric_limits<double>::infinity());
+    for (int round = 0; round < kTrialRounds; ++round) {
+      for (std::size_t k = 0; k < candidates.size(); ++k) {
+        variant_ = candidates[k];
+        best[k] = std::min(best[k], seconds_of_a_pass());
+      }
+    }
+    MPI_Bcast(best.data(), static_cast<int>(best.size()), MPI_DOUBLE, 0, context_.comm);
+    const auto fastest = std::min_element(best.begin(), best.end()) - best.begin();
+    variant_ = candidates[static_cast<std::size_t>(fastest)];
+  }
+
+  // The slowest rank's.
+  double seconds_of_a_pass() {
+    MPI_Barrier(context_.comm);
+    const auto start = std::chrono::steady_clock::now();
+    run(1);
+    double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, context_.comm);
+    return seconds;
+  }
+
+  void fill_destination(double value) {
+    for_my_part(
+        [&](std::size_t begin, std::size_t end) { std::fill(to_ + begin, to_ + end, value); });
+  }
+
+  // Compares this rank's destination with what the last pass must have left.
+  void add_errors(stream::Errors& errors) const {
+    const double scalar = stream::scalar_of_pass(passes_ - 1);
+    for_my_part([&](std::size_t begin, std::size_t end) {
+      const stream::Errors mine = operation_.check(to_ + begin, begin, end - begin, scalar);
+#pragma omp critical
+      {
+        errors.greatest = std::max(errors.greatest, mine.greatest);
+        errors.not_numbers += mine.not_numbers;
+      }
+    });
+  }
+
+  void inject_fault() {
+#ifdef ASSAY_TEST_FAULTS
+    const std::size_t at = elements_ / 2;
+    if (fault_ == "value") to_[at] *= 1.0 + 1e-14;
+    if (fault_ == "nan") to_[at] = std::numeric_limits<double>::quiet_NaN();
+    if (fault_ == "skip") ++passes_;
+#endif
+  }
+
+  Context context_;
+  Parameters& parameters_;  // outlives the kernel; setup() resolves what "auto" and 0 came to
+  const Operation& operation_;
+  std::string stores_;
+  std::size_t elements_ = 0;
+  std::vector<Pages> memory_;
+  double* to_ = nullptr;
+  double* x_ = nullptr;
+  double* y_ = nullptr;
+  const Variant* variant_ = nullptr;
+  std::int64_t passes_ = 0;
+#ifdef ASSAY_TEST_FAULTS
+  std::string fault_;
+#endif
+};
+
+ASSAY_KERNEL("memory.stream", Stream);
+
+}  // namespace
+}  // namespace assay

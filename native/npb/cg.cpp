@@ -1,0 +1,75 @@
+// npb.cg: the smallest eigenvalue of a sparse matrix by the inverse power method.
+#include <memory>
+#include <sstream>
+
+#include "harness/kernel.hpp"
+#include "npb/cg_solver.hpp"
+#include "npb/classes.hpp"
+#include "npb/outcome.hpp"
+
+namespace assay::npb {
+namespace {
+
+class Cg : public Kernel {
+ public:
+  Cg(const Context& context, Parameters& parameters)
+      : context_(context),
+        problem_(find_class(kCgClasses, parameters.choice("class", "S", class_names(kCgClasses)))) {
+#ifdef ASSAY_TEST_FAULTS
+    // One of the matrix's elements, out by a millionth.
+    if (parameters.choice("fault", "none", {"none", "matrix"}) == "matrix") factor_ = 1.000001;
+#endif
+  }
+
+  void setup() override {
+    check_memory();
+    const std::size_t cache = context_.caches.last_level_node / context_.local_size;
+    solver_ = make_cg_solver(problem_, context_.comm, context_.threads, cache);
+    if (factor_ != 1.0) solver_->perturb(factor_);
+    solver_->estimate(1);  // the benchmark's untimed iteration
+  }
+
+  void run(std::int64_t count) override {
+    for (; count > 0; --count) {
+      last_ = solver_->estimate(problem_.iterations);
+      error_.add(relative_error(last_.zeta, problem_.zeta));
+    }
+  }
+
+  Verification verify() override { return error_.verdict("relative error of zeta", kCgTolerance); }
+
+  std::int64_t max_batch() const override { return 1; }
+
+  std::map<std::string, Value> facts() const override {
+    return {{"zeta", last_.zeta},
+            {"residual", last_.residual},
+            {"nonzeros_of_rank", solver_ ? solver_->nonzeros() : std::int64_t{0}}};
+  }
+
+ private:
+  void check_memory() const {
+    const double need =
+        cg_bytes_per_rank(problem_, context_.size, context_.threads) * context_.local_size;
+    const auto available = static_cast<double>(context_.node_memory_available);
+    if (available == 0 || need <= available) return;
+    std::ostringstream words;
+    words.precision(3);
+    words << "npb.cg class " << problem_.name << " needs about " << need / 1e9
+          << " GB of memory on this node for " << context_.local_size << " of " << context_.size
+          << " ranks; " << available / 1e9
+          << " GB are available. Take a smaller class or more nodes.";
+    throw KernelError(words.str());
+  }
+
+  Context context_;
+  const CgClass& problem_;
+  double factor_ = 1.0;  // of the matrix's first element
+  std::unique_ptr<CgSolver> solver_;
+  WorstError error_;
+  Estimate last_;
+};
+
+ASSAY_KERNEL("npb.cg", Cg);
+
+}  // namespace
+}  // namespace assay::npb

@@ -1,0 +1,22 @@
+// Contiguous shares of a range.
+#pragma once
+
+#include <cstdint>
+
+namespace assay::npb {
+
+struct Share {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+// Share `part` of `parts` of begin..end: they differ by one at most, whatever the numbers.
+constexpr Share share_of(Share whole, std::uint64_t part, std::uint64_t parts) {
+  const std::uint64_t size = whole.end - whole.begin;
+  const auto limit = [&](std::uint64_t p) {
+    return whole.begin + size / parts * p + size % parts * p / parts;
+  };
+  return {limit(part), limit(part + 1)};
+}
+
+}  // namespace assay::npb

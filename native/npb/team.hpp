@@ -1,0 +1,89 @@
+// All threads of all ranks at work on one problem: their sums and their rendezvous.
+#pragma once
+
+#include <mpi.h>
+#include <omp.h>
+
+#include <array>
+#include <vector>
+
+namespace assay::npb {
+
+// What the threads of one rank share.
+class Team {
+ public:
+  Team(MPI_Comm comm, int threads) : comm_(comm) {
+    MPI_Comm_size(comm, &ranks_);
+    for (auto& parts : parts_) parts.resize(threads);
+  }
+
+ private:
+  friend class Member;
+
+  using Pair = std::array<double, 2>;
+  struct alignas(64) Part {
+    Pair value{};
+  };
+
+  Pair sum_of(const std::vector<Part>& parts) const {
+    Pair total{};
+    for (const Part& part : parts) {
+      total[0] += part.value[0];
+      total[1] += part.value[1];
+    }
+    return total;
+  }
+
+  MPI_Comm comm_;
+  int ranks_ = 1;
+  std::array<std::vector<Part>, 2> parts_;
+  Pair total_{};
+};
+
+// One thread's view, made inside a parallel region of exactly the team's threads. All threads call
+// the same functions in the same order; only the master thread calls MPI. Parts are added in the
+// order of threads, so that a sum is the same each time.
+class Member {
+ public:
+  explicit Member(Team& team) : team_(team), thread_(omp_get_thread_num()) {}
+
+  int thread() const { return thread_; }
+
+  // The sums over all threads of all ranks, on every thread.
+  std::array<double, 2> sum(double first, double second) {
+    // Two sets of parts take turns: whoever writes a set again has passed the barrier of the other
+    // one, by when everybody has read this one.
+    turn_ ^= 1;
+    auto& parts = team_.parts_[turn_];
+    parts[thread_].value = {first, second};
+#pragma omp barrier
+    if (team_.ranks_ == 1) return team_.sum_of(parts);
+#pragma omp master
+    {
+      team_.total_ = team_.sum_of(parts);
+      MPI_Allreduce(MPI_IN_PLACE, team_.total_.data(), 2, MPI_DOUBLE, MPI_SUM, team_.comm_);
+    }
+#pragma omp barrier
+    return team_.total_;
+  }
+
+  double sum(double mine) { return sum(mine, 0.0)[0]; }
+
+  // After it every thread sees what all threads wrote before and what `exchange`, which the master
+  // thread calls if there are other ranks, brought from them.
+  template <typename Exchange>
+  void rendezvous(Exchange exchange) {
+#pragma omp barrier
+    if (team_.ranks_ == 1) return;
+#pragma omp master
+    exchange();
+#pragma omp barrier
+  }
+
+ private:
+  Team& team_;
+  int thread_;
+  int turn_ = 0;
+};
+
+}  // namespace assay::npb

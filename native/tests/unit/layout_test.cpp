@@ -1,0 +1,84 @@
+#include "harness/layout.hpp"
+
+#include "tests/unit/check.hpp"
+
+using namespace assay;
+
+namespace {
+
+// CPU ids as Linux commonly numbers them: the first siblings of all cores, then the second ones.
+std::vector<Cpu> machine(int packages, int cores, int siblings) {
+  std::vector<Cpu> cpus;
+  for (int sibling = 0; sibling < siblings; ++sibling) {
+    for (int package = 0; package < packages; ++package) {
+      for (int core = 0; core < cores; ++core) {
+        const int id = (sibling * packages + package) * cores + core;
+        cpus.push_back({id, package, package, core, sibling});
+      }
+    }
+  }
+  return in_pinning_order(cpus);
+}
+
+std::string slots(const std::vector<Cpu>& cpus, int count, Binding binding) {
+  std::string text;
+  for (const int id : cpus_of_slots(cpus, count, binding)) text += std::to_string(id) + " ";
+  return text;
+}
+
+}  // namespace
+
+TEST(compact_fills_physical_cores_first) {
+  const auto cpus = machine(2, 4, 2);
+  CHECK_EQUAL(slots(cpus, 3, Binding::kCompact), "0 1 2 ");
+  CHECK_EQUAL(slots(cpus, 8, Binding::kCompact), "0 1 2 3 4 5 6 7 ");
+  CHECK_EQUAL(slots(cpus, 9, Binding::kCompact), "0 1 2 3 4 5 6 7 8 ");
+  CHECK_EQUAL(slots(cpus, 16, Binding::kCompact), "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 ");
+}
+
+TEST(spread_uses_all_packages) {
+  const auto cpus = machine(2, 4, 2);
+  CHECK_EQUAL(slots(cpus, 2, Binding::kSpread), "0 4 ");
+  CHECK_EQUAL(slots(cpus, 4, Binding::kSpread), "0 2 4 6 ");
+  CHECK_EQUAL(slots(cpus, 8, Binding::kSpread), "0 1 2 3 4 5 6 7 ");
+  CHECK_EQUAL(slots(cpus, 12, Binding::kSpread), "0 1 2 3 4 5 6 7 8 9 10 11 ");
+}
+
+TEST(nothing_is_pinned_without_binding_or_room) {
+  const auto cpus = machine(1, 2, 1);
+  CHECK_EQUAL(slots(cpus, 2, Binding::kNone), "");
+  CHECK_EQUAL(slots(cpus, 3, Binding::kCompact), "");
+  CHECK_EQUAL(slots(cpus, 3, Binding::kSpread), "");
+  CHECK_EQUAL(slots({}, 1, Binding::kCompact), "");
+}
+
+TEST(order_follows_the_topology_and_not_the_numbers) {
+  // Even CPUs on package 0, odd on 1; siblings next to each other: 0,2 are core 0 of package 0.
+  std::vector<Cpu> cpus;
+  for (int id = 0; id < 8; ++id) cpus.push_back({id, id % 2, id % 2, id / 4, id / 2 % 2});
+  CHECK_EQUAL(slots(in_pinning_order(cpus), 8, Binding::kCompact), "0 4 1 5 2 6 3 7 ");
+  CHECK_EQUAL(slots(in_pinning_order(cpus), 2, Binding::kSpread), "0 1 ");
+}
+
+TEST(cpu_lists_are_read_as_the_kernel_writes_them) {
+  const auto text = [](const std::string& list) {
+    std::string ids;
+    for (const int id : parse_cpu_list(list)) ids += std::to_string(id) + " ";
+    return ids;
+  };
+  CHECK_EQUAL(text("0-3,8"), "0 1 2 3 8 ");
+  CHECK_EQUAL(text("5\n"), "5 ");
+  CHECK_EQUAL(text("1,3-4,10-11"), "1 3 4 10 11 ");
+  CHECK_EQUAL(text(""), "");
+}
+
+TEST(this_machine_can_be_read) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  CHECK_EQUAL(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  const auto cpus = read_cpus(allowed);
+  CHECK_EQUAL(cpus.size(), static_cast<std::size_t>(CPU_COUNT(&allowed)));
+  for (std::size_t i = 1; i < cpus.size(); ++i) CHECK(cpus[i].sibling >= cpus[i - 1].sibling);
+  const Caches caches = read_caches(cpus);
+  CHECK(caches.l1d <= caches.last_level_node || caches.last_level_node == 0);
+}

@@ -1,0 +1,96 @@
+"""Builds the native kernels for tests: once per content and options, in whatever process."""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+NATIVE = Path(__file__).resolve().parents[1] / "native"
+TOOLS = Path(sys.prefix) / "bin"
+KEPT = 12  # executables of earlier contents that stay in the cache
+
+
+def _blas() -> dict[str, str]:
+    import scipy_openblas32 as blas
+
+    library = Path(blas.get_lib_dir()) / f"lib{blas.get_library()}.so"
+    return {
+        "ASSAY_BLAS_LIBRARIES": str(library),
+        "ASSAY_BLAS_INCLUDE_DIR": blas.get_include_dir(),
+        "ASSAY_BLAS_PREFIX": "scipy_",
+        "ASSAY_BLAS_NAME": "OpenBLAS (scipy-openblas32)",
+    }
+
+
+def _options(extra: dict[str, str]) -> dict[str, str]:
+    return {
+        "CMAKE_CXX_COMPILER": str(TOOLS / "mpicxx"),
+        "CMAKE_MAKE_PROGRAM": str(TOOLS / "ninja"),
+        "ASSAY_TEST_KERNELS": "ON",
+        **_blas(),
+        **extra,
+    }
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()[:16]
+
+
+def _content() -> bytes:
+    """What the build depends on: paths and bytes of all native sources."""
+    files = sorted(p for p in NATIVE.rglob("*") if p.is_file())
+    return _digest(*(part for p in files for part in (os.fsencode(p), p.read_bytes()))).encode()
+
+
+def _run(*command: str | Path) -> None:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}")
+
+
+def build_kernels(extra_cmake: dict[str, str] | None = None) -> Path:
+    """The executable ``assay-kernels`` with the test kernels, the unit tests' one beside it.
+
+    ``extra_cmake``: cache variables on top of the defaults (the environment's own MPI and BLAS).
+    The tree is compiled in one folder per set of options, so that a changed file costs only itself,
+    and what came out is kept under the digest of the sources. Raises RuntimeError with the
+    compiler's words.
+    """
+    options = json.dumps(_options(extra_cmake or {}), sort_keys=True).encode()
+    cache = Path(tempfile.gettempdir()) / f"assay-tests-{getpass.getuser()}"
+    folder = cache / _digest(os.fsencode(NATIVE), options)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # goes with the process, however that ends
+        kept = folder / "kept" / _content().decode()
+        if not kept.exists():
+            _compile(folder / "build", json.loads(options), kept)
+            for old in sorted(kept.parent.iterdir(), key=lambda p: p.stat().st_mtime)[:-KEPT]:
+                shutil.rmtree(old)
+        return kept / "assay-kernels"
+
+
+def _compile(build: Path, options: dict[str, str], kept: Path) -> None:
+    _run(
+        *(TOOLS / "cmake", "-G", "Ninja", "-S", NATIVE, "-B", build),
+        *(f"-D{name}={value}" for name, value in options.items()),
+    )
+    _run(TOOLS / "cmake", "--build", build)
+    new = kept.with_name(f"{kept.name}.{os.getpid()}")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    for name in ("assay-kernels", "assay-unit-tests"):
+        if (build / name).exists():
+            shutil.copy2(build / name, new / name)
+    new.rename(kept)

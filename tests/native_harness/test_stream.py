@@ -1,0 +1,210 @@
+"""The stream of a launch that goes well: every record, what stands in it, and that it is right."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import socket
+import statistics
+import subprocess
+from pathlib import Path
+
+import pytest
+from launching import Launch, job, read_record
+
+from assay.records.schema import Begin, Progress, RankRecord, StreamEnd, StreamStart
+
+pytestmark = pytest.mark.slow
+
+
+def test_unit_tests_pass(kernels: Path) -> None:
+    done = subprocess.run(
+        [kernels.with_name("assay-unit-tests")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " 0 failures" in done.stdout
+
+
+def test_lists_its_kernels_and_version_without_mpi(kernels: Path) -> None:
+    run = {"capture_output": True, "text": True, "check": True}
+    names = json.loads(subprocess.run([kernels, "--list"], **run).stdout)
+    assert "network.barrier" in names
+    assert names == sorted(names)
+    assert subprocess.run([kernels, "--version"], **run).stdout.startswith("assay-kernels ")
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_stream_is_complete_and_in_order(launch: Launch, ranks: int) -> None:
+    done = launch(job(("test.sleep", {"seconds": 0.001}), ("test.slow_rank", {})), ranks)
+    assert (done.status, done.complaints) == (0, [])
+    kinds = [type(r).__name__ for r in done.records if not isinstance(r, Progress)]
+    assert kinds == [
+        *("StreamStart", *["RankRecord"] * ranks),
+        *("Begin", "MeasurementRecord") * 2,
+        "StreamEnd",
+    ]
+    (start,) = done.all(StreamStart)
+    assert (start.schema, start.job, start.ranks) == (1, "j", ranks)
+    assert 0 < start.clock.overhead < 1e-3
+    assert 0 < start.clock.resolution < 0.1
+    assert start.mpi and start.compiler and start.blas
+    assert [b.measurement for b in done.all(Begin)] == ["m0", "m1"]
+    assert done.all(StreamEnd) == [StreamEnd(2, "complete")]
+    ends = [m.start + m.wall for m in done.measurements]
+    assert 0 < done.measurements[0].start < ends[0] <= done.measurements[1].start
+
+
+def test_ranks_say_where_they_sit(launch: Launch) -> None:
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        pytest.skip("two ranks can be pinned apart only where there are two CPUs")
+    done = launch(job(("test.sleep", {})), 2)
+    ranks = done.all(RankRecord)
+    assert [r.rank for r in ranks] == [r.local_rank for r in ranks] == [0, 1]
+    assert {r.host for r in ranks} == {socket.gethostname()}
+    assert len({r.pid for r in ranks}) == 2
+    assert all(r.pinned and not r.oversubscribed for r in ranks)
+    assert len({r.cpus[0] for r in ranks}) == 2
+    assert {c for r in ranks for c in r.cpus} <= set(allowed)
+
+
+def test_binding_none_pins_nothing_and_too_many_ranks_are_told(launch: Launch) -> None:
+    cpus = len(os.sched_getaffinity(0))
+    (free,) = launch(job(("test.sleep", {}), binding="none")).all(RankRecord)
+    assert (free.pinned, free.oversubscribed) == (False, False)
+    (crowded,) = launch(job(("test.sleep", {}), threads=cpus + 1)).all(RankRecord)
+    assert (crowded.pinned, crowded.oversubscribed) == (False, True)
+    assert len(crowded.cpus) == cpus + 1
+
+
+def test_a_blas_may_use_all_cpus_of_its_rank(launch: Launch) -> None:
+    cpus = len(os.sched_getaffinity(0))
+    done = launch(job(("test.loosened", {}), ("test.loosened", {}), threads=cpus))
+    assert done.status == 0
+    for measurement in done.measurements:
+        assert measurement.facts["main"] == measurement.facts["pool"] == cpus
+        if cpus > 1:
+            assert measurement.facts["openmp"] == 1
+
+
+def test_known_times_are_found(launch: Launch) -> None:
+    done = launch(job(("test.sleep", {"seconds": 0.003})))
+    (m,) = done.measurements
+    (series,) = m.series
+    assert (series.metric, series.unit, series.rank, series.peer) == ("time", "s", None, None)
+    assert len(series.values) == len(series.starts) >= 5
+    assert min(series.values) >= 0.003  # a sleep is never shorter
+    assert series.starts == sorted(series.starts)
+    assert all(b - a >= 0.003 for a, b in itertools.pairwise(series.starts))
+    assert m.start <= series.starts[0] and series.starts[-1] + 0.003 <= m.start + m.wall
+    assert m.verified is True and m.status == "ok" and m.batch == 1
+    assert m.warmup is not None and m.warmup <= len(series.values) / 2
+    assert m.rank_medians == [pytest.approx(statistics.median(series.values[m.warmup :]))]
+    assert m.parameters == {"seconds": 0.003, "max_batch": 1}
+
+
+def test_short_operations_are_batched(launch: Launch) -> None:
+    limits = {"precision": 1e-6, "max_samples": 10, "budget": 10.0}
+    done = launch(
+        job(
+            ("test.sleep", {"seconds": 0.0, "max_batch": 1_000_000}, limits),
+            ("test.sleep", {"seconds": 0.0, "max_batch": 3}, limits),
+        )
+    )
+    free, capped = done.measurements
+    (start,) = done.all(StreamStart)
+    grain = max(start.clock.overhead, start.clock.resolution)
+    assert free.batch is not None and free.verification is not None
+    # Every operation is real: those of the samples kept, and some that calibration threw away.
+    assert free.verification.value >= free.batch * len(free.series[0].values)
+    # Two samples in calibration lasted long enough; a later one may be a little quicker.
+    assert max(free.series[0].values) * free.batch >= max(1000 * grain, 10e-6)
+    assert capped.batch is not None and capped.batch <= 3
+    assert free.stop == "samples" and len(free.series[0].values) == 10
+
+
+def test_a_sample_is_the_slowest_rank_per_operation(launch: Launch) -> None:
+    done = launch(
+        job(
+            ("test.slow_rank", {"rank": 1, "seconds": 0.004}),
+            ("test.slow_rank", {"rank": 1, "seconds": 0.004, "times": 0}),
+        ),
+        2,
+    )
+    slow, blind = done.measurements
+    assert min(slow.series[0].values) >= 0.002  # two operations a count
+    assert slow.batch == 2
+    assert slow.facts == {"slow": 1}
+    assert slow.rank_medians[1] >= 0.002 > slow.rank_medians[0]
+    # The rank that counts is the quick one, and the slow one has no median.
+    assert min(blind.series[0].values) < 0.002
+    assert blind.rank_medians[1] is None and blind.rank_medians[0] is not None
+
+
+def test_covariates_are_those_of_the_table(launch: Launch, kernels: Path) -> None:
+    table = json.loads(subprocess.run([kernels, "--covariates"], capture_output=True).stdout)
+    assert all(set(entry) == {"unit", "meaning"} and entry["meaning"] for entry in table.values())
+    done = launch(job(("test.slow_rank", {"rank": 0, "seconds": 0.05})))
+    (m,) = done.measurements
+    assert set(m.covariates) == set(table)
+    found = m.covariates
+    # A rank can't have used more CPU time than there was (ticks of up to 10 ms aside).
+    assert 0.05 * len(m.series[0].values) <= found["sampling_seconds"] <= m.wall
+    used = found["user_seconds"] + found["system_seconds"]
+    assert 0 < used <= found["sampling_seconds"] + 0.02
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 0 < found["memory_available"] < total
+    assert found["clock_rate"] is None or 1e8 < found["clock_rate"] < 1e10
+    assert all(v is None or (math.isfinite(v) and v >= 0) for v in found.values())
+
+
+def test_precision_budget_and_samples_end_it(launch: Launch) -> None:
+    done = launch(
+        job(
+            ("test.sleep", {"seconds": 0.002}, {"precision": 10.0, "budget": 10.0}),
+            ("test.sleep", {"seconds": 0.002}, {"precision": 1e-9, "budget": 0.1}),
+            (
+                "test.sleep",
+                {"seconds": 0.002},
+                {"precision": 1e-9, "max_samples": 7, "budget": 10.0},
+            ),
+            ("test.sleep", {"seconds": 0.2}, {"budget": 0.01}),
+        )
+    )
+    assert [m.stop for m in done.measurements] == ["precision", "budget", "samples", "budget"]
+    precise, _, few, one = done.measurements
+    assert precise.half_width is not None and precise.half_width <= 10.0
+    assert len(few.series[0].values) == 7
+    assert len(one.series[0].values) == 1 and one.half_width is None and one.status == "ok"
+
+
+def test_progress_is_written_for_long_measurements_only(launch: Launch) -> None:
+    done = launch(
+        job(
+            ("test.sleep", {"seconds": 0.01}, {"precision": 1e-9, "budget": 1.0}),
+            ("test.sleep", {"seconds": 0.001}, {"budget": 0.1}),
+        )
+    )
+    progress = done.all(Progress)
+    long, short = ([p for p in progress if p.measurement == name] for name in ("m0", "m1"))
+    assert 1 <= len(long) <= 5
+    assert not short or done.measurements[1].wall > 0.2  # on a machine too busy to be short
+    assert all(b.elapsed - a.elapsed >= 0.2 for a, b in itertools.pairwise(long))
+    assert all(p.samples > 0 and p.median >= 0.01 for p in long)
+
+
+def test_stream_can_go_to_standard_output(launch: Launch) -> None:
+    done = launch(job(("test.sleep", {})), 1, "-")
+    records = [read_record(line.encode()) for line in done.stdout.splitlines()]
+    assert records[-1] == StreamEnd(1, "complete")
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_barrier_holds_everyone_back(launch: Launch, ranks: int) -> None:
+    done = launch(job(("network.barrier", {}, {"max_samples": 10})), ranks)
+    (m,) = done.measurements
+    assert done.status == 0 and m.verified is True
+    assert m.verification is not None and m.verification.value == 0.0
+    assert min(m.series[0].values) > 0
