@@ -37,7 +37,10 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The answer to one of the five questions. ``status`` unmeasured: ``verdict`` says just that."""
+    """The answer to one of the five questions. ``status`` unmeasured: ``verdict`` says just that.
+
+    ``method``: how it was measured; ``limits``: what bounds it; both are sentences.
+    """
 
     question: str
     title: str
@@ -48,3 +51,5 @@ class Answer(msgspec.Struct, frozen=True):
     evidence: list[Evidence]
     advice: list[str]
     caveats: list[str]
+    method: list[str] = []
+    limits: list[str] = []

@@ -1,1 +1,79 @@
-"""Reports: findings become HTML, terminal text, Markdown and JSON."""
+"""Report: findings become HTML, Markdown, JSON and text for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.records.model import RunData
+    from assay.report.model import ReportModel
+    from assay.stats.model import CellSummary
+
+Format = Literal["html", "markdown", "json"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+_SUFFIXES: dict[Format, str] = {"html": ".html", "markdown": ".md", "json": ".json"}
+
+
+def build_report(
+    run: RunData, cells: Sequence[CellSummary], history: Sequence[RunData] = ()
+) -> ReportModel:
+    """Answer the questions and put the report together, without a form yet.
+
+    ``history``: stored runs of the same machine (``assay.report.history.read_history``).
+    """
+    from assay.report.build import build
+
+    return build(run, cells, history)
+
+
+def write_report(
+    report: ReportModel, path: Path, formats: Iterable[Format] = ("html",)
+) -> list[Path]:
+    """Write the report in each format; returns the files, whole or not there at all.
+
+    ``path`` is a directory, which gets ``report.html`` and its kin, or a file, whose suffix becomes
+    each format's own. Raises AssayError if it can't be written.
+    """
+    base = path / "report" if path.is_dir() else path
+    return [_write(report, form, base) for form in formats]
+
+
+def print_summary(report: ReportModel, console: Console) -> None:
+    """The verdicts and a compact table on a terminal."""
+    from assay.report.terminal import print_report
+
+    print_report(report, console)
+
+
+def _write(report: ReportModel, form: Format, base: Path) -> Path:
+    from assay.records.files import cannot_write, write_atomically
+
+    target = _with_suffix(base, _SUFFIXES[form])
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(target.parent, error) from None
+    if form == "html":
+        from assay.report.html import to_html
+
+        write_atomically(target, to_html(report).encode())
+    elif form == "json":
+        import msgspec
+
+        encoded = msgspec.json.encode(report)
+        write_atomically(target, msgspec.json.format(encoded, indent=2) + b"\n")
+    else:
+        from assay.report.markdown import write_markdown
+
+        write_markdown(report, target)
+    return target
+
+
+def _with_suffix(base: Path, suffix: str) -> Path:
+    """``report`` becomes ``report.md``; a dot within a run's name is no suffix."""
+    known = base.suffix in _SUFFIXES.values()
+    return base.with_suffix(suffix) if known else base.with_name(base.name + suffix)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.answers.select import placement_text
-from assay.report.cells import parameters_text
+from assay.answers.select import parameters_text, placement_text
 from assay.stats.model import CellSummary, MetricSummary
 from assay.units import format_quantity
 

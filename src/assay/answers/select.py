@@ -1,0 +1,229 @@
+"""Choosing cells and setting two of them in relation: what every part of an answer needs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from assay.answers.model import Evidence
+from assay.kernels import kernels
+from assay.plans.model import Placement, Value
+from assay.records.model import RunData
+from assay.stats.model import CellSummary, MetricSummary
+from assay.units import format_quantity
+
+Interval = tuple[float, float]
+
+# Defaults that mean "chosen on the machine".
+_LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto")
+# From which share of the best one on a curve counts as having arrived: the 95% of "N that reaches
+# 95% of the best", and of the core count at which memory bandwidth no longer grows.
+ARRIVED = 0.95
+
+
+@dataclass(frozen=True)
+class Point:
+    """One metric of one usable cell."""
+
+    summary: CellSummary
+    metric: MetricSummary
+
+    @property
+    def cores(self) -> int:
+        """Cores that worked: ranks times threads."""
+        return cores(self.summary.cell.placement)
+
+    def parameter(self, name: str) -> Value | None:
+        """The value the kernel used, or else the one that was asked for."""
+        found = self.summary.parameters.get(name)
+        return self.summary.cell.parameters.get(name) if found is None else found
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How many times as much ``what`` is on ``most`` cores as on ``few``."""
+
+    few: int
+    most: int
+    what: str
+    times: float
+
+
+@dataclass
+class Part:
+    """What one kernel family adds to an answer. ``headline``: the points the verdict stands on."""
+
+    evidence: list[Evidence] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+    caveats: list[str] = field(default_factory=list)
+    method: list[str] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+    headline: list[Point] = field(default_factory=list)
+    growth: list[Growth] = field(default_factory=list)
+    remark: str = ""
+
+
+def cores(placement: Placement) -> int:
+    """Cores that a placement keeps busy."""
+    return placement.ranks * placement.threads
+
+
+def counted(number: int, noun: str) -> str:
+    """``2 cores``, ``1 core``; the plural is the noun with an s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def quantity_text(value: float, unit: str, interval: Interval | None = None) -> str:
+    """As ``format_quantity``, with NPB's rates in its official Mop/s and ratios with their sign."""
+    if unit == "op/s" and interval is None:
+        mops = value / 1e6
+        decimals = 3 - math.floor(math.log10(abs(mops))) if mops else 0
+        return f"{mops:.{max(decimals, 0)}f} Mop/s"
+    if unit == "op/s":
+        number, _, rest = format_quantity(value / 1e6, "", scaled(interval, 1e-6)).partition(" ")
+        return f"{number} Mop/s {rest}"
+    if unit == "":
+        number, space, rest = format_quantity(value, "", interval).partition(" ")
+        return f"{number}×{space}{rest}"
+    return format_quantity(value, unit, interval)
+
+
+def placement_text(placement: Placement) -> str:
+    """A placement in words; only what differs from the plainest one is said."""
+    words = [
+        counted(placement.nodes, "node") if placement.nodes > 1 else "",
+        counted(placement.ranks, "rank"),
+        f"× {counted(placement.threads, 'thread')}" if placement.threads > 1 else "",
+        f"{placement.order} order" if placement.order != "block" else "",
+        f"{placement.binding} binding" if placement.binding != "compact" else "",
+        f"over {placement.adapter}" if placement.adapter else "",
+    ]
+    return " ".join(word for word in words if word)
+
+
+def parameters_text(cell: CellSummary) -> str:
+    """``op=triad``: the parameters asked for, less those that were left to the kernel."""
+    kernel = next((k for k in kernels() if k.name == cell.kernel), None)
+    defaults = {p.name: p.default for p in kernel.parameters} if kernel else {}
+    return " ".join(
+        f"{name}={value}"
+        for name, value in cell.cell.parameters.items()
+        if not (value in _LEFT_OPEN and defaults.get(name) == value)
+    )
+
+
+def points(cells: Iterable[CellSummary], kernel: str, metric: str) -> list[Point]:
+    """Every cell of the kernel that ended well, was not refuted, and yields the metric."""
+    return [
+        Point(cell, cell.metrics[metric])
+        for cell in cells
+        if cell.kernel == kernel
+        and cell.status == "ok"
+        and cell.verified is not False
+        and metric in cell.metrics
+    ]
+
+
+def best(found: Sequence[Point]) -> Point:
+    """The point with the best median. Raises ValueError when there is none."""
+    more = found[0].metric.better == "more" if found else True
+    return (max if more else min)(found, key=lambda point: point.metric.median)
+
+
+def best_by(found: Iterable[Point], key: Callable[[Point], int]) -> dict[int, Point]:
+    """For each value of the key, ascending, the best point."""
+    groups: dict[int, list[Point]] = {}
+    for point in found:
+        groups.setdefault(key(point), []).append(point)
+    return {value: best(groups[value]) for value in sorted(groups)}
+
+
+def leading(found: Sequence[Point]) -> list[Point]:
+    """The points of the toolchain that does best on the most cores: scaling never mixes two."""
+    most = max(point.cores for point in found)
+    lead = best([point for point in found if point.cores == most]).summary.cell.toolchain
+    return [point for point in found if point.summary.cell.toolchain == lead]
+
+
+def rivals(found: Sequence[Point]) -> list[Point]:
+    """The best point of each other toolchain, on the most cores it was measured on."""
+    lead = leading(found)[0].summary.cell.toolchain
+    names = dict.fromkeys(point.summary.cell.toolchain for point in found)
+    made = []
+    for name in names:
+        own = [point for point in found if point.summary.cell.toolchain == name]
+        if name != lead:
+            made.append(best_by(own, lambda point: point.cores)[max(p.cores for p in own)])
+    return made
+
+
+def labeller(found: Sequence[Point]) -> Callable[[Point], str]:
+    """Names a point's placement, and its toolchain where the points are of several."""
+    several = len({point.summary.cell.toolchain for point in found}) > 1
+
+    def label(point: Point) -> str:
+        placement = placement_text(point.summary.cell.placement)
+        return f"{placement} · {point.summary.cell.toolchain}" if several else placement
+
+    return label
+
+
+def ratio(above: MetricSummary, below: MetricSummary) -> tuple[float, Interval | None]:
+    """The quotient of two medians and its 95% interval, None if either side has none.
+
+    The two cells' launches are independent, so the interval is ``ratio_interval``'s.
+    """
+    from assay.stats.intervals import Estimate, ratio_interval
+
+    value = above.median / below.median
+    ends = (*(above.ci95 or ()), *(below.ci95 or ()))
+    if above.ci95 is None or below.ci95 is None or min(ends) <= 0:
+        return value, None
+    return value, ratio_interval(
+        Estimate(above.median, above.ci95), Estimate(below.median, below.ci95)
+    )
+
+
+def scaled(interval: Interval | None, by: float) -> Interval | None:
+    """The interval with both ends multiplied by a positive number."""
+    return None if interval is None else (interval[0] * by, interval[1] * by)
+
+
+def evidence(
+    label: str,
+    point: Point,
+    metric: str,
+    *,
+    limit: float | None = None,
+    limit_source: str | None = None,
+    note: str = "",
+) -> Evidence:
+    """A point as evidence, with its share of the limit where there is one."""
+    summary = point.metric
+    return Evidence(
+        label=label,
+        metric=metric,
+        unit=summary.unit,
+        value=summary.median,
+        ci95=summary.ci95,
+        limit=limit,
+        limit_source=limit_source if limit else None,
+        share=summary.median / limit if limit else None,
+        share_ci95=scaled(summary.ci95, 1 / limit) if limit else None,
+        cells=[point.summary.id],
+        note=note,
+    )
+
+
+def covariate(run: RunData, cell_ids: Iterable[str], name: str) -> float | None:
+    """The median of a covariate over the measurements of these cells; None if none has it."""
+    wanted = set(cell_ids)
+    values = [
+        value
+        for measurement in run.measurements
+        if (value := measurement.record.covariates.get(name)) is not None
+        and measurement.cell.id in wanted
+    ]
+    return statistics.median(values) if values else None

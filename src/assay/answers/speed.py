@@ -1,0 +1,243 @@
+"""How fast is it, and how far from its limits? Parts of four kernel families, and one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.answers.arithmetic import KERNEL as DGEMM
+from assay.answers.arithmetic import dgemm_part
+from assay.answers.bandwidth import KERNEL as STREAM
+from assay.answers.bandwidth import stream_part
+from assay.answers.benchmarks import TITLES as BENCHMARKS
+from assay.answers.benchmarks import benchmarks_part
+from assay.answers.messages import messages_part
+from assay.answers.model import QUESTIONS, Answer, Confidence
+from assay.answers.select import Growth, Part, Point, counted, parameters_text, quantity_text
+from assay.records.model import RunData
+from assay.stats.model import CellSummary
+
+# The kernels whose failure touches this answer; messages are only context.
+_KERNELS = (STREAM, DGEMM, *BENCHMARKS)
+
+_AGAIN = (
+    "Measure again before acting on this, with more time (`--budget`) and nothing else running; "
+    "`assay doctor` says what on this machine hurts a measurement."
+)
+
+
+def answer_speed(
+    cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
+) -> Answer:
+    """Speed against limits. ``history``: stored runs of the same system, for the best ever seen."""
+    stream = stream_part(cells, history)
+    dgemm = dgemm_part(cells, run)
+    benchmarks = benchmarks_part(cells)
+    messages = messages_part(cells)
+    parts = [
+        part
+        for part in (
+            stream[0] if stream else None,
+            dgemm[0] if dgemm else None,
+            benchmarks,
+            messages,
+        )
+        if part is not None
+    ]
+    broken = [cell for cell in cells if cell.kernel in _KERNELS and _is_broken(cell)]
+    if not parts:
+        return _unmeasured(broken)
+    confidence, why = _confidence(
+        [point for part in parts for point in part.headline], broken, run.complete
+    )
+    return Answer(
+        question="speed",
+        title=QUESTIONS["speed"],
+        status="answered",
+        verdict=_verdict(stream, dgemm, benchmarks, messages),
+        confidence=confidence,
+        confidence_why=why,
+        evidence=[row for part in parts for row in part.evidence],
+        advice=[
+            *([_AGAIN] if confidence == "low" else []),
+            *(sentence for part in parts for sentence in part.advice),
+        ],
+        caveats=[
+            *(f"{describe(cell)}: {why_broken(cell)}" for cell in broken),
+            *(sentence for part in parts for sentence in part.caveats),
+            *_caveats_of([point for part in parts for point in part.headline]),
+        ],
+        method=[sentence for part in parts for sentence in part.method],
+        limits=[sentence for part in parts for sentence in part.limits],
+    )
+
+
+def describe(cell: CellSummary) -> str:
+    """A cell in a few words: ``compute.dgemm n=2000``."""
+    return f"{cell.kernel} {parameters_text(cell)}".rstrip()
+
+
+def why_broken(cell: CellSummary) -> str:
+    """Why a cell has no numbers to use."""
+    if cell.verified is False:
+        return "its result was wrong, so it counts for nothing"
+    return cell.error or f"{cell.status} before it had a result"
+
+
+def _is_broken(cell: CellSummary) -> bool:
+    return cell.status != "ok" or cell.verified is False
+
+
+def _quantity(point: Point) -> str:
+    """The median with its interval, or with how few launches there were."""
+    metric = point.metric
+    if metric.ci95 is None:
+        launches = "launch" if metric.n == 1 else "launches"
+        return f"{quantity_text(metric.median, metric.unit)} ({metric.n} {launches})"
+    return quantity_text(metric.median, metric.unit, metric.ci95)
+
+
+def _verdict(
+    stream: tuple[Part, Point] | None,
+    dgemm: tuple[Part, Point] | None,
+    benchmarks: Part | None,
+    messages: Part | None,
+) -> str:
+    """One sentence: who sustains what, at which share of the limit, and where it stops growing."""
+    memory = (
+        f"{_quantity(stream[1])} from memory (STREAM {stream[1].parameter('op')})" if stream else ""
+    )
+    floats = f"{_quantity(dgemm[1])} in DGEMM" if dgemm else ""
+    if dgemm and dgemm[0].remark:
+        floats += f", {dgemm[0].remark}"
+    if stream and dgemm and stream[1].cores == dgemm[1].cores:
+        main = f"{_subject(stream[1])} {memory} and {floats}"
+    elif stream and dgemm:
+        main = f"{_subject(stream[1])} {memory}; {_subject(dgemm[1])} {floats}"
+    elif stream or dgemm:
+        measured = stream or dgemm
+        assert measured is not None
+        main = f"{_subject(measured[1])} {memory or floats}"
+    else:
+        main = ""
+    growth = [
+        *(stream[0].growth if stream else []),
+        *(dgemm[0].growth if dgemm else []),
+        *(benchmarks.growth if benchmarks else []),
+    ]
+    remarks = [stream[0].remark if stream else "", _growth(growth)]
+    if not main and messages and not any(remarks):
+        remarks.append(messages.remark)
+    clauses = [clause for clause in (main, *remarks) if clause]
+    if not clauses:
+        clauses = _plain_clauses(benchmarks)
+    sentence = "; ".join(clauses)
+    return sentence[:1].upper() + sentence[1:] + "."
+
+
+def _growth(growth: Sequence[Growth]) -> str:
+    """``from 1 to 2 cores memory bandwidth grows 1.80-fold, EP 1.98-fold``."""
+    clauses = []
+    for few, most in dict.fromkeys((row.few, row.most) for row in growth):
+        first, *others = (row for row in growth if (row.few, row.most) == (few, most))
+        words = [f"{first.what} {_times(first, 'grows ')}"]
+        words += [f"{row.what} {_times(row)}" for row in others]
+        clauses.append(f"from {few} to {most} cores {', '.join(words)}")
+    return "; ".join(clauses)
+
+
+def _times(row: Growth, verb: str = "") -> str:
+    return f"{verb}{row.times:.2f}-fold" if row.times >= 1 else f"falls to {row.times:.2f} of it"
+
+
+def _plain_clauses(benchmarks: Part | None) -> list[str]:
+    """For a run of nothing but NPB on a single core count: its rates as they are."""
+    points = benchmarks.headline if benchmarks else []
+    return [
+        f"{BENCHMARKS[point.summary.kernel]} class {point.parameter('class')} runs at "
+        f"{_quantity(point)} on {counted(point.cores, 'core')}"
+        for point in points
+    ] or ["only barriers were measured"]
+
+
+def _subject(point: Point) -> str:
+    return f"{counted(point.cores, 'core')} {'sustains' if point.cores == 1 else 'sustain'}"
+
+
+def _unmeasured(broken: Sequence[CellSummary]) -> Answer:
+    reason = (
+        f"{'all' if len(broken) > 1 else 'the'} {_cells(len(broken))} that would tell failed or "
+        f"{'were' if len(broken) > 1 else 'was'} interrupted"
+        if broken
+        else "this run holds no cell that would tell (STREAM, DGEMM, EP, CG)"
+    )
+    return Answer(
+        question="speed",
+        title=QUESTIONS["speed"],
+        status="unmeasured",
+        verdict=f"Not measured: {reason}.",
+        confidence=None,
+        confidence_why="",
+        evidence=[],
+        advice=[],
+        caveats=[f"{describe(cell)}: {why_broken(cell)}" for cell in broken],
+    )
+
+
+def _cells(number: int) -> str:
+    return "one cell" if number == 1 else f"{number} cells"
+
+
+def _confidence(
+    headline: Sequence[Point], broken: Sequence[CellSummary], complete: bool
+) -> tuple[Confidence, str]:
+    """High: verified, with intervals, as precise as asked. What falls short is named."""
+    grave: list[str] = []
+    mild: list[str] = []
+    if broken:
+        grave.append(f"{counted(len(broken), 'cell')} failed, so part of the picture is missing")
+    bare = [point for point in headline if point.metric.ci95 is None]
+    if bare:
+        grave.append(
+            f"{len(bare)} of {counted(len(headline), 'headline number')} had too few launches for "
+            "a 95% interval"
+        )
+    wide = [p for p in headline if p.metric.ci95 is not None and p.metric.stop != "precision"]
+    if wide:
+        worst = max(wide, key=half_width)
+        mild.append(
+            f"{len(wide)} of {counted(len(headline), 'headline number')} stopped before the "
+            f"precision asked for (widest: ±{half_width(worst):.1%}, {describe(worst.summary)})"
+        )
+    if any(point.summary.caveats for point in headline):
+        mild.append("caveats touch some of the numbers")
+    if any(point.summary.verified is None for point in headline):
+        mild.append("some results could not be verified")
+    if not complete:
+        mild.append("the run is incomplete")
+    if not headline:
+        grave.append("only context was measured")
+    reasons = grave + mild
+    if not reasons:
+        return "high", "Every headline number is verified and reached the precision asked for."
+    sentence = "; ".join(reasons)
+    return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
+
+
+def half_width(point: Point) -> float:
+    """Half the width of the 95% interval, relative to the median; infinite without interval."""
+    interval, median = point.metric.ci95, point.metric.median
+    if interval is None or median == 0:
+        return float("inf")
+    return (interval[1] - interval[0]) / 2 / abs(median)
+
+
+def _caveats_of(headline: Sequence[Point]) -> list[str]:
+    """The headline cells' caveats, each once, with how many cells it touches if not only one."""
+    touched: dict[str, list[str]] = {}
+    for point in headline:
+        for caveat in point.summary.caveats:
+            touched.setdefault(caveat, []).append(describe(point.summary))
+    return [
+        f"{caveat} ({cells[0]})" if len(cells) == 1 else f"{caveat} ({len(cells)} headline cells)"
+        for caveat, cells in touched.items()
+    ]

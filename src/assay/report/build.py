@@ -1,0 +1,141 @@
+"""A run becomes a report: everything that is said and shown, without a form."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from assay import __version__
+from assay.answers import answer_all
+from assay.answers.model import Answer, Evidence
+from assay.answers.select import counted, quantity_text
+from assay.records.model import RunData
+from assay.report.cells import cell_table
+from assay.report.figures import speed_figures
+from assay.report.machine import machine_name, provenance_tables, system_table
+from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Section, Table
+from assay.stats.model import CellSummary
+from assay.units import format_quantity, format_share
+
+
+def build(
+    run: RunData, cells: Sequence[CellSummary], history: Sequence[RunData] = ()
+) -> ReportModel:
+    """The report of a run from its summaries; ``history``: stored runs of the same system."""
+    manifest = run.manifest
+    name = machine_name(manifest)
+    utc = datetime.datetime.fromtimestamp(manifest.utc, datetime.UTC)
+    sections = [_section(answer, cells, run) for answer in answer_all(run, cells, history)]
+    return ReportModel(
+        schema=REPORT_SCHEMA,
+        assay=__version__,
+        run=manifest.run,
+        suite=manifest.plan.name,
+        title=f"{name}: {manifest.plan.title or manifest.plan.name}",
+        system=name,
+        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        complete=run.complete,
+        unfinished="" if run.complete else _unfinished(run, cells),
+        summary=_summary(run, cells),
+        sections=sections,
+        cells=list(cells),
+        cell_table=cell_table(cells),
+        system_table=system_table(manifest),
+        provenance=provenance_tables(run),
+    )
+
+
+def evidence_table(question: str, rows: Sequence[Evidence]) -> Table:
+    """Each measured quantity against its limit."""
+    sources = list(dict.fromkeys(row.limit_source for row in rows if row.limit_source))
+
+    def limit(row: Evidence) -> Entry:
+        if row.limit is None or row.limit_source is None:
+            return Entry("")
+        number = sources.index(row.limit_source) + 1
+        return Entry(f"{quantity_text(row.limit, row.unit)} ({number})", row.limit)
+
+    return Table(
+        id=f"{question}-evidence",
+        title="Measured against its limit",
+        columns=[
+            Column("what", "Measured"),
+            Column("value", "Median [95% interval]", numeric=True),
+            Column("limit", "Limit", numeric=True),
+            Column("share", "Share of limit", numeric=True),
+            Column("note", "How"),
+        ],
+        rows=[
+            [
+                Entry(row.label),
+                Entry(quantity_text(row.value, row.unit, row.ci95), row.value),
+                limit(row),
+                Entry("" if row.share is None else _share(row), row.share),
+                Entry(row.note, tone="quiet"),
+            ]
+            for row in rows
+        ],
+        notes=sources,
+    )
+
+
+def _share(row: Evidence) -> str:
+    return format_share(row.share, row.share_ci95)
+
+
+def _section(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> Section:
+    answered = answer.status == "answered"
+    return Section(
+        id=answer.question,
+        title=answer.title,
+        status=answer.status,
+        verdict=answer.verdict,
+        confidence=answer.confidence,
+        confidence_why=answer.confidence_why,
+        evidence=answer.evidence,
+        figures=speed_figures(cells, run) if answered and answer.question == "speed" else [],
+        tables=[evidence_table(answer.question, answer.evidence)] if answer.evidence else [],
+        method=answer.method + (_sampling(run) if answered else []),
+        limits=answer.limits,
+        advice=answer.advice,
+        caveats=answer.caveats,
+    )
+
+
+def _sampling(run: RunData) -> list[str]:
+    """What holds for every number of the run."""
+    asked = run.manifest.plan.replication
+    return [
+        f"Each cell was launched {asked.min_launches} to {asked.max_launches} times in randomised "
+        f"blocks (seed {run.manifest.plan.seed}), until the {asked.confidence:.0%} interval of the "
+        f"median over launches was within ±{asked.precision * 100:.3g}% of it or the budget was "
+        "spent. Intervals are nonparametric and hold across launches, not only within one."
+    ]
+
+
+def _unfinished(run: RunData, cells: Sequence[CellSummary]) -> str:
+    whole = len(run.manifest.plan.cells)
+    have = sum(1 for cell in cells if cell.metrics)
+    path = str(run.path) if run.path else run.manifest.run
+    return (
+        f"This run is incomplete: {have} of {counted(whole, 'cell')} have numbers so far. "
+        f"`assay run --resume {path}` does what is missing and nothing twice."
+    )
+
+
+def _summary(run: RunData, cells: Sequence[CellSummary]) -> str:
+    """How much was measured, in one line."""
+    launches = len(run.launches) or len({m.launch for m in run.measurements})
+    samples = sum(
+        max((metric.samples for metric in cell.metrics.values()), default=0) for cell in cells
+    )
+    spent = sum(launch.wall for launch in run.launches)
+    failed = sum(1 for cell in cells if cell.status == "failed" or cell.verified is False)
+    words = [
+        counted(len(run.manifest.plan.cells), "cell"),
+        f"{launches} launches" if launches != 1 else "1 launch",
+        counted(samples, "sample") if samples < 1000 else f"{samples:,} samples",
+        f"{format_quantity(spent, 's')} of measuring" if spent else "",
+        f"{counted(failed, 'cell')} failed" if failed else "",
+    ]
+    return " · ".join(word for word in words if word)

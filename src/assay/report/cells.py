@@ -1,0 +1,113 @@
+"""The table of all cells: every headline number with its uncertainty and what touches it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.answers.select import parameters_text, placement_text, quantity_text
+from assay.kernels import find_kernel
+from assay.report.model import Column, Entry, Table
+from assay.stats.model import CellSummary, MetricSummary
+from assay.units import MISSING
+
+_STOPS = {
+    "precision": "precision",
+    "budget": "budget",
+    "launches": "launches",
+    "interrupted": "interrupted",
+    "failed": "failed",
+}
+
+
+def cell_table(cells: Sequence[CellSummary]) -> Table:
+    """One row a cell: its kernel's headline metric, or why there is none."""
+    notes: list[str] = []
+    several = len({cell.cell.toolchain for cell in cells}) > 1
+    rows = [_row(cell, several, notes) for cell in cells]
+    if not notes:
+        rows = [row[:-1] for row in rows]
+    return Table(
+        id="cells",
+        title="All cells",
+        caption="The headline metric of each cell. Intervals are of the median over launches, "
+        "nonparametric; there is none under six launches. Min and max are over all samples after "
+        "warm-up, CoV is between launches, n counts launches.",
+        columns=[
+            Column("kernel", "Kernel"),
+            Column("parameters", "Parameters"),
+            Column("placement", "Placement"),
+            *([Column("toolchain", "Toolchain")] if several else []),
+            Column("metric", "Metric"),
+            Column("median", "Median [95% interval]", numeric=True),
+            Column("min", "Min", numeric=True),
+            Column("max", "Max", numeric=True),
+            Column("cov", "CoV", numeric=True),
+            Column("launches", "n", numeric=True),
+            Column("samples", "Samples", numeric=True),
+            Column("stop", "Stop"),
+            *([Column("notes", "Notes")] if notes else []),
+        ],
+        rows=rows,
+        notes=notes,
+    )
+
+
+def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
+    """The kernel's headline metric, or the first there is; None without numbers."""
+    if not cell.metrics:
+        return None
+    from assay.errors import AssayError
+
+    try:
+        name = find_kernel(cell.kernel).headline
+    except AssayError:  # an outside program's kernel: not in the catalogue, and no less a number
+        name = ""
+    if name not in cell.metrics:
+        name = next(iter(cell.metrics))
+    return name, cell.metrics[name]
+
+
+def _row(cell: CellSummary, several: bool, notes: list[str]) -> list[Entry]:
+    first = [
+        Entry(cell.kernel),
+        Entry(parameters_text(cell)),
+        Entry(placement_text(cell.cell.placement), cell.cell.placement.ranks),
+        *([Entry(cell.cell.toolchain)] if several else []),
+    ]
+    why = list(cell.caveats)
+    if cell.verified is False:
+        why.insert(0, "Verification failed: its numbers are withheld.")
+    if cell.error:
+        why.insert(0, cell.error)
+    numbers = Entry(", ".join(str(_note(sentence, notes)) for sentence in why))
+    found = headline(cell)
+    if found is None:
+        state = "wrong result" if cell.verified is False else cell.status
+        blank = [Entry(MISSING, tone="quiet")] * 5
+        return [
+            *first,
+            Entry(MISSING, tone="quiet"),
+            Entry(state, tone="bad"),
+            *blank,
+            Entry(cell.status),
+            numbers,
+        ]
+    name, metric = found
+    return [
+        *first,
+        Entry(name),
+        Entry(quantity_text(metric.median, metric.unit, metric.ci95), metric.median),
+        Entry(quantity_text(metric.min, metric.unit), metric.min),
+        Entry(quantity_text(metric.max, metric.unit), metric.max),
+        Entry(MISSING if metric.cov is None else f"{metric.cov:.2%}", metric.cov),
+        Entry(str(metric.n), metric.n),
+        Entry(f"{metric.samples:,}", metric.samples),
+        Entry(_STOPS[metric.stop], tone="" if metric.stop == "precision" else "warn"),
+        numbers,
+    ]
+
+
+def _note(sentence: str, notes: list[str]) -> int:
+    if sentence not in notes:
+        notes.append(sentence)
+    return notes.index(sentence) + 1

@@ -1,0 +1,80 @@
+"""The report as one HTML file that opens anywhere: styles, scripts, data and figures inside."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from assay.report.bundle import javascript_bundle
+from assay.report.drawing import csv_text, svg
+from assay.report.model import Figure, ReportModel
+from assay.report.theme import vega_config
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def to_html(report: ReportModel) -> str:
+    """The whole file as text. Nothing in it refers to anything outside it."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters["code"] = _code
+    environment.filters["data_uri"] = _data_uri
+    figures = [figure for section in report.sections for figure in section.figures]
+    return environment.get_template("report.html.j2").render(
+        report=report,
+        css=_markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        script=_markup((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
+        bundle=_markup(javascript_bundle() if figures else ""),
+        drawn={figure.id: svg(figure) for figure in figures},
+        data={figure.id: csv_text(figure) for figure in figures},
+        figures_json=_json(_for_browser(figures)),
+        report_json=msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
+    )
+
+
+def _for_browser(figures: list[Figure]) -> dict[str, Any]:
+    return {
+        "configs": {"light": vega_config("light"), "dark": vega_config("dark")},
+        "specs": {
+            figure.id: {**figure.spec, "data": {"values": figure.rows}} for figure in figures
+        },
+    }
+
+
+def _json(value: object) -> Markup:
+    """JSON that can stand in a script element: no ``<`` can end it."""
+    text = msgspec.json.encode(value).decode()
+    return _markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _data_uri(text: str, kind: str) -> str:
+    """Content as an address of its own, so that links to it work offline and without scripts."""
+    return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
+
+
+def _code(text: str) -> Markup:
+    """Escaped text in which `backticks` set code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _markup(text: str) -> Markup:
+    """Text that is HTML already: assay's own files, and JSON that is escaped."""
+    from markupsafe import Markup
+
+    return Markup(text)

@@ -1,0 +1,257 @@
+"""The machine and the provenance of its numbers, as tables of facts."""
+
+from __future__ import annotations
+
+import shlex
+import statistics
+from collections.abc import Iterable, Mapping
+
+from assay.answers.select import counted
+from assay.errors import AssayError
+from assay.records.model import Manifest, RunData
+from assay.report.model import Column, Entry, Table, Tone
+from assay.system.model import Processor, System
+from assay.units import format_duration, format_memory, format_quantity, format_share
+
+Facts = Iterable[tuple[str, str]]
+
+_CACHE_KINDS = {"data": "d", "instruction": "i"}
+_FACT_COLUMNS = [Column("fact", "Fact"), Column("value", "Value")]
+
+
+def machine_name(manifest: Manifest) -> str:
+    """What the system is called: what stands in the run's name between its time and its suite."""
+    _, _, rest = manifest.run.partition("-")
+    name, _, _ = rest.rpartition(f"-{manifest.plan.name}")
+    return name or _text(_dig(manifest.system, "os", "hostname")) or manifest.run
+
+
+def system_table(manifest: Manifest) -> Table:
+    """What was measured, as it was found at the start of the run."""
+    try:
+        facts = list(_system_facts(System.from_dict(manifest.system)))
+        notes: list[str] = []
+    except AssayError as error:
+        facts = [(name, _text(value)) for name, value in manifest.system.items()]
+        notes = [str(error)]
+    return Table(
+        id="system",
+        title="System",
+        columns=_FACT_COLUMNS,
+        rows=[[Entry(name), Entry(value, value)] for name, value in facts if value],
+        notes=notes,
+    )
+
+
+def provenance_tables(run: RunData) -> list[Table]:
+    """How the run came about, with what it was built, and every launch of it."""
+    tables = [_origin(run)]
+    if run.manifest.toolchains:
+        tables.append(_toolchains(run.manifest.toolchains))
+    if run.launches:
+        tables.append(_launches(run))
+    return tables
+
+
+def _system_facts(system: System) -> Facts:
+    processor, memory, os = system.processor, system.memory, system.os
+    frequency, virtual = processor.frequency, system.virtualisation
+    yield "Processor", " · ".join(filter(None, (processor.name, processor.microarchitecture)))
+    yield "Cores", _cores(processor, system)
+    yield "Vectors", _vectors(processor)
+    yield (
+        "Caches",
+        ", ".join(
+            f"L{cache.level}{_CACHE_KINDS.get(cache.kind or '', '')} {format_memory(cache.size)}"
+            + (f" × {cache.count}" if cache.count else "")
+            for cache in processor.caches
+        ),
+    )
+    yield (
+        "Clock",
+        ", ".join(
+            f"{word} {format_quantity(value, 'Hz')}"
+            for word, value in (
+                ("base", frequency.base),
+                ("at most", frequency.maximum),
+                ("at the start", frequency.current),
+            )
+            if value
+        ),
+    )
+    yield "Governor", ", ".join(frequency.governors)
+    yield "Turbo", "" if frequency.turbo is None else ("on" if frequency.turbo else "off")
+    yield "Memory", format_memory(memory.total) if memory.total else ""
+    yield "NUMA nodes", str(len(memory.nodes)) if memory.nodes else ""
+    yield "Huge pages", f"transparent: {memory.transparent}" if memory.transparent else ""
+    if virtual.virtual is not None:
+        steal = (
+            "" if virtual.steal is None else f", {format_share(virtual.steal)} stolen since boot"
+        )
+        yield (
+            "Virtual machine",
+            f"yes ({virtual.hypervisor or 'unknown'}{steal})" if virtual.virtual else "no",
+        )
+    yield "Container", virtual.container or ""
+    yield "CPU quota", f"{system.limits.quota:g} CPUs" if system.limits.quota else ""
+    yield (
+        "Network",
+        ", ".join(
+            f"{adapter.name} ({adapter.kind or 'unknown kind'}"
+            + (f", {format_quantity(adapter.speed * 8, 'bit/s')}" if adapter.speed else "")
+            + ")"
+            for adapter in system.adapters
+            if adapter.kind != "loopback"
+        ),
+    )
+    yield (
+        "Scheduler",
+        " ".join(filter(None, (system.scheduler.name, system.scheduler.version)))
+        if system.scheduler
+        else "none found",
+    )
+    yield "Operating system", os.name or ""
+    yield "Kernel", os.kernel or ""
+    yield "Host", os.hostname or ""
+
+
+def _cores(processor: Processor, system: System) -> str:
+    if not processor.cores:
+        return ""
+    words = [counted(processor.cores, "core")]
+    if processor.sockets:
+        words.append(f"in {counted(processor.sockets, 'socket')}")
+    if processor.threads and processor.threads != processor.cores:
+        words.append(f"with {processor.threads} hardware threads")
+    if system.usable_threads and system.usable_threads != processor.threads:
+        words.append(f"({system.usable_threads} hardware threads usable here)")
+    return " ".join(words)
+
+
+def _vectors(processor: Processor) -> str:
+    if not processor.vector_bits:
+        return ""
+    fused = {True: ", fused multiply-add", False: ", no fused multiply-add", None: ""}
+    return f"{processor.vector_bits} bits{fused[processor.fma]}"
+
+
+def _origin(run: RunData) -> Table:
+    manifest = run.manifest
+    asked = manifest.plan.replication
+    clocks = [m.clock for m in run.measurements if m.clock is not None]
+    facts = [
+        ("Run", manifest.run),
+        ("Directory", str(run.path or "")),
+        ("Command", shlex.join(manifest.command)),
+        ("assay", manifest.assay),
+        ("Suite", f"{manifest.plan.name}: {manifest.plan.title}"),
+        ("Cells", str(len(manifest.plan.cells))),
+        ("Seed", str(manifest.plan.seed)),
+        ("Precision asked", f"±{asked.precision * 100:.3g}% at {asked.confidence:.0%}"),
+        ("Budget", format_duration(asked.budget)),
+        ("Clock", ", ".join(dict.fromkeys(clock.source for clock in clocks))),
+        (
+            "Clock overhead",
+            format_quantity(statistics.median(c.overhead for c in clocks), "s") if clocks else "",
+        ),
+        (
+            "Clock resolution",
+            format_quantity(max(c.resolution for c in clocks), "s") if clocks else "",
+        ),
+        ("Ranks' cores", _pinning(run)),
+    ]
+    return Table(
+        id="origin",
+        title="How this run came about",
+        columns=_FACT_COLUMNS,
+        rows=[[Entry(name), Entry(value, value)] for name, value in facts if value],
+    )
+
+
+def _pinning(run: RunData) -> str:
+    """Whether every rank sat where it was put: what the ranks themselves say."""
+    ranks = {(m.launch, rank.rank): rank for m in run.measurements for rank in m.ranks}
+    if not ranks:
+        return ""
+    loose = sum(1 for rank in ranks.values() if not rank.pinned)
+    crowded = sum(1 for rank in ranks.values() if rank.oversubscribed)
+    words = [f"{loose} of {len(ranks)} ranks not pinned" if loose else "every rank pinned"]
+    if crowded:
+        words.append(f"{crowded} of {len(ranks)} shared a core")
+    return ", ".join(words)
+
+
+def _toolchains(toolchains: Mapping[str, Mapping[str, object]]) -> Table:
+    """One row a fact, one column a toolchain: what differs stands side by side."""
+    names = list(toolchains)
+    keys = list(dict.fromkeys(key for found in toolchains.values() for key in found))
+    rows = []
+    for key in keys:
+        values = [_text(toolchains[name].get(key)) for name in names]
+        if key != "name" and any(values):
+            rows.append([Entry(key.replace("_", " ")), *(Entry(value, value) for value in values)])
+    return Table(
+        id="toolchains",
+        title="Toolchains",
+        columns=[Column("fact", "Fact"), *(Column(name, name) for name in names)],
+        rows=rows,
+    )
+
+
+def _launches(run: RunData) -> Table:
+    tones: dict[str, Tone] = {"complete": "", "interrupted": "warn"}
+    start = run.manifest.utc
+    notes: list[str] = []
+    rows = []
+    for launch in run.launches:
+        why = launch.error or ("" if launch.outcome == "complete" else launch.stderr.strip()[-500:])
+        if why and why not in notes:
+            notes.append(why)
+        rows.append(
+            [
+                Entry(launch.launch, launch.launch),
+                Entry(launch.toolchain),
+                Entry(format_duration(max(launch.utc - start, 0.0)), launch.utc - start),
+                Entry(format_quantity(launch.wall, "s"), launch.wall),
+                Entry(launch.outcome, tone=tones.get(launch.outcome, "bad")),
+                Entry("" if launch.exit is None else str(launch.exit), launch.exit),
+                Entry(str(notes.index(why) + 1) if why else ""),
+                Entry(shlex.join(launch.command), tone="quiet"),
+            ]
+        )
+    return Table(
+        id="launches",
+        title="Launches",
+        columns=[
+            Column("launch", "Launch"),
+            Column("toolchain", "Toolchain"),
+            Column("start", "After", "s", numeric=True),
+            Column("wall", "Took", "s", numeric=True),
+            Column("outcome", "Outcome"),
+            Column("exit", "Exit", numeric=True),
+            Column("notes", "Notes"),
+            Column("command", "Command"),
+        ],
+        rows=rows,
+        notes=notes,
+    )
+
+
+def _dig(value: object, *keys: str) -> object:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _text(value: object) -> str:
+    """A stored fact of any shape, on one line."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        inner = [f"{key} {text}" for key, item in value.items() if (text := _text(item))]
+        return ", ".join(inner)
+    if isinstance(value, (list, tuple)):
+        return " ".join(text for item in value if (text := _text(item)))
+    return f"{value:g}" if isinstance(value, float) else str(value)

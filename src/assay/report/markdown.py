@@ -1,0 +1,94 @@
+"""The report as Markdown: tables in the text, figures as SVG files beside it."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from assay.records.files import write_atomically
+from assay.report.drawing import svg
+from assay.report.model import ReportModel, Section, Table
+
+
+def write_markdown(report: ReportModel, target: Path) -> None:
+    """Write ``target`` and, in ``<stem>-figures`` beside it, one SVG a figure."""
+    figures = [figure for section in report.sections for figure in section.figures]
+    folder = target.with_name(f"{target.stem}-figures")
+    if figures:
+        folder.mkdir(exist_ok=True)
+    for figure in figures:
+        write_atomically(folder / f"{figure.id}.svg", svg(figure).encode())
+    write_atomically(target, to_markdown(report, folder.name).encode())
+
+
+def to_markdown(report: ReportModel, folder: str) -> str:
+    """The text; figures are referred to in ``folder``."""
+    blocks = [f"# {_plain(report.title)}", f"{report.utc} · {_plain(report.summary)}"]
+    if report.unfinished:
+        blocks.append(f"> {_plain(report.unfinished)}")
+    blocks.append(
+        "\n".join(
+            f"- **{_plain(section.title)}** {_plain(section.verdict)}"
+            + (f" *({section.confidence} confidence)*" if section.confidence else "")
+            for section in report.sections
+        )
+    )
+    for section in report.sections:
+        if section.status == "answered" or section.caveats:
+            blocks += _section(section, folder)
+    blocks.append(f"## {_plain(report.cell_table.title)}")
+    blocks += (
+        _table(report.cell_table) if report.cell_table.rows else ["This run holds no cell yet."]
+    )
+    blocks.append("## System and provenance")
+    for table in (report.system_table, *report.provenance):
+        blocks += [f"### {_plain(table.title)}", *_table(table)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _section(section: Section, folder: str) -> list[str]:
+    blocks = [f"## {_plain(section.title)}"]
+    if section.confidence:
+        blocks.append(
+            f"{section.confidence.capitalize()} confidence. {_plain(section.confidence_why)}"
+        )
+    blocks += _list("Mind this", section.caveats)
+    for figure in section.figures:
+        blocks.append(f"### {_plain(figure.title)}")
+        blocks.append(f"![{_plain(figure.alt)}]({folder}/{figure.id}.svg)")
+        blocks.append(_plain(figure.caption))
+    for table in section.tables:
+        blocks += [f"### {_plain(table.title)}", *_table(table)]
+    blocks += _list("What to do", section.advice)
+    blocks += _list("What limits it", section.limits)
+    blocks += _list("How it was measured", section.method)
+    return blocks
+
+
+def _list(title: str, sentences: list[str]) -> list[str]:
+    if not sentences:
+        return []
+    return [f"### {title}", "\n".join(f"- {_plain(sentence)}" for sentence in sentences)]
+
+
+def _table(table: Table) -> list[str]:
+    head = "| " + " | ".join(_field(column.label) for column in table.columns) + " |"
+    rule = "|" + "|".join(" ---: " if column.numeric else " --- " for column in table.columns) + "|"
+    rows = ["| " + " | ".join(_field(entry.text) for entry in row) + " |" for row in table.rows]
+    blocks = ["\n".join([head, rule, *rows])]
+    if table.notes:
+        blocks.append("\n".join(f"{n}. {_plain(note)}" for n, note in enumerate(table.notes, 1)))
+    return blocks
+
+
+_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\*_[]#|~$!"})
+
+
+def _plain(text: str) -> str:
+    """Text that means nothing but itself; `code` stays code, since backticks are assay's own."""
+    one_line = " ".join(text.split())
+    return html.escape(one_line, quote=False).translate(_MARKS)
+
+
+def _field(text: str) -> str:
+    return _plain(text)

@@ -1,0 +1,177 @@
+"""What the figures share: scaled data, whiskers, tooltips, colours, axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.answers.select import Point, placement_text
+from assay.report.model import Datum, Field
+
+Row = dict[str, Datum]
+Spec = dict[str, Any]
+
+_PREFIXES = (
+    (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""),
+    (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"),
+)  # fmt: skip
+_STATISTICS = [
+    Field("median", "", "median over launches of each launch's median"),
+    Field("low", "", "lower end of its 95% interval; empty under six launches"),
+    Field("high", "", "upper end of its 95% interval"),
+    Field("launches", "", "number of launches"),
+]
+
+
+def decades(rows: Sequence[Row], factor: float) -> list[float]:
+    """The powers of ten around the medians, in the axis's unit."""
+    shown = [float(row["median"] or 0.0) / factor for row in rows]
+    low = math.floor(math.log10(min(value for value in shown if value > 0)))
+    high = math.ceil(math.log10(max(shown)))
+    return [10.0**power for power in range(low, high + 1)]
+
+
+def peak_layers(hue: Spec, factor: float) -> list[Spec]:
+    """A dashed line per placement at the peak of its cores, named once at its left end."""
+    return [
+        {
+            "transform": [
+                {"filter": "isValid(datum.peak)"},
+                {
+                    "aggregate": [{"op": "max", "field": "peak", "as": "peak"}],
+                    "groupby": ["placement"],
+                },
+                {"calculate": f"datum.peak / {factor!r}", "as": "y_peak"},
+            ],
+            "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
+            "encoding": {
+                "x": {"value": 0},
+                "x2": {"value": "width"},
+                "y": {"field": "y_peak", "type": "quantitative"},
+                "color": hue,
+            },
+        },
+        {
+            "transform": [
+                {"filter": "isValid(datum.peak)"},
+                {"aggregate": [{"op": "max", "field": "peak", "as": "peak"}], "groupby": ["peak"]},
+                {"calculate": f"datum.peak / {factor!r}", "as": "y_peak"},
+            ],
+            "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 4, "dy": -3},
+            "encoding": {
+                "x": {"value": 0},
+                "y": {"field": "y_peak", "type": "quantitative"},
+                "text": {"value": "theoretical peak"},
+            },
+        },
+    ]
+
+
+def error_bars() -> Spec:
+    """Whiskers from one end of the 95% interval to the other, where there is one."""
+    return {
+        "transform": [{"filter": "isValid(datum.low)"}],
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 1.5},
+                "encoding": {
+                    "y": {"field": "y_low", "type": "quantitative"},
+                    "y2": {"field": "y_high"},
+                },
+            },
+            *(
+                {
+                    "mark": {"type": "tick", "size": 9, "thickness": 1.5, "orient": "horizontal"},
+                    "encoding": {"y": {"field": end, "type": "quantitative"}},
+                }
+                for end in ("y_low", "y_high")
+            ),
+        ],
+    }
+
+
+def scaled_fields(factor: float) -> list[Spec]:
+    """What is drawn, in the axis's unit, beside what was measured in SI base units."""
+    fields = {"y": "median", "y_low": "low", "y_high": "high"}
+    made: list[Spec] = [
+        {
+            "calculate": f"isValid(datum.{source}) ? datum.{source} / {factor!r} : null",
+            "as": target,
+        }
+        for target, source in fields.items()
+    ]
+    interval = "format(datum.y_low, '.4~g') + ' to ' + format(datum.y_high, '.4~g')"
+    made.append(
+        {"calculate": f"isValid(datum.low) ? {interval} : 'too few launches'", "as": "interval"}
+    )
+    return made
+
+
+def tooltip(names: Sequence[tuple[str, str]], unit: str) -> list[Spec]:
+    """What a point says when it is pointed at: who it is, median, interval, launches."""
+    return [
+        *({"field": field, "title": title} for field, title in names),
+        {"field": "y", "type": "quantitative", "title": f"median ({unit})", "format": ".4~g"},
+        {"field": "interval", "title": f"95% interval ({unit})"},
+        {"field": "launches", "title": "launches"},
+    ]
+
+
+def y_axis(title: str, *, zero: bool) -> Spec:
+    """The scaled median upwards, on a linear axis."""
+    return {
+        "field": "y",
+        "type": "quantitative",
+        "title": title,
+        "scale": {"zero": zero, "nice": True},
+        "axis": {"tickCount": 6},
+    }
+
+
+def colour(field: str, rows: Sequence[Row], title: str | None = None) -> Spec:
+    """Colour by a field in the order of the rows; no legend where there is but one value.
+
+    The values themselves, which may be anything that a user wrote, stay out of the specification:
+    Vega-Lite puts the sort orders it is given into expressions.
+    """
+    several = len({row[field] for row in rows}) > 1
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": None,
+        "legend": {"title": title} if several else None,
+    }
+
+
+def statistics(point: Point, per: int = 1) -> Row:
+    """A point's numbers as a row's fields, in SI base units, divided by ``per``."""
+    metric = point.metric
+    low, high = metric.ci95 or (None, None)
+    return {
+        "median": metric.median / per,
+        "low": None if low is None else low / per,
+        "high": None if high is None else high / per,
+        "launches": metric.n,
+    }
+
+
+def data_fields(unit: str, suffix: str = "") -> list[Field]:
+    """What the fields of ``statistics`` mean, in the unit of the metric."""
+    return [Field(field.name, field.unit or unit, field.meaning + suffix) for field in _STATISTICS]
+
+
+def scale_of(values: Iterable[float]) -> tuple[float, str]:
+    """The factor and SI prefix that suit the greatest of the values."""
+    top = max((abs(value) for value in values if math.isfinite(value)), default=1.0)
+    return next(((f, p) for f, p in _PREFIXES if top >= f), (1.0, ""))
+
+
+def by_size(point: Point) -> tuple[int, str, int]:
+    """Sorting key: few cores first, then by name, then by matrix order."""
+    order = point.parameter("n")
+    return (
+        point.cores,
+        placement_text(point.summary.cell.placement) + point.summary.cell.toolchain,
+        order if isinstance(order, int) else 0,
+    )

@@ -1,0 +1,95 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const data = JSON.parse(document.getElementById("figures-data").textContent);
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const button = document.getElementById("theme");
+  const views = new Map();
+
+  const theme = () => root.dataset.theme || (dark.matches ? "dark" : "light");
+
+  async function draw(figure) {
+    const id = figure.dataset.figure;
+    const live = figure.querySelector(".live");
+    const still = figure.querySelector(".still");
+    live.hidden = false;
+    const spec = {
+      ...data.specs[id],
+      width: "container",
+      autosize: { type: "fit-x", contains: "padding" },
+      config: data.configs[theme()],
+    };
+    try {
+      if (views.has(id)) views.get(id).finalize();
+      const drawn = await window.vegaEmbed(live, spec, {
+        mode: "vega-lite", actions: false, renderer: "svg", tooltip: { theme: theme() },
+      });
+      views.set(id, drawn);
+      // The live figure has the container's role and label; its own would be read twice.
+      live.querySelector("svg")?.setAttribute("aria-hidden", "true");
+      still.style.display = "none";
+      offerPng(figure, drawn.view);
+    } catch (error) {
+      live.hidden = true;
+      still.style.display = "";
+      throw error;
+    }
+  }
+
+  function offerPng(figure, view) {
+    const link = figure.querySelector(".png");
+    link.hidden = false;
+    link.onclick = async (event) => {
+      event.preventDefault();
+      const ground = getComputedStyle(root).getPropertyValue("--paper").trim();
+      const address = await view.background(ground).runAsync().then(() => view.toImageURL("png", 2));
+      await view.background("transparent").runAsync();
+      const file = document.createElement("a");
+      file.href = address;
+      file.download = link.download;
+      file.click();
+    };
+  }
+
+  function drawAll() {
+    button.textContent = theme() === "dark" ? "Light" : "Dark";
+    button.setAttribute("aria-label", `Show in ${button.textContent.toLowerCase()} colours`);
+    if (!window.vegaEmbed) return Promise.resolve();
+    return Promise.all([...document.querySelectorAll("[data-figure]")].map(draw));
+  }
+
+  function sortBy(table, index) {
+    const head = table.tHead.rows[0].cells[index];
+    const up = head.getAttribute("aria-sort") !== "ascending";
+    for (const cell of table.tHead.rows[0].cells) cell.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const key = (row) => {
+      const cell = row.cells[index];
+      const value = cell.dataset.v ?? cell.textContent;
+      const number = Number(value);
+      return value !== "" && Number.isFinite(number) ? number : value;
+    };
+    const order = (a, b) => {
+      if (typeof a === "number" && typeof b === "number") return a - b;
+      if (typeof a === "number") return -1;
+      if (typeof b === "number") return 1;
+      return a.localeCompare(b, undefined, { numeric: true });
+    };
+    const rows = [...table.tBodies[0].rows].map((row) => [key(row), row]);
+    rows.sort((a, b) => (up ? order(a[0], b[0]) : order(b[0], a[0])));
+    table.tBodies[0].append(...rows.map(([, row]) => row));
+  }
+
+  button.hidden = false;
+  button.onclick = () => {
+    root.dataset.theme = theme() === "dark" ? "light" : "dark";
+    drawAll();
+  };
+  dark.addEventListener("change", drawAll);
+  for (const table of document.querySelectorAll("table.sortable")) {
+    [...table.tHead.rows[0].cells].forEach((cell, index) => {
+      cell.querySelector("button").onclick = () => sortBy(table, index);
+    });
+  }
+  window.assayReady = drawAll().then(() => { root.dataset.drawn = "yes"; });
+})();

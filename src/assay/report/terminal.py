@@ -1,0 +1,96 @@
+"""The report on a terminal: verdicts first, then one compact table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.report.model import Entry, ReportModel, Section
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+_TONES = {"bad": "red", "warn": "yellow", "quiet": "dim"}
+_STYLES = {"high": "green", "medium": "yellow", "low": "red"}
+# Terminal columns from which a column of the table has room.
+_TIGHT = 78  # under this, lines break within a field rather than lose its end
+_ROOM = {"what": 0, "value": 0, "share": 0, "limit": 96, "note": 140}
+_NOTES = 5  # at most so many caveats; the HTML report has them all
+
+
+def print_report(report: ReportModel, console: Console) -> None:
+    """Print it in the console's width; without colour where the console has none."""
+    from rich.text import Text
+
+    console.print(Text(report.title, style="bold"))
+    console.print(Text(f"{report.utc} · {report.summary}", style="dim"))
+    if report.unfinished:
+        console.print(Text(report.unfinished, style="yellow"))
+    console.print()
+    for section in report.sections:
+        _verdict(section, console)
+    for section in report.sections:
+        if section.evidence:
+            _evidence(section, console)
+        _sentences("Mind", section.caveats, console, "yellow")
+        _sentences("Do", section.advice, console, "")
+
+
+def _verdict(section: Section, console: Console) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    answered = section.status == "answered"
+    console.print(Text(section.title, style="bold" if answered else "dim"))
+    line = Text(section.verdict, style="" if answered else "dim")
+    console.print(Padding(line, (0, 0, 0, 2)))
+    if section.confidence:
+        why = Text(f"{section.confidence} confidence: ", style=_STYLES[section.confidence])
+        why.append(section.confidence_why, style="dim")
+        console.print(Padding(why, (0, 0, 0, 2)))
+
+
+def _evidence(section: Section, console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = section.tables[0]
+    shown = [i for i, c in enumerate(table.columns) if console.width >= _ROOM[c.name]]
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    for index in shown:
+        column = table.columns[index]
+        grid.add_column(
+            Text(column.label),
+            justify="right" if column.numeric else "left",
+            no_wrap=column.name != "note" and console.width >= _TIGHT,
+            overflow="fold",
+        )
+    for row in table.rows:
+        grid.add_row(*(_cell(row[index]) for index in shown))
+    console.print()
+    console.print(grid)
+    for number, note in enumerate(table.notes if console.width >= _ROOM["limit"] else [], 1):
+        console.print(Text(f"({number}) {note}", style="dim"))
+
+
+def _cell(entry: Entry) -> RenderableType:
+    from rich.text import Text
+
+    return Text(entry.text, style=_TONES.get(entry.tone, ""))
+
+
+def _sentences(head: str, sentences: list[str], console: Console, style: str) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not sentences:
+        return
+    console.print()
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for number, sentence in enumerate(sentences[:_NOTES]):
+        grid.add_row(Text(f"{head}:" if number == 0 else "", style=style), Text(sentence))
+    if len(sentences) > _NOTES:
+        grid.add_row("", Text(f"and {len(sentences) - _NOTES} more in the report", style="dim"))
+    console.print(grid)

@@ -1,0 +1,63 @@
+"""Colours of the figures: Okabe & Ito's palette, which colour-blind readers can tell apart.
+
+Each ground takes the hues of the palette that reach a contrast of 3:1 on it, best first (WCAG 2.2,
+1.4.11 for graphics).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+Theme = Literal["light", "dark"]
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+_CATEGORIES = {
+    "light": ["#0072B2", "#D55E00", "#007A5A", "#B0578D", "#8A6A00", "#3D3D3D"],
+    "dark": ["#56B4E9", "#E69F00", "#2FC79C", "#E493C3", "#F0E442", "#D8DCE3"],
+}
+_INK = {
+    "light": {"ink": "#1b1f24", "quiet": "#57606a", "grid": "#e4e7eb", "ground": "#ffffff"},
+    "dark": {"ink": "#e6e9ee", "quiet": "#a3adba", "grid": "#2b323c", "ground": "#171b21"},
+}
+
+
+def vega_config(theme: Theme) -> dict[str, Any]:
+    """The Vega-Lite configuration of a theme; specifications themselves name no colours."""
+    colours = _INK[theme]
+    ink, quiet, grid = colours["ink"], colours["quiet"], colours["grid"]
+    return {
+        "background": "transparent",
+        "font": FONT,
+        "view": {"stroke": None},
+        "range": {"category": _CATEGORIES[theme]},
+        "axis": {
+            "labelColor": quiet,
+            "titleColor": quiet,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "titlePadding": 10,
+            "gridColor": grid,
+            "domainColor": quiet,
+            "tickColor": quiet,
+        },
+        "axisY": {"domain": False, "ticks": False, "grid": True},
+        "axisX": {"grid": False},
+        "legend": {
+            "orient": "top",
+            "direction": "horizontal",
+            "labelColor": ink,
+            "titleColor": quiet,
+            "titleFontWeight": "normal",
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "labelLimit": 320,
+            "symbolType": "circle",
+            "symbolSize": 90,
+            "offset": 12,
+            "columnPadding": 18,
+        },
+        "rule": {"color": ink},
+        "tick": {"color": ink},
+        "text": {"color": quiet, "fontSize": 12},
+    }
