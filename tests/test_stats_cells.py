@@ -343,6 +343,9 @@ def test_coarse_clock() -> None:
     assert "clock is coarse" in told
     # The same time an operation, but a hundred operations between two looks at the clock.
     assert only(changed(found, batch=100), [BARRIER]).caveats == []
+    # A rate's costs are per flop, far below a tick; it is the sample's own length that counts.
+    fine = [measured(DGEMM, i, v) for i, v in enumerate(values)]
+    assert only(fine, [DGEMM]).caveats == []
 
 
 def test_dependent_samples() -> None:

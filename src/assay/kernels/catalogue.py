@@ -18,7 +18,7 @@ WorkFormula = Callable[[Mapping[str, Value], int, int], Work]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter. ``choices`` for words, ``low``/``high`` for numbers; 0 may mean "chosen there"."""
+    """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers."""
 
     name: str
     default: Value
@@ -34,8 +34,8 @@ class Metric:
     """One quantity that a kernel yields.
 
     A cost is a series of the stream as it is (``series``, seconds). A rate is the work named by
-    ``quantity`` divided by that series; its median is therefore work / median(cost), and a mean over
-    it would be harmonic.
+    ``quantity`` divided by that series; its median is therefore work / median(cost), and a mean
+    over it would be harmonic.
     """
 
     name: str

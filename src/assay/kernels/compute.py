@@ -26,6 +26,7 @@ KERNELS = (
         source="Edmundsson et al. (2004), 5.3",
         threaded=True,
         headline="rate",
+        notes="C = A B by the toolchain's BLAS, which decides by itself how it uses the threads.",
         work_units={"flops": "flop"},
     ),
 )

@@ -26,8 +26,9 @@ KERNELS = (
             Parameter(
                 "elements",
                 0,
-                "elements of 8 bytes per array and rank; 0: all arrays of a node together are at "
-                "least four times its last-level caches",
+                "elements of 8 bytes per array and rank, in all at most a quarter of the memory "
+                "available; 0: the ranks of a node together hold 16 times its last-level caches in "
+                "each array, or 8 or 4 times where memory or threads are few",
                 low=0,
             ),
             Parameter(
@@ -51,7 +52,9 @@ KERNELS = (
         source="McCalpin, STREAM (1995); Edmundsson et al. (2004), 5.1",
         threaded=True,
         headline="bandwidth",
-        notes="STREAM counts no write-allocate traffic; non-temporal stores avoid it.",
+        notes="STREAM counts no write-allocate traffic; non-temporal stores avoid it. Its rule, "
+        "arrays of four times the caches, is the least taken: caches that resist scans keep a part "
+        "of an array from pass to pass, and the rate comes out up to caches/array too high.",
         work_units={"bytes": "B", "flops": "flop"},
     ),
 )

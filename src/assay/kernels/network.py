@@ -33,6 +33,7 @@ KERNELS = (
         source="Edmundsson et al. (2004), 5.2; Pepper & Gupta (2005)",
         min_ranks=2,
         headline="latency",
+        notes="Blocking MPI_Send and MPI_Recv, one buffer for each; the other ranks wait.",
         work_units={"bytes": "B"},
     ),
     Kernel(

@@ -20,19 +20,18 @@ CG_SIZES = {
 
 
 def _ep_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
-    # The official Mop/s counts random numbers: two a pair.
+    # The official Mop/s counts random numbers, two a pair, and nothing else.
     return {"operations": 2.0 ** (EP_LOG2_PAIRS[str(parameters["class"])] + 1)}
 
 
 def _cg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    # As the NPB 2 and 3 reports' Mop/s: per unknown, nonzer (nonzer + 1) for each product with the
+    # matrix and a few for the vectors; 25 inner iterations to an outer one; every addition with its
+    # multiplication.
     order, nonzer, iterations = CG_SIZES[str(parameters["class"])]
-    per_inner = 3.0 + nonzer * (nonzer + 1)
-    return {
-        "operations": 2.0
-        * iterations
-        * order
-        * (per_inner + 25.0 * (5.0 + nonzer * (nonzer + 1)) + 3.0)
-    }
+    product = nonzer * (nonzer + 1.0)
+    per_unknown = (3.0 + product) + 25.0 * (5.0 + product) + 3.0
+    return {"operations": 2.0 * iterations * order * per_unknown}
 
 
 _CLASS = Parameter("class", "S", "problem class", choices=CLASSES)
@@ -51,6 +50,8 @@ KERNELS = (
         source="Bailey et al., RNR-94-007, 2.1",
         threaded=True,
         headline="rate",
+        notes="An operation is one random number. Any number of ranks. Verified: both sums within "
+        "1e-8 of the official ones.",
         work_units={"operations": "op"},
     ),
     Kernel(
@@ -65,6 +66,8 @@ KERNELS = (
         source="Bailey et al., RNR-94-007, 2.3",
         threaded=True,
         headline="rate",
+        notes="Blocks of rows with equal nonzeros on any number of ranks; the matrix is stored, "
+        "its product form is not used. Verified: zeta within 1e-10 of the official one.",
         work_units={"operations": "op"},
     ),
 )

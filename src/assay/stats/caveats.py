@@ -94,17 +94,16 @@ def _imprecise(evidence: Evidence) -> Iterator[str]:
 
 
 def _clock(evidence: Evidence) -> Iterator[str]:
+    # The headline's costs may be per unit of work; the series itself is what the clock timed.
     ticks = [
-        float(np.median(values)) * (m.record.batch or 1) / m.clock.resolution
-        for m, values in zip(evidence.measurements, evidence.launches, strict=False)
-        if m.clock is not None and m.clock.resolution > 0.0 and _in_seconds(m)
+        float(np.median(series.values)) * (m.record.batch or 1) / m.clock.resolution
+        for m in evidence.measurements
+        if m.clock is not None and m.clock.resolution > 0.0
+        for series in m.record.series[:1]
+        if series.unit == "s" and series.values
     ]
     if ticks and min(ticks) < THRESHOLDS.ticks:
         yield f"The clock is coarse for this: a sample lasts only {min(ticks):.3g} of its ticks."
-
-
-def _in_seconds(measurement: Measurement) -> bool:
-    return bool(measurement.record.series) and measurement.record.series[0].unit == "s"
 
 
 def _dependent(evidence: Evidence) -> Iterator[str]:
