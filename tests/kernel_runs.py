@@ -1,0 +1,130 @@
+"""Runs real kernels for tests: a job of tiny measurements in, their records out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from assay.plans.model import Value
+from assay.records.schema import Job, MeasurementOrder, MeasurementRecord, StreamEnd, StreamRecord
+from native_build import TOOLS, build_kernels
+
+# Leaks are not looked for: MPI libraries keep for good what they allocate in MPI_Init. Threads that
+# wait sleep, for tests may run while others keep the CPUs busy.
+ENVIRONMENT = {
+    "ASAN_OPTIONS": "detect_leaks=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "OMP_WAIT_POLICY": "passive",
+}
+
+
+@cache
+def plain() -> Path:
+    """The executable as it is shipped, warnings being errors."""
+    return build_kernels({"ASSAY_WERROR": "ON"})
+
+
+@cache
+def faulty() -> Path:
+    """The executable whose kernels take a parameter ``fault``, damage planted before the check."""
+    return build_kernels({"ASSAY_WERROR": "ON", "CMAKE_CXX_FLAGS": "-DASSAY_TEST_FAULTS"})
+
+
+@cache
+def sanitized() -> Path:
+    """The executable under the address and undefined-behaviour sanitizers."""
+    return build_kernels({"ASSAY_SANITIZE": "address;undefined", "ASSAY_CXX_FLAGS": "-O1 -fopenmp"})
+
+
+def measure(
+    executable: Path,
+    *orders: tuple[str, Mapping[str, Value]],
+    ranks: int = 1,
+    threads: int = 1,
+) -> list[MeasurementRecord]:
+    """One launch of (kernel, parameters) pairs; a record each, in order. Checks the end record."""
+    measurements = [
+        MeasurementOrder(f"m{i}", kernel, dict(parameters), 0.2, 0.95, 0.1, 5, 20)
+        for i, (kernel, parameters) in enumerate(orders)
+    ]
+    job = Job(1, "job", threads, "compact", 1, measurements)
+    with tempfile.TemporaryDirectory() as folder:
+        job_path, stream = Path(folder, "job.json"), Path(folder, "stream.jsonl")
+        job_path.write_bytes(msgspec.json.encode(job))
+        done = subprocess.run(
+            [
+                *(TOOLS / "mpirun", "-n", str(ranks), executable),
+                *("--job", job_path, "--out", stream),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env={**os.environ, **ENVIRONMENT},
+        )
+        assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
+        records = [
+            msgspec.json.decode(line, type=StreamRecord, strict=True)
+            for line in stream.read_bytes().splitlines()
+        ]
+    assert records[-1] == StreamEnd(len(orders), "complete"), done.stderr
+    found = [record for record in records if isinstance(record, MeasurementRecord)]
+    assert all(is_good(each) for each in found) == (done.returncode == 0), done.stderr
+    return found
+
+
+def is_good(record: MeasurementRecord) -> bool:
+    """Whether the record is one that leaves the exit status at 0."""
+    return record.status == "ok" and record.verified is True
+
+
+def assert_good(record: MeasurementRecord) -> None:
+    """Measured, verified, and with samples that can be times."""
+    assert (record.status, record.error, record.verified) == ("ok", None, True), record
+    (series,) = record.series
+    assert series.values and all(value > 0 for value in series.values)
+
+
+class Counter:
+    """Counts the operations on the ``Counted`` numbers and arrays that share it."""
+
+    def __init__(self) -> None:
+        self.flops = self.reads = self.writes = 0
+
+
+class Counted:
+    """A number that counts its additions and multiplications."""
+
+    def __init__(self, counter: Counter, value: float = 1.0) -> None:
+        self.counter, self.value = counter, value
+
+    def _flop(self, value: float) -> Counted:
+        self.counter.flops += 1
+        return Counted(self.counter, value)
+
+    def __add__(self, other: Counted) -> Counted:
+        return self._flop(self.value + other.value)
+
+    def __mul__(self, other: Counted) -> Counted:
+        return self._flop(self.value * other.value)
+
+
+class CountedArray:
+    """An array of ``Counted`` numbers that counts its reads and writes."""
+
+    def __init__(self, counter: Counter, n: int) -> None:
+        self.counter, self.values = counter, [Counted(counter) for _ in range(n)]
+
+    def __getitem__(self, index: int) -> Counted:
+        self.counter.reads += 1
+        return self.values[index]
+
+    def __setitem__(self, index: int, value: Counted) -> None:
+        self.counter.writes += 1
+        self.values[index] = value
