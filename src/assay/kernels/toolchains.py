@@ -26,6 +26,7 @@ import msgspec
 
 from assay.config import Config, ToolchainConfig
 from assay.errors import AssayError, nearest
+from assay.kernels.openblas import core_environment
 from assay.kernels.probes import ask
 
 Flavour = Literal["mpich", "openmpi", "intel", "other"]
@@ -172,6 +173,7 @@ def _examine(
     elif not problem and not compiler.ok:
         problem = f"The C++ compiler '{cxx}' doesn't work: {compiler.first_line}."
         mend = "Install it anew, or name another as cxx in assay.toml."
+    blas = _blas(kind, cxx if compiler.ok else None, entry)
     return Toolchain(
         name=name,
         kind=kind,
@@ -181,10 +183,10 @@ def _examine(
         mpi_version=version,
         cxx=cxx or "",
         cxx_version=compiler.first_line if compiler.ok else None,
-        blas=_blas(kind, cxx if compiler.ok else None, entry),
+        blas=blas,
         flags=DEFAULT_FLAGS if entry.flags is None else entry.flags,
         launch_flags=entry.launch_flags,
-        environment=entry.environment,
+        environment={**_environment(blas), **entry.environment},
         problem=problem,
         mend=mend,
     )
@@ -285,7 +287,10 @@ def _wrapped_compiler(shown: str) -> str | None:
 
 
 def _system_compiler() -> str:
-    """The system's C++ compiler; g++ first, and also where there is none, as the one to install."""
+    """$CXX, else the system's C++ compiler; g++ first, and where there is none, to be installed."""
+    named = os.environ.get("CXX")
+    if named and shutil.which(named):
+        return named
     return next((name for name in ("g++", "c++", "clang++") if shutil.which(name)), "g++")
 
 
@@ -350,6 +355,13 @@ def _embedded_blas() -> Blas | None:
                 version=importlib.metadata.version("scipy-openblas32"),
             )
     return None
+
+
+def _environment(blas: Blas | None) -> dict[str, str]:
+    """What the embedded BLAS needs to run at its best; a site's own is left as the site set it."""
+    if blas is None or blas.prefix != "scipy_":
+        return {}
+    return core_environment(Path(blas.libraries[0]), blas.prefix)
 
 
 def _site_blas(cxx: str) -> Blas | None:
