@@ -1,4 +1,4 @@
-"""The layout's promises: data flows one way, catalogue and native tree agree, commands are listed."""
+"""The layout's promises: data flows one way, catalogue and native tree agree."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from records_builder import make_cell, make_launch, make_plan, make_record
 
 from assay.campaign.state import LEAST_BUDGET, CampaignState
 from assay.plans.model import Cell
 from assay.records.model import Measurement
 from assay.records.reading import measurement_id
+from records_builder import make_cell, make_launch, make_plan, make_record
 
 CELLS = [make_cell("network.pingpong", bytes=size) for size in range(5)]
 

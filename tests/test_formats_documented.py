@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from records_builder import make_cell, make_plan, make_record, make_run, make_stream
 
 from assay.plans.model import Cell, Placement, Replication
 from assay.records import schema
@@ -16,6 +15,7 @@ from assay.records.model import LaunchRecord, Manifest
 from assay.records.reading import read_run
 from assay.records.tables import measurement_table, sample_table
 from assay.stats.model import CellSummary, MetricSummary
+from records_builder import make_cell, make_plan, make_record, make_run, make_stream
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "formats.md").read_text()

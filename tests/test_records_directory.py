@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 import polars as pl
 import pytest
-from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
 
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory, find_run, list_runs
 from assay.records.files import append_line, write_atomically
 from assay.records.reading import read_run
 from assay.records.tables import measurement_table, sample_table, write_tables
+from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
 
 CELLS = [make_cell("network.pingpong", bytes=size) for size in (0, 8)]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from records_builder import make_cell, make_record, make_stream
 
 from assay.errors import AssayError
 from assay.records.schema import STREAM_SCHEMA, MeasurementRecord
 from assay.records.stream import StreamTail, read_stream
+from records_builder import make_cell, make_record, make_stream
 
 CELL = make_cell()
 RECORDS = [make_record(CELL, replicate, [1.0, 2.0, 3.0]) for replicate in range(3)]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from assay.answers.model import Evidence
-from assay.kernels import kernels
 from assay.plans.model import Placement, Value
 from assay.records.model import RunData
 from assay.stats.model import CellSummary, MetricSummary
@@ -16,8 +15,6 @@ from assay.units import format_quantity
 
 Interval = tuple[float, float]
 
-# Defaults that mean "chosen on the machine".
-_LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto")
 # From which share of the best one on a curve counts as having arrived: the 95% of "N that reaches
 # 95% of the best", and of the core count at which memory bandwidth no longer grows.
 ARRIVED = 0.95
@@ -101,17 +98,6 @@ def placement_text(placement: Placement) -> str:
         f"over {placement.adapter}" if placement.adapter else "",
     ]
     return " ".join(word for word in words if word)
-
-
-def parameters_text(cell: CellSummary) -> str:
-    """``op=triad``: the parameters asked for, less those that were left to the kernel."""
-    kernel = next((k for k in kernels() if k.name == cell.kernel), None)
-    defaults = {p.name: p.default for p in kernel.parameters} if kernel else {}
-    return " ".join(
-        f"{name}={value}"
-        for name, value in cell.cell.parameters.items()
-        if not (value in _LEFT_OPEN and defaults.get(name) == value)
-    )
 
 
 def points(cells: Iterable[CellSummary], kernel: str, metric: str) -> list[Point]:

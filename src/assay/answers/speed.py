@@ -12,7 +12,8 @@ from assay.answers.benchmarks import TITLES as BENCHMARKS
 from assay.answers.benchmarks import benchmarks_part
 from assay.answers.messages import messages_part
 from assay.answers.model import QUESTIONS, Answer, Confidence
-from assay.answers.select import Growth, Part, Point, counted, parameters_text, quantity_text
+from assay.answers.select import Growth, Part, Point, counted, quantity_text
+from assay.kernels import parameters_text
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 
@@ -73,7 +74,7 @@ def answer_speed(
 
 def describe(cell: CellSummary) -> str:
     """A cell in a few words: ``compute.dgemm n=2000``."""
-    return f"{cell.kernel} {parameters_text(cell)}".rstrip()
+    return f"{cell.kernel} {parameters_text(cell.cell)}".rstrip()
 
 
 def why_broken(cell: CellSummary) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.campaign.state import CampaignState
+from assay.kernels import parameters_text
 from assay.launch.executor import LaunchOrder
 from assay.plans.model import Cell
 from assay.records.schema import Begin, MeasurementRecord, Progress, StreamRecord
@@ -34,12 +35,12 @@ class Silent:
 
 
 def describe_cell(cell: Cell) -> str:
-    """A cell in a few words: ``npb.cg class=A · 2 ranks × 1 thread``."""
-    words = [cell.kernel, *(f"{name}={value}" for name, value in cell.parameters.items())]
+    """A cell in a few words: ``npb.cg class=A · 2 ranks``."""
+    words = f"{cell.kernel} {parameters_text(cell)}".rstrip()
     placement = cell.placement
     ranks = f"{placement.ranks} rank{'s' if placement.ranks != 1 else ''}"
     threads = f" × {placement.threads} threads" if placement.threads != 1 else ""
-    return " ".join(words) + f" · {ranks}{threads}"
+    return f"{words} · {ranks}{threads}"
 
 
 class Display:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from assay.errors import AssayError, nearest
 from assay.kernels import compute, memory, network, npb
 from assay.kernels.catalogue import Kernel
+from assay.plans.model import Cell, Value
+
+# Defaults that mean "chosen on the machine".
+_LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto")
 
 _CATALOGUE: dict[str, Kernel] = {
     kernel.name: kernel for family in (memory, compute, network, npb) for kernel in family.KERNELS
@@ -24,3 +28,14 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
         raise AssayError(
             f"There is no kernel '{name}'.", where=where, mend=nearest(name, _CATALOGUE)
         ) from None
+
+
+def parameters_text(cell: Cell) -> str:
+    """``op=triad``: the parameters asked for, less those that were left to the kernel."""
+    kernel = _CATALOGUE.get(cell.kernel)
+    defaults = {p.name: p.default for p in kernel.parameters} if kernel else {}
+    return " ".join(
+        f"{name}={value}"
+        for name, value in cell.parameters.items()
+        if not (value in _LEFT_OPEN and defaults.get(name) == value)
+    )

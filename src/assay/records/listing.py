@@ -37,9 +37,7 @@ def describe_run(run: RunDirectory, *, check: bool = False) -> RunListing:
         streams = [read_stream(path) for path in run.streams()]
         broken = run.broken_seal() if check and run.complete else []
     except AssayError as error:
-        return RunListing(
-            run=run.name, path=str(run.path), state="unreadable", problem=str(error)
-        )
+        return RunListing(run=run.name, path=str(run.path), state="unreadable", problem=str(error))
     return RunListing(
         run=run.name,
         path=str(run.path),

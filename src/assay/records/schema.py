@@ -121,7 +121,8 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     (the most allowed) or ``signal``. ``parameters`` as resolved on the machine. ``batch``:
     operations per sample. ``warmup``: leading samples judged not yet steady; they are kept in the
     series. ``half_width``: relative, of this launch's own interval. ``rank_medians``: each rank's
-    own median of the first metric, null where its time does not count. ``covariates``: see docs/formats.md.
+    own median of the first metric, null where its time does not count. ``covariates``: see
+    docs/formats.md.
     """
 
     measurement: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.answers.select import parameters_text, placement_text, quantity_text
-from assay.kernels import find_kernel
+from assay.answers.select import placement_text, quantity_text
+from assay.kernels import find_kernel, parameters_text
 from assay.report.model import Column, Entry, Table
 from assay.stats.model import CellSummary, MetricSummary
 from assay.units import MISSING
@@ -70,7 +70,7 @@ def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
 def _row(cell: CellSummary, several: bool, notes: list[str]) -> list[Entry]:
     first = [
         Entry(cell.kernel),
-        Entry(parameters_text(cell)),
+        Entry(parameters_text(cell.cell)),
         Entry(placement_text(cell.cell.placement), cell.cell.placement.ranks),
         *([Entry(cell.cell.toolchain)] if several else []),
     ]

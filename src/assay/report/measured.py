@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.answers.select import parameters_text, placement_text
+from assay.answers.select import placement_text
+from assay.kernels import parameters_text
 from assay.stats.model import CellSummary, MetricSummary
 from assay.units import format_quantity
 
@@ -26,7 +27,7 @@ def _print_cell(cell: CellSummary, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    heading = Text(f"{cell.kernel} {parameters_text(cell)}".rstrip(), style="bold")
+    heading = Text(f"{cell.kernel} {parameters_text(cell.cell)}".rstrip(), style="bold")
     heading.append(f"  {placement_text(cell.cell.placement)}, {cell.cell.toolchain}", style="dim")
     console.print(heading)
     if cell.metrics:
