@@ -75,8 +75,9 @@ void require_memory(const Context& context, double part, double bytes, const std
     return std::to_string(std::llround(number / 0x1p20)) + " MiB";
   };
   throw KernelError(
-      what + " take " + mebibytes(bytes) + " on each of " + std::to_string(context.local_size) +
-      " ranks of this node, but " + mebibytes(allowed) + " are the most (" +
+      what + " take " + mebibytes(bytes) + " of memory on each of " +
+      std::to_string(context.local_size) + (context.local_size == 1 ? " rank" : " ranks") +
+      " of this node, but " + mebibytes(allowed) + " are the most (" +
       std::to_string(std::llround(100 * part)) + "% of " +
       mebibytes(static_cast<double>(context.node_memory_available)) + " available); " + mend);
 }
