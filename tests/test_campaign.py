@@ -172,7 +172,7 @@ def test_killed_at_a_random_moment_and_resumed_it_is_as_if_never_killed(
 def test_killed_again_and_again_it_still_ends(
     lab: Lab, undisturbed: dict[str, list[float]]
 ) -> None:
-    lab.scenario(delay="15 ms")
+    lab.scenario(delay="80 ms")
     words = ["plan.toml"]
     for attempt in range(4):
         process = lab.start(*words)
