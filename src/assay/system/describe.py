@@ -226,6 +226,7 @@ def _toolchain(toolchain: Toolchain) -> str:
         f"{flavour.get(toolchain.mpi_flavour, 'MPI')} {toolchain.mpi_version or ''}".strip(),
         toolchain.cxx_version or toolchain.cxx,
         f"{blas.name} {blas.version or ''}".strip() if blas else "no BLAS",
+        *(f"{name}={value}" for name, value in toolchain.environment.items()),
         toolchain.mpicxx,
     ]
     return ", ".join(part for part in parts if part)
