@@ -15,6 +15,7 @@ import pytest
 from assay.system import System, detect, model
 from assay.system import probe as probing
 from assay.system.doctor import diagnose
+from assay.system.environment import tuning_variables
 from assay.system.findings import SEVERITIES, at_least, worst
 from assay.system.probe import Probe, Process, parse_process, probe, steal_share
 from system_trees import unpack
@@ -213,6 +214,33 @@ def test_one_look(machine, changes, check, severity):
     system = change(machine("xeon"), "virtualisation.virtual", True)
     found = diagnose(system, msgspec.structs.replace(QUIET, **changes))
     assert severities(found)[check] == severity
+
+
+@pytest.mark.parametrize(
+    ("tuning", "expected"),
+    [
+        ({}, ["ok"]),
+        ({"OPENBLAS_CORETYPE": "Haswell"}, ["warning"]),
+        ({"UCX_TLS": "tcp"}, ["note"]),
+        ({"UCX_TLS": "tcp", "OPENBLAS_CORETYPE": "Haswell"}, ["warning", "note"]),
+    ],
+)
+def test_variables_that_steer_libraries(machine, tuning, expected):
+    found = diagnose(change(machine("vm"), "tuning", tuning), QUIET).findings
+    assert [f.severity for f in found if f.check == "environment"] == expected
+
+
+def test_which_variables_steer():
+    environ = {
+        "HOME": "/root",
+        "UCX_TLS": "tcp",
+        "OMP_PLACES": "cores",
+        "OMP_NUM_THREADS": "3",  # the launcher sets its own
+        "LD_PRELOAD": "x.so",
+        "COMPANY": "no OMP_ prefix",
+    }
+    found = tuning_variables(environ)
+    assert found == {"LD_PRELOAD": "x.so", "OMP_PLACES": "cores", "UCX_TLS": "tcp"}
 
 
 def test_the_busiest_are_named(machine):

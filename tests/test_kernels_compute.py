@@ -85,7 +85,10 @@ def test_wrong_orders_are_told_with_numbers() -> None:
         assert record.status == "failed"
         assert f"between {bounds.low} and {bounds.high}" in record.error
     if huge.status == "failed":  # not on a machine with half a terabyte
-        assert "three matrices of order 100000 take 228882 MiB of memory on each of 2 ranks" in huge.error
+        assert (
+            "three matrices of order 100000 take 228882 MiB of memory on each of 2 ranks"
+            in huge.error
+        )
         assert "n can be at most" in huge.error
 
 

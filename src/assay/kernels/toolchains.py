@@ -26,7 +26,6 @@ import msgspec
 
 from assay.config import Config, ToolchainConfig
 from assay.errors import AssayError, nearest
-from assay.kernels.openblas import core_environment
 from assay.kernels.probes import ask
 
 Flavour = Literal["mpich", "openmpi", "intel", "other"]
@@ -173,7 +172,6 @@ def _examine(
     elif not problem and not compiler.ok:
         problem = f"The C++ compiler '{cxx}' doesn't work: {compiler.first_line}."
         mend = "Install it anew, or name another as cxx in assay.toml."
-    blas = _blas(kind, cxx if compiler.ok else None, entry)
     return Toolchain(
         name=name,
         kind=kind,
@@ -183,10 +181,10 @@ def _examine(
         mpi_version=version,
         cxx=cxx or "",
         cxx_version=compiler.first_line if compiler.ok else None,
-        blas=blas,
+        blas=_blas(kind, cxx if compiler.ok else None, entry),
         flags=DEFAULT_FLAGS if entry.flags is None else entry.flags,
         launch_flags=entry.launch_flags,
-        environment={**_environment(blas), **entry.environment},
+        environment=entry.environment,
         problem=problem,
         mend=mend,
     )
@@ -355,13 +353,6 @@ def _embedded_blas() -> Blas | None:
                 version=importlib.metadata.version("scipy-openblas32"),
             )
     return None
-
-
-def _environment(blas: Blas | None) -> dict[str, str]:
-    """What the embedded BLAS needs to run at its best; a site's own is left as the site set it."""
-    if blas is None or blas.prefix != "scipy_":
-        return {}
-    return core_environment(Path(blas.libraries[0]), blas.prefix)
 
 
 def _site_blas(cxx: str) -> Blas | None:

@@ -110,6 +110,7 @@ def _system_facts(system: System) -> Facts:
         if system.scheduler
         else "none found",
     )
+    yield "Set in the environment", " ".join(f"{k}={v}" for k, v in (system.tuning or {}).items())
     yield "Operating system", os.name or ""
     yield "Kernel", os.kernel or ""
     yield "Host", os.hostname or ""

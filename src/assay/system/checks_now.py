@@ -142,7 +142,41 @@ def disk(system: System, probe: Probe) -> list[Finding]:
     ]
 
 
-NOW_CHECKS = (kernels_running, load, steal, throttling, clock_resolution, disk)
+def environment(system: System, probe: Probe) -> list[Finding]:
+    """Is a library told from outside how to do its work?"""
+    if system.tuning is None:
+        return []
+    tuning = dict(system.tuning)
+    core = tuning.pop("OPENBLAS_CORETYPE", None)
+    findings = []
+    if core is not None:
+        findings.append(
+            Finding(
+                "environment",
+                "warning",
+                f"OPENBLAS_CORETYPE={core} is set.",
+                f"OpenBLAS uses its kernels for {core} instead of those it would choose for this "
+                "processor, which may cost half of DGEMM's speed.",
+                "unset OPENBLAS_CORETYPE, unless that is what you want to measure.",
+            )
+        )
+    if tuning:
+        named = ", ".join(f"{name}={value}" for name, value in tuning.items())
+        findings.append(
+            Finding(
+                "environment",
+                "note",
+                f"Variables steer the libraries: {named}.",
+                "Numbers taken elsewhere without them may differ; they are recorded with each run.",
+                "Unset those that you didn't mean to set.",
+            )
+        )
+    return findings or [
+        Finding("environment", "ok", "No variable steers MPI, OpenMP, BLAS or the C library.")
+    ]
+
+
+NOW_CHECKS = (kernels_running, load, steal, throttling, clock_resolution, disk, environment)
 
 _COMPILER = {"apt-get": "g++", "dnf": "gcc-c++", "zypper": "gcc-c++"}
 _MPI = {"apt-get": "libmpich-dev", "dnf": "mpich-devel", "zypper": "mpich-devel"}

@@ -30,6 +30,7 @@ def describe(system: System, toolchains: Sequence[Toolchain] | None = None) -> l
         Section("Memory", _memory(system)),
         Section("Surroundings", _surroundings(system)),
         Section("Network", [(a.name, _adapter(a)) for a in _shown(system.adapters)]),
+        Section("Environment", list((system.tuning or {}).items())),
     ]
     if toolchains is not None:
         lines = [(t.name, _toolchain(t)) for t in toolchains]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.system.adapters import detect_adapters
+from assay.system.environment import tuning_variables
 from assay.system.files import Tree
 from assay.system.memory import detect_memory
 from assay.system.model import System
@@ -34,4 +35,5 @@ def detect(root: Path = Path("/"), *, environ: Mapping[str, str] | None = None) 
         os=detect_os(tree),
         adapters=detect_adapters(tree),
         scheduler=detect_scheduler(tree, environ),
+        tuning=tuning_variables(environ) if tree.live or environ else None,
     )

@@ -223,8 +223,9 @@ class Scheduler(msgspec.Struct, frozen=True, kw_only=True):
 class System(msgspec.Struct, frozen=True, kw_only=True):
     """The machine under test.
 
-    ``schema``: version of this layout. ``scheduler``: None if none is found. The other fields are
-    the structs of their types.
+    ``schema``: version of this layout. ``scheduler``: None if none is found. ``tuning``:
+    environment variables that steer MPI, OpenMP, BLAS or the C library, by name. The other fields
+    are the structs of their types.
     """
 
     schema: int = SYSTEM_SCHEMA
@@ -235,6 +236,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     os: OperatingSystem = OperatingSystem()
     adapters: list[Adapter] = []
     scheduler: Scheduler | None = None
+    tuning: dict[str, str] | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, as they stand in a run's manifest."""
