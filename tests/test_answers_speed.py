@@ -91,6 +91,16 @@ def test_the_order_that_arrives_is_the_first_within_five_percent():
     assert row.note == "1 rank; 95% of its best from N = 200"
 
 
+def test_a_low_share_with_openblas_forced_names_the_variable():
+    cells = dgemm({2000: 40e9})
+    system = {**SYSTEM.to_dict(), "tuning": {"OPENBLAS_CORETYPE": "Haswell"}}
+    (told,) = [a for a in speed(cells, make_run(cells, system=system)).advice if "DGEMM" in a]
+    assert "unset it" in told
+    assert "OPENBLAS_CORETYPE=Haswell" in told
+    (plain,) = [a for a in speed(cells).advice if "DGEMM" in a]
+    assert "CORETYPE" not in plain
+
+
 def test_a_low_share_of_peak_brings_advice_and_a_high_one_none():
     low = speed(dgemm({1000: 0.5 * 32 * CLOCK}))
     assert any("BLAS" in sentence and "50.0%" in sentence for sentence in low.advice)

@@ -72,7 +72,7 @@ def dgemm_part(cells: Sequence[CellSummary], run: RunData) -> tuple[Part, Point]
         "DGEMM: C ← A B + C on square matrices, one product on every rank at once, 2 N³ flop each, "
         "timed on the slowest rank; each result is checked by its residual."
     ]
-    _judge(part, headline, theoretical_peak(run, [headline]))
+    _judge(part, headline, theoretical_peak(run, [headline]), _forced_core(run))
     return part, headline
 
 
@@ -118,7 +118,14 @@ def _arrival(found: Sequence[Point], of: Point) -> str:
     return f"; {ARRIVED:.0%} of its best from N = {arriving_order(alike, of.cores)}"
 
 
-def _judge(part: Part, headline: Point, limit: Limit | None) -> None:
+def _forced_core(run: RunData) -> str | None:
+    """The kernels that OpenBLAS was told to use from outside, if it was."""
+    tuning = run.manifest.system.get("tuning")
+    core = tuning.get("OPENBLAS_CORETYPE") if isinstance(tuning, dict) else None
+    return str(core) if core else None
+
+
+def _judge(part: Part, headline: Point, limit: Limit | None, forced_core: str | None) -> None:
     if limit is None:
         part.limits.append(
             "The theoretical peak is unknown: it needs the vector width and the clock of the "
@@ -134,7 +141,13 @@ def _judge(part: Part, headline: Point, limit: Limit | None) -> None:
         part.caveats.append(
             f"The theoretical peak rests on a guess ({limit.source}), and so does DGEMM's share."
         )
-    if share < LOW_SHARE:
+    if share < LOW_SHARE and forced_core:
+        part.advice.append(
+            f"DGEMM reaches only {format_share(share, interval)} of the theoretical peak, and "
+            f"OPENBLAS_CORETYPE={forced_core} keeps OpenBLAS from choosing its kernels for this "
+            "processor: unset it and measure again."
+        )
+    elif share < LOW_SHARE:
         part.advice.append(
             f"DGEMM reaches only {format_share(share, interval)} of the theoretical peak: check "
             "that the BLAS is built for this processor and runs one thread per core, and that the "
