@@ -18,9 +18,8 @@ from assay.answers.select import (
     labeller,
     leading,
     points,
-    ratio,
     rivals,
-    scaled,
+    speedup,
 )
 from assay.kernels import find_kernel
 from assay.kernels.memory import STREAM_WORK
@@ -164,22 +163,9 @@ def _method(headline: Point) -> list[str]:
 def _scaling(part: Part, by_cores: dict[int, Point], operation: str) -> None:
     counts = list(by_cores)
     few, all_cores = counts[0], counts[-1]
-    gain, interval = ratio(by_cores[all_cores].metric, by_cores[few].metric)
-    perfect = all_cores / few
-    part.evidence.append(
-        Evidence(
-            label=f"STREAM {operation}, {few} → {all_cores} cores",
-            metric="speedup",
-            unit="",
-            value=gain,
-            ci95=interval,
-            limit=perfect,
-            limit_source="perfect scaling",
-            share=gain / perfect,
-            share_ci95=scaled(interval, 1 / perfect),
-            cells=[by_cores[few].summary.id, by_cores[all_cores].summary.id],
-        )
-    )
+    row = speedup(f"STREAM {operation}", by_cores, few, all_cores)
+    part.evidence.append(row)
+    gain, interval = row.value, row.ci95
     top = max(point.metric.median for point in by_cores.values())
     saturated = next(c for c in counts if by_cores[c].metric.median >= ARRIVED * top)
     part.growth = [Growth(few, all_cores, "memory bandwidth", gain)]
@@ -201,5 +187,5 @@ def _scaling(part: Part, by_cores: dict[int, Point], operation: str) -> None:
             f"Going from {counted(few, 'core')} to {all_cores}, codes bound by memory bandwidth "
             f"gain about {more} at most; Edmundsson et al. (2004) found {SECOND_PROCESSOR} from "
             "the second processor of their nodes. Codes that compute in cache can gain up to "
-            f"{perfect - 1:.0%}."
+            f"{all_cores / few - 1:.0%}."
         )

@@ -16,9 +16,8 @@ from assay.answers.select import (
     leading,
     points,
     quantity_text,
-    ratio,
     rivals,
-    scaled,
+    speedup,
 )
 from assay.kernels.npb import CLASSES
 from assay.stats.model import CellSummary
@@ -78,21 +77,7 @@ def _add(
         )
     if few == most:
         return None
-    speedup, interval = ratio(by_cores[most].metric, by_cores[few].metric)
-    perfect = most / few
-    row = Evidence(
-        label=f"{title}, {few} → {most} cores",
-        metric="speedup",
-        unit="",
-        value=speedup,
-        ci95=interval,
-        limit=perfect,
-        limit_source="perfect scaling",
-        share=speedup / perfect,
-        share_ci95=scaled(interval, 1 / perfect),
-        cells=[by_cores[few].summary.id, by_cores[most].summary.id],
-        note="parallel efficiency",
-    )
+    row = speedup(title, by_cores, few, most, note="parallel efficiency")
     part.evidence.append(row)
     return row
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.answers.model import Evidence
@@ -169,6 +169,27 @@ def ratio(above: MetricSummary, below: MetricSummary) -> tuple[float, Interval |
         return value, None
     return value, ratio_interval(
         Estimate(above.median, above.ci95), Estimate(below.median, below.ci95)
+    )
+
+
+def speedup(
+    title: str, by_cores: Mapping[int, Point], few: int, most: int, *, note: str = ""
+) -> Evidence:
+    """The evidence of how a rate grows from few cores to most, against perfect scaling."""
+    value, interval = ratio(by_cores[most].metric, by_cores[few].metric)
+    perfect = most / few
+    return Evidence(
+        label=f"{title}, {few} → {most} cores",
+        metric="speedup",
+        unit="",
+        value=value,
+        ci95=interval,
+        limit=perfect,
+        limit_source="perfect scaling",
+        share=value / perfect,
+        share_ci95=scaled(interval, 1 / perfect),
+        cells=[by_cores[few].summary.id, by_cores[most].summary.id],
+        note=note,
     )
 
 

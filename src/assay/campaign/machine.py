@@ -44,18 +44,6 @@ class Machine(Protocol):
         ...
 
 
-def usable_cores(system: System) -> int:
-    """Physical cores of which this process may use at least one hardware thread; at least 1."""
-    processor, limits = system.processor, system.limits
-    allowed = limits.affinity
-    if processor.siblings and allowed is not None:
-        usable = set(allowed)
-        return max(sum(1 for core in processor.siblings if usable.intersection(core)), 1)
-    if allowed is not None:
-        return max(len(allowed), 1)
-    return processor.cores or processor.threads or 1
-
-
 class ThisMachine:
     """The machine that assay runs on."""
 
@@ -67,7 +55,7 @@ class ThisMachine:
         self.system = detect()
         self.name = config.system.name or self.system.os.hostname or "unnamed"
         self.context = PlanContext(
-            cores=usable_cores(self.system),
+            cores=self.system.usable_cores or 1,
             nodes=1,
             default_toolchain=select_toolchain(None, config).name,
             toolchains=tuple(t.name for t in detect_toolchains(config) if not t.problem),
