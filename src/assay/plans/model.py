@@ -60,7 +60,7 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_launches: int = 6
     max_launches: int = 30
     min_samples: int = 5
-    max_samples: int = 1000
+    max_samples: int = 4000
     cell_budget: float | None = None
 
 
