@@ -1,0 +1,318 @@
+"""What the comparisons share: running programs, alternating them, ratios, facts of the machine."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+ASSAY = [sys.executable, "-m", "assay"]
+
+
+@dataclass
+class Row:
+    """One line of the table: assay beside a peer, or beside a bound.
+
+    ``assay`` and ``peer`` are medians of ``assay_values`` and ``peer_values`` in ``unit``.
+    ``ratio`` is above 1 where assay is better, whichever way the quantity points; ``best_ratio``
+    is the same of the best values. ``met`` None: there is no goal for this line. ``load``: of the
+    last minute, just before.
+    """
+
+    topic: str
+    what: str
+    unit: str
+    better: str
+    assay: float
+    peer: float | None
+    peer_name: str
+    goal: str = ""
+    met: bool | None = None
+    ratio: float | None = None
+    best_ratio: float | None = None
+    load: float | None = None
+    assay_values: list[float] = field(default_factory=list)
+    peer_values: list[float] = field(default_factory=list)
+    note: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Comparison:
+    """What a script found: its rows, and a sentence for each that it had to leave out."""
+
+    rows: list[Row] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+class PeerError(Exception):
+    """A program that is compared with is missing, failed, or printed something unexpected."""
+
+
+def compare(
+    topic: str,
+    what: str,
+    unit: str,
+    better: str,
+    assay: Sequence[float],
+    peer: Sequence[float],
+    peer_name: str,
+    *,
+    at_least: float | None = None,
+    goal: str = "",
+    load: float | None = None,
+    note: str = "",
+    details: Mapping[str, Any] | None = None,
+) -> Row:
+    """A row of two series; the goal is met if the ratio of medians reaches ``at_least``."""
+    best: Callable[[Sequence[float]], float] = max if better == "more" else min
+    ratio = advantage(statistics.median(assay), statistics.median(peer), better)
+    return Row(
+        topic,
+        what,
+        unit,
+        better,
+        statistics.median(assay),
+        statistics.median(peer),
+        peer_name,
+        goal,
+        None if at_least is None else ratio >= at_least,
+        ratio,
+        advantage(best(assay), best(peer), better),
+        load,
+        list(assay),
+        list(peer),
+        note,
+        dict(details or {}),
+    )
+
+
+def advantage(assay: float, peer: float, better: str) -> float:
+    """How many times as good assay is: above 1 where it is better."""
+    return assay / peer if better == "more" else peer / assay
+
+
+def alternate(
+    rounds: int, *measure: Callable[[], float], warm: bool = False
+) -> tuple[list[float], ...]:
+    """Each in its turn, ``rounds`` times, in an order that reverses every round: A, B, B, A, …"""
+    if warm:
+        for each in measure:
+            each()
+    values: tuple[list[float], ...] = tuple([] for _ in measure)
+    for index in range(rounds):
+        order = range(len(measure)) if index % 2 == 0 else reversed(range(len(measure)))
+        for which in order:
+            values[which].append(measure[which]())
+    return values
+
+
+def run(
+    command: Sequence[str | Path],
+    environment: Mapping[str, str] | None = None,
+    *,
+    accept: Sequence[int] = (0,),
+    cwd: Path | None = None,
+) -> tuple[str, float]:
+    """What a program prints, and the seconds it took. Raises PeerError if it fails."""
+    began = time.perf_counter()
+    try:
+        done = subprocess.run(
+            [str(word) for word in command],
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            check=False,
+        )
+    except OSError as error:
+        raise PeerError(f"{Path(command[0]).name}: {error.strerror}.") from error
+    took = time.perf_counter() - began
+    if done.returncode not in accept:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        last = lines[-1] if lines else "it printed nothing"
+        raise PeerError(f"{Path(command[0]).name} ended with {done.returncode}: {last}")
+    return done.stdout, took
+
+
+@dataclass
+class Measured:
+    """One ``assay measure``: the printed cells, the seconds it took, and the streams' records."""
+
+    cells: list[dict[str, Any]]
+    wall: float
+    launches: list[list[dict[str, Any]]]
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """Records of a kind, of all launches in order."""
+        return [r for launch in self.launches for r in launch if r["record"] == kind]
+
+    def medians(self) -> list[float]:
+        """Each measurement's median of its main series after warm-up, in seconds."""
+        return [statistics.median(kept(record)) for record in self.records("measurement")]
+
+    def means(self) -> list[float]:
+        """The same as means: all time over all operations."""
+        return [statistics.fmean(kept(record)) for record in self.records("measurement")]
+
+    def cpus(self) -> list[list[int]]:
+        """The CPUs of each rank of the first launch."""
+        return [r["cpus"] for r in self.launches[0] if r["record"] == "rank"]
+
+
+def kept(measurement: Mapping[str, Any]) -> list[float]:
+    """The values of a measurement's main series without the warm-up."""
+    series = next(s for s in measurement["series"] if s["rank"] is None)
+    values: list[float] = series["values"][measurement["warmup"] or 0 :]
+    return values
+
+
+def measure(kernel: str, *words: str) -> Measured:
+    """``assay measure KERNEL …`` of this interpreter's assay; a missed precision is no failure."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        command = [*ASSAY, "measure", kernel, *words, "--json", "--runs", folder]
+        text, wall = run(command)
+        cells = json.loads(text)
+        (made,) = Path(folder).iterdir()
+        streams = sorted((made / "raw").glob("*.jsonl"))
+        launches = [[json.loads(line) for line in p.read_text().splitlines()] for p in streams]
+    return Measured(cells if isinstance(cells, list) else [cells], wall, launches)
+
+
+def build() -> None:
+    """Make the kernels ready, so that no measurement waits for the compiler."""
+    run([*ASSAY, "kernels", "--build"])
+
+
+def embedded_mpirun() -> str:
+    """The launcher of assay's embedded MPI."""
+    beside = Path(sys.executable).parent / "mpirun"
+    return str(beside) if beside.exists() else shutil.which("mpirun") or "mpirun"
+
+
+def load() -> float:
+    """Load average of the last minute."""
+    return round(os.getloadavg()[0], 2)
+
+
+def cores() -> int:
+    """CPUs that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def machine() -> dict[str, Any]:
+    """Model, cores, memory, kernel and what virtualises: what the numbers belong to."""
+    cpuinfo = Path("/proc/cpuinfo").read_text()
+    meminfo = Path("/proc/meminfo").read_text()
+    model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.M)
+    memory = re.search(r"^MemTotal:\s*(\d+) kB", meminfo, re.M)
+    return {
+        "processor": model[1].strip() if model else platform.processor(),
+        "cores": cores(),
+        "memory": int(memory[1]) * 1024 if memory else None,
+        "kernel": platform.release(),
+        "virtual": bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.M)),
+    }
+
+
+def machine_name(facts: Mapping[str, Any]) -> str:
+    """A file name for a kind of machine, without its host name."""
+    words = re.sub(r"[^a-z0-9]+", "-", str(facts["processor"]).lower()).strip("-")
+    return f"{words}-{facts['cores']}-cores{'-virtual' if facts['virtual'] else ''}"
+
+
+def versions() -> dict[str, str]:
+    """Of assay, the libraries both sides use, and the compilers."""
+    found = {
+        name: importlib.metadata.version(name) for name in ("assay", "mpich", "scipy-openblas32")
+    }
+    found["python"] = platform.python_version()
+    for compiler in ("g++", "gfortran"):
+        if shutil.which(compiler):
+            found[compiler] = run([compiler, "-dumpfullversion"])[0].strip()
+    return found
+
+
+def part(comparison: Comparison, load_before: float) -> dict[str, Any]:
+    """What a script found, as it stands in a result file under its name."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "load": {"before": load_before, "after": load()},
+        "versions": {**versions(), **comparison.versions},
+        "rows": [asdict(row) for row in comparison.rows],
+        "skipped": comparison.skipped,
+    }
+
+
+UNITS = {
+    "B/s": ((1e9, "GB/s"), (1e6, "MB/s")),
+    "flop/s": ((1e9, "Gflop/s"), (1e6, "Mflop/s")),
+    "op/s": ((1e6, "Mop/s"),),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+}
+
+
+def show(value: float | None, unit: str) -> str:
+    """A value for people: three or four digits and a scaled unit."""
+    if value is None:
+        return "–"
+    factor, name = next(
+        ((f, n) for f, n in UNITS.get(unit, ((1.0, unit),)) if value >= f),
+        UNITS.get(unit, ((1.0, unit),))[-1],
+    )
+    return f"{value / factor:.4g} {name}"
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows as a Markdown table."""
+    lines = [
+        "| what | assay | beside it | ratio (medians) | ratio (best) | goal | |",
+        "| --- | ---: | ---: | ---: | ---: | --- | --- |",
+    ]
+    for row in rows:
+        met = {True: "met", False: "**missed**", None: ""}[row["met"]]
+        peer = f"{row['peer_name']}: {show(row['peer'], row['unit'])}" if row["peer"] else "–"
+        ratios = ["–" if row[k] is None else f"{row[k]:.3f}" for k in ("ratio", "best_ratio")]
+        cells = [row["what"], show(row["assay"], row["unit"]), peer, *ratios, row["goal"], met]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def parser(doc: str | None) -> argparse.ArgumentParser:
+    """Options that every script has."""
+    made = argparse.ArgumentParser(
+        description=(doc or "").split("\n\n")[0], formatter_class=argparse.RawTextHelpFormatter
+    )
+    made.add_argument("--quick", action="store_true", help="few rounds: does it work at all")
+    return made
+
+
+def finish(comparison: Comparison) -> None:
+    """Print what one script found by itself."""
+    print(table([asdict(row) for row in comparison.rows]))
+    for row in comparison.rows:
+        if row.note:
+            print(f"- {row.what}: {row.note}")
+    for sentence in comparison.skipped:
+        print(f"skipped: {sentence}")
+
+
+def say(text: str) -> None:
+    """Progress, on stderr."""
+    print(f"{time.strftime('%H:%M:%S')} load {load():.2f}  {text}", file=sys.stderr, flush=True)

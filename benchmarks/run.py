@@ -1,0 +1,135 @@
+"""All comparisons in one run: results/MACHINE.json and the table in README.md.
+
+    .venv/bin/python benchmarks/run.py --osu-latency PATH --npb-bin DIR --npb-mpirun PATH \\
+        --likwid-bench PATH --reframe PATH [--quick]
+
+What is not named, and not found, is left out and said to be. With --only, the other parts of the
+result file stay as they are. With --quick nothing is written.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from common import (
+    Comparison,
+    PeerError,
+    build,
+    embedded_mpirun,
+    finish,
+    load,
+    machine,
+    machine_name,
+    parser,
+    part,
+    table,
+)
+from dgemm import compare_dgemm
+from npb import compare_npb
+from overhead import compare_overhead
+from pingpong import compare_pingpong
+from stream import compare_stream
+
+HERE = Path(__file__).parent
+PARTS = ("stream", "dgemm", "npb", "pingpong", "overhead")
+BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
+
+
+def section(found: dict[str, Any]) -> str:
+    """A result file as Markdown."""
+    facts, parts = found["machine"], found["parts"].values()
+    memory = f", {facts['memory'] / 2**30:.0f} GiB" if facts["memory"] else ""
+    virtual = ", virtual" if facts["virtual"] else ""
+    rows = [row for part in parts for row in part["rows"]]
+    loads = [row["load"] for row in rows if row["load"] is not None]
+    dates = sorted({part["date"] for part in parts})
+    versions = {name: version for part in parts for name, version in part["versions"].items()}
+    lines = [
+        f"### {facts['processor']}, {facts['cores']} cores{memory}{virtual}",
+        "",
+        f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, load average just before a line: "
+        f"{min(loads):.2f} to {max(loads):.2f} (the line before it included).",
+        "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
+        "Flags: " + "; ".join(f"{name}: {flags}" for name, flags in found["flags"].items()) + ".",
+        "",
+        table(rows),
+    ]
+    notes = [f"- {row['what']}: {row['note']}" for row in rows if row["note"]]
+    notes += [f"- Left out: {sentence}" for part in parts for sentence in part["skipped"]]
+    return "\n".join([*lines, "", *notes] if notes else lines)
+
+
+def write_readme() -> None:
+    """The tables of all result files, between the markers of README.md."""
+    readme = HERE / "README.md"
+    before, rest = readme.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    tables = [
+        section(json.loads(path.read_text())) for path in sorted((HERE / "results").glob("*.json"))
+    ]
+    readme.write_text(f"{before}{BEGIN}\n\n" + "\n\n".join(tables) + f"\n\n{END}{after}")
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--osu-latency", metavar="PATH", default=shutil.which("osu_latency"))
+    options.add_argument("--npb-bin", metavar="DIR", type=Path)
+    options.add_argument("--npb-mpirun", metavar="PATH", default=embedded_mpirun())
+    options.add_argument("--likwid-bench", metavar="PATH", default="likwid-bench")
+    options.add_argument("--reframe", metavar="PATH", default=shutil.which("reframe"))
+    options.add_argument(
+        "--peer-flags",
+        action="append",
+        default=[],
+        metavar="NAME=FLAGS",
+        help="how a peer was built, for the record, such as 'NPB=gfortran -O3'",
+    )
+    options.add_argument(
+        "--only", nargs="+", default=[], help="stream, dgemm, npb, pingpong, overhead"
+    )
+    options.add_argument("--table", action="store_true", help="only write README.md anew")
+    given = options.parse_args()
+    if given.table:
+        write_readme()
+        return
+    quick = given.quick
+    scripts: dict[str, Callable[[], Comparison]] = {
+        "stream": lambda: compare_stream(given.likwid_bench, quick=quick),
+        "dgemm": lambda: compare_dgemm(quick=quick),
+        "npb": lambda: compare_npb(given.npb_bin, given.npb_mpirun, "A", quick=quick),
+        "pingpong": lambda: compare_pingpong(given.osu_latency, embedded_mpirun(), quick=quick),
+        "overhead": lambda: compare_overhead(given.reframe, quick=quick),
+    }
+    build()
+    path = HERE / "results" / f"{machine_name(machine())}.json"
+    found = json.loads(path.read_text()) if path.exists() else {"parts": {}, "flags": {}}
+    flags = {"assay": "-O3 -march=native"} | dict(w.split("=", 1) for w in given.peer_flags)
+    found = {
+        "schema": 1,
+        "machine": machine(),
+        "flags": found["flags"] | flags,
+        "parts": found["parts"],
+    }
+    for name in given.only or scripts:
+        before = load()
+        try:
+            comparison = scripts[name]()
+        except PeerError as error:
+            comparison = Comparison(skipped=[f"{name}: {error}"])
+        finish(comparison)
+        found["parts"][name] = part(comparison, before)
+        if not quick:
+            found["parts"] = {
+                each: found["parts"][each] for each in scripts if each in found["parts"]
+            }
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+            write_readme()
+
+
+if __name__ == "__main__":
+    main()
