@@ -102,32 +102,64 @@ def test_first_shares_are_equal_and_use_the_budget_once() -> None:
     assert set(budgets.values()) == {60.0 / 6 / 5}
 
 
-def test_what_a_quick_cell_leaves_flows_to_the_slow_ones() -> None:
+def test_a_launch_of_a_few_cells_gets_their_share_alone() -> None:
+    state = make_state()
+    assert state.measurement_budgets(0, CELLS[:2]) == {c.id: 60.0 / 6 / 5 for c in CELLS[:2]}
+
+
+def test_what_a_sated_cell_leaves_flows_to_the_others() -> None:
     state = make_state()
     for cell in CELLS[:4]:
-        state.add(done(cell, 0, wall=0.1))
-    state.add(done(CELLS[4], 0, wall=5.0))
+        state.add(done(cell, 0, wall=0.1, stop="precision"))
+    state.add(done(CELLS[4], 0, wall=5.0, stop="budget"))
     state.spent = 5.4
     block = (60.0 - 5.4) / 5
     # Four need 0.1 s each; the fifth may have the rest of the block.
     assert state.measurement_budgets(1, CELLS)[CELLS[4].id] == pytest.approx(block - 0.4)
 
 
+def test_a_cell_cut_short_is_not_taken_for_sated() -> None:
+    state = make_state()
+    for cell in CELLS:
+        state.add(done(cell, 0, wall=0.1, stop="budget"))
+    state.spent = 0.5
+    assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(59.5 / 5 / 5)
+
+
+def test_set_up_is_granted_on_top_and_is_paid_for_by_all() -> None:
+    state = make_state()
+    for cell, wall in zip(CELLS, (4.1, 0.1, 0.1, 0.1, 0.1), strict=True):
+        found = {"sampling_seconds": 0.1}
+        state.add(done(cell, 0, wall=wall, stop="budget", covariates=found))
+    state.spent = 4.5
+    budgets = state.measurement_budgets(1, CELLS)
+    share = (55.5 / 5 - 4.0) / 5
+    assert budgets[CELLS[0].id] == pytest.approx(4.0 + share)
+    assert budgets[CELLS[1].id] == pytest.approx(share)
+
+
 @given(
     st.lists(st.floats(min_value=1e-6, max_value=100.0), min_size=5, max_size=5),
+    st.lists(st.sampled_from(["precision", "budget"]), min_size=5, max_size=5),
     st.floats(min_value=0.0, max_value=200.0),
 )
-def test_shares_never_promise_more_than_there_is(walls: list[float], spent: float) -> None:
+def test_shares_never_promise_more_than_there_is(
+    walls: list[float], stops: list[str], spent: float
+) -> None:
     state = make_state()
-    for cell, wall in zip(CELLS, walls, strict=True):
-        state.add(done(cell, 0, wall=wall))
+    for cell, wall, stop in zip(CELLS, walls, stops, strict=True):
+        state.add(done(cell, 0, wall=wall, stop=stop))
     state.spent = spent
     share = next(iter(state.measurement_budgets(1, CELLS).values()))
     block = max(60.0 - spent, 0.0) / 5
-    used = sum(min(wall, share) for wall in walls)
+    # A sated cell takes what it took; the others take all they are given.
+    sated = [stop == "precision" for stop in stops]
+    used = sum(
+        min(wall, share) if enough else share for wall, enough in zip(walls, sated, strict=True)
+    )
     assert share >= LEAST_BUDGET
-    if share > LEAST_BUDGET:
-        assert used <= block * (1 + 1e-9) or all(wall <= share for wall in walls)
+    if share > LEAST_BUDGET and not all(sated):
+        assert used <= block * (1 + 1e-9)
 
 
 def test_a_fixed_cell_budget_is_kept() -> None:

@@ -10,16 +10,47 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace assay {
 namespace {
 
 // Of x86-64 and of aarch64 with 4 KiB pages; elsewhere the alignment does no harm.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+// From this size on a mapping makes the spare pages go.
+constexpr std::size_t kMuch = std::size_t{64} << 20;
+
+std::vector<Pages>& spare_pages() {
+  static std::vector<Pages> spare;
+  return spare;
+}
+
+std::size_t spare_bytes() {
+  std::size_t bytes = 0;
+  for (const Pages& each : spare_pages()) bytes += each.bytes();
+  return bytes;
+}
 
 }  // namespace
 
-Pages::Pages(std::size_t bytes, Size size) {
+Pages take_spare_pages(std::size_t bytes, Pages::Size size) {
+  std::vector<Pages>& spare = spare_pages();
+  for (Pages& each : spare) {
+    if (each.bytes() != bytes || each.size() != size) continue;
+    Pages found = std::move(each);
+    each = std::move(spare.back());
+    spare.pop_back();
+    return found;
+  }
+  return Pages(bytes, size);
+}
+
+void keep_as_spare(Pages&& pages) {
+  if (pages.bytes() > 0) spare_pages().push_back(std::move(pages));
+}
+
+Pages::Pages(std::size_t bytes, Size size) : size_(size) {
+  if (bytes >= kMuch) spare_pages().clear();
   const std::size_t slack = size == Size::huge ? kHugePage : 0;
   mapped_ = bytes + slack;
   if (mapped_ == 0) return;
@@ -64,7 +95,8 @@ std::size_t Pages::on_huge_pages() const {
 
 double memory_per_rank(const Context& context, double part) {
   if (context.node_memory_available == 0) return std::numeric_limits<double>::infinity();
-  return part * static_cast<double>(context.node_memory_available) / context.local_size;
+  return part * (static_cast<double>(context.node_memory_available) / context.local_size +
+                 static_cast<double>(spare_bytes()));
 }
 
 void require_memory(const Context& context, double part, double bytes, const std::string& what,

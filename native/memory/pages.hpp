@@ -34,6 +34,7 @@ class Pages {
   }
 
   std::size_t bytes() const { return bytes_; }
+  Size size() const { return size_; }
 
   // Bytes of the mapping that lie on huge pages now, as the kernel's smaps say; 0 where unknown.
   std::size_t on_huge_pages() const;
@@ -44,13 +45,22 @@ class Pages {
     std::swap(mapped_, other.mapped_);
     std::swap(start_, other.start_);
     std::swap(bytes_, other.bytes_);
+    std::swap(size_, other.size_);
   }
 
   void* mapping_ = nullptr;
   std::size_t mapped_ = 0;
   void* start_ = nullptr;
   std::size_t bytes_ = 0;
+  Size size_ = Size::ordinary;
 };
+
+// Pages that a measurement no longer needs, kept for the next one of this launch that asks for as
+// many: a virtual machine may take seconds to fault gigabytes in anew. They hold what was left in
+// them, on the NUMA nodes of those who touched them first. They count as available memory and are
+// given back as soon as anybody maps much.
+Pages take_spare_pages(std::size_t bytes, Pages::Size size);
+void keep_as_spare(Pages&& pages);
 
 // The bytes that each rank may take so that the ranks of its node together take no more than `part`
 // of the memory available there; infinite where that isn't known.

@@ -69,6 +69,12 @@ class Stream : public Kernel {
 #endif
   }
 
+  ~Stream() override {
+    for (Pages& each : memory_) keep_as_spare(std::move(each));
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
   void setup() override {
     agree_on_elements();
     if (!allocate_everywhere()) return;
@@ -198,7 +204,7 @@ class Stream : public Kernel {
   void allocate() {
     check_memory();
     for (int k = 0; k < arrays(); ++k) {
-      memory_.emplace_back(elements_ * sizeof(double), Pages::Size::huge);
+      memory_.push_back(take_spare_pages(elements_ * sizeof(double), Pages::Size::huge));
     }
     to_ = memory_[0].as<double>();
     x_ = memory_[1].as<double>();

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "harness/kernel.hpp"
+#include "memory/pages.hpp"
 #include "npb/cg_solver.hpp"
 #include "npb/classes.hpp"
 #include "npb/outcome.hpp"
@@ -50,8 +51,8 @@ class Cg : public Kernel {
   void check_memory() const {
     const double need =
         cg_bytes_per_rank(problem_, context_.size, context_.threads) * context_.local_size;
-    const auto available = static_cast<double>(context_.node_memory_available);
-    if (available == 0 || need <= available) return;
+    const double available = memory_per_rank(context_, 1.0) * context_.local_size;
+    if (need <= available) return;
     std::ostringstream words;
     words.precision(3);
     words << "npb.cg class " << problem_.name << " needs about " << need / 1e9

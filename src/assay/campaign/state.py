@@ -5,12 +5,15 @@ That is what makes resuming exact: a run that was killed decides as if it never 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from assay.plans.model import Cell, Plan
 from assay.records.model import LaunchRecord, Measurement
 
+# What a cell that had enough may take more than last time.
+SPARE = 1.5
 # Fewest seconds a measurement is granted, however little of the budget is left for it.
 LEAST_BUDGET = 0.005
 
@@ -21,13 +24,24 @@ class Interruption(Exception):
 
 @dataclass
 class CellState:
-    """One cell's part: its launches' values by replicate, its last wall time, and its failure."""
+    """One cell's part: its launches' values by replicate, and how its last measurement went.
+
+    ``wall``: seconds it took. ``sampling``: those of them that went into samples; the rest is
+    set-up and verification. ``sated``: it had enough before its time was up.
+    """
 
     cell: Cell
     values: dict[int, float] = field(default_factory=dict)
     wall: float | None = None
+    sampling: float = 0.0
+    sated: bool = False
     failure: str | None = None
     satisfied: bool = False
+
+    @property
+    def overhead(self) -> float:
+        """Seconds of the last measurement beside its samples."""
+        return max((self.wall or 0.0) - self.sampling, 0.0)
 
 
 class CampaignState:
@@ -55,6 +69,8 @@ class CampaignState:
         state = self.cells[measurement.cell.id]
         record = measurement.record
         state.wall = record.wall
+        state.sampling = min(record.covariates.get("sampling_seconds") or record.wall, record.wall)
+        state.sated = record.stop in ("precision", "samples")
         value = self._value_of(measurement)
         if record.status == "failed":
             state.failure = record.error or "failed"
@@ -105,25 +121,27 @@ class CampaignState:
     def measurement_budgets(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
         """Seconds that each of ``cells`` may take in this block: a fair share of what is left.
 
-        A cell that has needed less than its share before leaves the rest to the others
-        (water-filling over the last wall times).
+        What a cell spent on set-up it will need again. Of the rest each gets an equal share, and
+        what those leave that had enough with less goes to the others (water-filling).
         """
         rule = self.plan.replication
         if rule.cell_budget is not None:
             return {cell.id: rule.cell_budget for cell in cells}
+        # Shares are worked out over all cells of the block, however many launches it takes.
+        states = [s for s in self.cells.values() if s.failure is None and not s.satisfied]
         blocks = max(rule.min_launches - replicate, 1)
         left = max(rule.budget - self.spent, 0.0) / blocks
-        needs = sorted(
-            ((self.cells[cell.id].wall, cell.id) for cell in cells),
-            key=lambda item: float("inf") if item[0] is None else item[0],
-        )
-        share = 0.0
-        for index, (wall, _) in enumerate(needs):
-            share = max(left, 0.0) / (len(needs) - index)
-            if wall is None or wall > share:
+        left -= sum(state.overhead for state in states)
+        needs = sorted(state.sampling if state.sated else math.inf for state in states)
+        share = LEAST_BUDGET
+        for index, need in enumerate(needs):
+            share = max(left / (len(needs) - index), LEAST_BUDGET)
+            if need > share:
                 break
-            left -= wall
-        return {cell.id: max(share, LEAST_BUDGET) for cell in cells}
+            left -= need
+        else:  # all have enough with what they took: the same again, and a little more
+            share = max(SPARE * needs[-1], LEAST_BUDGET) if needs else share
+        return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
 
     @property
     def expected(self) -> int:
