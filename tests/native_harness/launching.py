@@ -139,7 +139,8 @@ def launch(kernels: Path, tmp_path: Path) -> Launch:
             text=True,
             timeout=120,
             check=False,
-            env={**os.environ, **(environment or {})},
+            # As the launcher does: a BLAS's idle threads spin, and would count as the rank's time.
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **(environment or {})},
         )
         return Finished(done.returncode, done.stderr, done.stdout, read_stream(Path(stream)))
 
