@@ -56,7 +56,7 @@ class PingPong : public Kernel {
     incoming_memory_ = Pages(bytes_ + kGuard, Pages::Size::ordinary);
     outgoing_ = outgoing_memory_.as<unsigned char>();
     incoming_ = incoming_memory_.as<unsigned char>();
-    prepare(0);
+    prepare(0, bytes_);
   }
 
   void run(std::int64_t count) override {
@@ -121,9 +121,10 @@ class PingPong : public Kernel {
     return 2 * round + (context_.rank == from_ ? 1 : 0);
   }
 
-  // Fills both buffers; the incoming one with bytes that differ from the message awaited.
-  void prepare(std::size_t round) {
-    for (std::size_t i = 0; i < bytes_ + kGuard; ++i) {
+  // Fills both buffers as far as a message of that size and its guard reach; the incoming one with
+  // bytes that differ from the message awaited.
+  void prepare(std::size_t round, std::size_t size) {
+    for (std::size_t i = 0; i < size + kGuard; ++i) {
       outgoing_[i] = pattern(i, outgoing_key(round));
       incoming_[i] = static_cast<unsigned char>(~pattern(i, incoming_key(round)));
     }
@@ -148,7 +149,7 @@ class PingPong : public Kernel {
   }
 
   std::int64_t exchange(std::size_t round, std::size_t size) {
-    prepare(round);
+    prepare(round, size);
     MPI_Status status;
     int failed = MPI_SUCCESS;
     if (context_.rank == from_) failed |= send(sent_size(size), partner());
