@@ -116,7 +116,8 @@ def sweeps(mpirun: str, executable: str, *, quick: bool) -> list[Row]:
             return into[-1].wall
 
         now = load()
-        ours, theirs = alternate(1 if quick else 3, whole, partial(osu_sweep, mpirun, executable))
+        rounds = 1 if quick else 3 if "." in launches[1] else 7
+        ours, theirs = alternate(rounds, whole, partial(osu_sweep, mpirun, executable))
         if launches[1] == "1":
             counts = [
                 sum(r["stop"] == "precision" for r in each.records("measurement")) for each in found
