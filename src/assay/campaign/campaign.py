@@ -21,8 +21,9 @@ from assay.records.stream import Stream, StreamTail, read_stream
 
 # Exit status of a kernel program that could not write its stream.
 EXIT_CANNOT_WRITE = 3
-# Between looks at a growing stream, seconds.
-LOOK = 0.02
+# Between looks at a growing stream, seconds: every look takes a core from a rank that is measured.
+# The end of a launch is noticed at once.
+LOOK = 0.25
 
 
 class Observer(Protocol):

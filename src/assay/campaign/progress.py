@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 # Seconds between redraws: the display runs on the cores that are being measured.
-REDRAW = 0.4
+REDRAW = 0.5
 
 
 class Silent:
