@@ -107,6 +107,15 @@ def advantage(assay: float, peer: float, better: str) -> float:
     return assay / peer if better == "more" else peer / assay
 
 
+def paired_ratio(row: Mapping[str, Any]) -> float | None:
+    """The median of the ratios round by round: it withstands a machine that changes meanwhile."""
+    ours, theirs = row["assay_values"], row["peer_values"]
+    if not theirs or len(ours) != len(theirs):
+        return None
+    pairs = zip(ours, theirs, strict=True)
+    return statistics.median(advantage(a, b, row["better"]) for a, b in pairs)
+
+
 def alternate(
     rounds: int, *measure: Callable[[], float], warm: bool = False
 ) -> tuple[list[float], ...]:
@@ -282,13 +291,14 @@ def show(value: float | None, unit: str) -> str:
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows as a Markdown table."""
     lines = [
-        "| what | assay | beside it | ratio (medians) | ratio (best) | goal | |",
-        "| --- | ---: | ---: | ---: | ---: | --- | --- |",
+        "| what | assay | beside it | ratio (medians) | ratio (pairs) | ratio (best) | goal | |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- | --- |",
     ]
     for row in rows:
         met = {True: "met", False: "**missed**", None: ""}[row["met"]]
         peer = f"{row['peer_name']}: {show(row['peer'], row['unit'])}" if row["peer"] else "–"
-        ratios = ["–" if row[k] is None else f"{row[k]:.3f}" for k in ("ratio", "best_ratio")]
+        known = (row["ratio"], paired_ratio(row), row["best_ratio"])
+        ratios = ["–" if value is None else f"{value:.3f}" for value in known]
         cells = [row["what"], show(row["assay"], row["unit"]), peer, *ratios, row["goal"], met]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
