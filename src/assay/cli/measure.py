@@ -20,6 +20,7 @@ def measure(
     precision: str = "1%",
     budget: str = "30 s",
     launches: str | None = None,
+    samples: str | None = None,
     oversubscribe: Annotated[bool, Parameter(negative=())] = False,
     keep: Annotated[bool, Parameter(negative=())] = False,
     runs: Path | None = None,
@@ -55,6 +56,8 @@ def measure(
         Time for all cells together.
     launches
         Fewest and most launches of a cell, such as 6..30 or 10 [default: 6..30].
+    samples
+        Most samples of a cell in a launch [default: 4000].
     oversubscribe
         Allow more ranks and threads than cores.
     keep
@@ -83,7 +86,12 @@ def measure(
 
     settings = load_config(config)
     machine = machine_for(settings, fake)
-    rule = {"precision": precision, "budget": budget, "launches": launches}
+    rule = {
+        "precision": precision,
+        "budget": budget,
+        "launches": launches,
+        "max_samples": samples,
+    }
     plan = plan_from_words(
         kernel,
         parameters,

@@ -9,6 +9,10 @@ from assay.plans.model import Plan, Replication
 from assay.plans.replication import read_replication
 
 
+# Options that are called otherwise than the rule's key.
+_OPTIONS = {"min_launches": "launches", "max_launches": "launches", "max_samples": "samples"}
+
+
 def amended(rule: Replication, changes: dict[str, str | None]) -> Replication:
     """The rule with what was given on the command line; None was not given. Raises AssayError.
 
@@ -27,7 +31,7 @@ def amended(rule: Replication, changes: dict[str, str | None]) -> Replication:
         given |= {"min_launches": fewest, "max_launches": most if dots else fewest}
     return read_replication(
         {k: v for k, v in msgspec.to_builtins(rule).items() if v is not None} | given,
-        lambda key: f"--{key}" if key in given else "",
+        lambda key: f"--{_OPTIONS.get(key, key)}" if key in given else "",
     )
 
 
