@@ -8,7 +8,6 @@ from assay.errors import AssayError
 from assay.plans.model import Plan, Replication
 from assay.plans.replication import read_replication
 
-
 # Options that are called otherwise than the rule's key.
 _OPTIONS = {"min_launches": "launches", "max_launches": "launches", "max_samples": "samples"}
 
