@@ -16,11 +16,9 @@ from assay.plans.schedule import block_order
 from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord, Manifest, RunData
 from assay.records.reading import gather, measurement_id, measurements_of
-from assay.records.schema import JOB_SCHEMA, Job, MeasurementOrder, StreamRecord
+from assay.records.schema import EXIT_STREAM, JOB_SCHEMA, Job, MeasurementOrder, StreamRecord
 from assay.records.stream import Stream, StreamTail, read_stream
 
-# Exit status of a kernel program that could not write its stream.
-EXIT_CANNOT_WRITE = 3
 # Between looks at a growing stream, seconds: every look takes a core from a rank that is measured.
 # The end of a launch is noticed at once.
 LOOK = 0.25
@@ -95,7 +93,7 @@ class Campaign:
         while waiting:
             order = self._order(replicate, waiting)
             record = self._follow(replicate, order, waiting)
-            full = record.exit == EXIT_CANNOT_WRITE
+            full = record.exit == EXIT_STREAM
             if full:  # no cell's fault
                 record = msgspec.structs.replace(record, outcome="interrupted", blamed=None)
             self._run.append_launch(record)

@@ -57,7 +57,7 @@ def run(
     from assay.config import load_config
     from assay.plans.amend import override
     from assay.plans.suites import find_plan, load_plan
-    from assay.records.directory import RunDirectory, find_run
+    from assay.records.directory import find_run
 
     settings = load_config(config)
     root = runs or settings.runs
@@ -75,6 +75,6 @@ def run(
     try:
         data = carry_out(directory, bench, err)
     except Interruption:
-        return interrupted(RunDirectory(directory.path), err)
+        return interrupted(directory, err)
     cells = present(data, report=report, as_json=json)
     return exit_status(cells, fail_on)

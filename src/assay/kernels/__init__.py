@@ -20,6 +20,11 @@ def kernels() -> tuple[Kernel, ...]:
     return tuple(_CATALOGUE.values())
 
 
+def known_kernel(name: str) -> Kernel | None:
+    """The kernel of that name; None for one of an outside program, which no catalogue lists."""
+    return _CATALOGUE.get(name)
+
+
 def find_kernel(name: str, *, where: str = "") -> Kernel:
     """The kernel of that name; raises AssayError naming the nearest one."""
     try:
@@ -32,7 +37,7 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
 
 def parameters_text(cell: Cell) -> str:
     """``op=triad``: the parameters asked for, less those that were left to the kernel."""
-    kernel = _CATALOGUE.get(cell.kernel)
+    kernel = known_kernel(cell.kernel)
     defaults = {p.name: p.default for p in kernel.parameters} if kernel else {}
     return " ".join(
         f"{name}={value}"

@@ -27,6 +27,8 @@ from assay.launch.scenario import Failure, FailureKind, Scenario, compile_scenar
 from assay.plans.model import Placement
 from assay.records.model import LaunchRecord
 from assay.records.schema import (
+    EXIT_MEASUREMENT,
+    EXIT_STREAM,
     STREAM_SCHEMA,
     Begin,
     Clock,
@@ -38,8 +40,6 @@ from assay.records.schema import (
     StreamStart,
 )
 
-EXIT_DISK_FULL = 3
-EXIT_FAILED_MEASUREMENT = 4
 _SIGKILL = 9
 _SIGSEGV = 11
 # Real seconds between progress records.
@@ -127,7 +127,7 @@ class FakeLaunch:
             try:
                 self._due += next(self._steps)
             except StopIteration:
-                self._finish(EXIT_FAILED_MEASUREMENT if self._any_failed else 0)
+                self._finish(EXIT_MEASUREMENT if self._any_failed else 0)
             except _Ended as end:
                 self._finish(end.status, end.said, end.ended_by)
         return self._record
@@ -190,10 +190,10 @@ class FakeLaunch:
             with self._order.stream.open("ab") as stream:
                 stream.write(line)
         except OSError as error:
-            raise _Ended(EXIT_DISK_FULL, said=f"assay-fake: {error.strerror}") from None
+            raise _Ended(EXIT_STREAM, said=f"assay-fake: {error.strerror}") from None
         self._written += len(line)
         if full:
-            raise _Ended(EXIT_DISK_FULL, said="assay-fake: No space left on device")
+            raise _Ended(EXIT_STREAM, said="assay-fake: No space left on device")
 
     def _run(self) -> Iterator[float]:
         """Write the stream step by step, yielding the real seconds before the next one."""

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Literal
 
 from assay.errors import AssayError
+from assay.records.schema import EXIT_MEASUREMENT
 from assay.records.stream import Stream, read_stream
 
 Outcome = Literal["complete", "crash", "timeout", "interrupted"]
 
 KEPT_OUTPUT = 4096  # bytes of a launch's last words that go into its record
-# Exit statuses of a kernel program that did its job; 4: a measurement failed, as the stream says.
-GOOD_EXITS = (0, 4)
+# Exit statuses of a kernel program that did its job.
+GOOD_EXITS = (0, EXIT_MEASUREMENT)
 
 
 @dataclass(frozen=True)

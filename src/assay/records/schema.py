@@ -16,6 +16,11 @@ from assay.plans.model import Binding, Value
 JOB_SCHEMA = 1
 STREAM_SCHEMA = 1
 
+# Exit statuses of a kernel program besides 0: its stream could not be written; some measurement
+# failed or was not verified, as the stream says.
+EXIT_STREAM = 3
+EXIT_MEASUREMENT = 4
+
 
 class MeasurementOrder(msgspec.Struct, frozen=True):
     """One line of a job: measure this, this precisely, in no more than this time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.answers.select import placement_text, quantity_text
-from assay.kernels import find_kernel, parameters_text
+from assay.kernels import known_kernel, parameters_text
 from assay.report.model import Column, Entry, Table
 from assay.stats.model import CellSummary, MetricSummary
 from assay.units import MISSING
@@ -56,12 +56,8 @@ def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
     """The kernel's headline metric, or the first there is; None without numbers."""
     if not cell.metrics:
         return None
-    from assay.errors import AssayError
-
-    try:
-        name = find_kernel(cell.kernel).headline
-    except AssayError:  # an outside program's kernel: not in the catalogue, and no less a number
-        name = ""
+    kernel = known_kernel(cell.kernel)
+    name = kernel.headline if kernel else ""
     if name not in cell.metrics:
         name = next(iter(cell.metrics))
     return name, cell.metrics[name]

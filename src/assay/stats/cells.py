@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import AssayError
-from assay.kernels import kernels
+from assay.kernels import known_kernel
 from assay.kernels.catalogue import Kernel, Metric
 from assay.plans.model import Cell
 from assay.records.model import Measurement, RunData
@@ -52,7 +52,7 @@ def launch_value(measurement: Measurement) -> float | None:
     is the same. None if the measurement has no usable sample of it.
     """
     record = measurement.record
-    kernel = _kernel_of(record.kernel)
+    kernel = known_kernel(record.kernel)
     metrics = _metrics(kernel, [record])
     if record.status != "ok" or not metrics:
         return None
@@ -75,10 +75,6 @@ def steady(record: MeasurementRecord, series: Series) -> Floats:
         where = f"measurement {record.measurement}, {series.metric}"
         raise AssayError(error.what, where=where) from None
     return values[min(record.warmup or 0, values.size // 2) :]
-
-
-def _kernel_of(name: str) -> Kernel | None:
-    return next((kernel for kernel in kernels() if kernel.name == name), None)
 
 
 def _metrics(kernel: Kernel | None, records: Sequence[MeasurementRecord]) -> list[Metric]:
@@ -186,7 +182,7 @@ def _failures(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> 
 def _metric_summaries(
     run: RunData, cell: Cell, good: Sequence[Measurement], failed: bool, remarks: list[str]
 ) -> tuple[dict[str, MetricSummary], Evidence | None]:
-    kernel = _kernel_of(cell.kernel)
+    kernel = known_kernel(cell.kernel)
     records = [m.record for m in good]
     summaries: dict[str, MetricSummary] = {}
     evidence: Evidence | None = None
