@@ -248,6 +248,20 @@ def test_a_plan_that_is_too_large(tmp_path):
 # --- Words ---
 
 
+def test_what_does_not_fit_into_memory_is_refused_before_anything_is_launched(tmp_path):
+    text = 'kernel = "compute.dgemm"\nn = [100, 20000]\nppn = 2'
+    room = PlanContext(2, memory=2 * 3 * 8 * 20000**2)
+    assert len(measure(tmp_path, text, room).cells) == 2
+    tight = PlanContext(2, memory=2 * 3 * 8 * 20000**2 - 1)
+    with pytest.raises(AssayError, match=r"n=20000 needs 19\.2 GB a node, but 19\.2 GB") as told:
+        measure(tmp_path, text, tight)
+    assert "plan.toml:" in told.value.where
+    assert "smaller" in told.value.mend
+    plan = measure(tmp_path, text, tight, head="portable = true\n")
+    assert [cell.parameters["n"] for cell in plan.cells] == [100]
+    assert "n=20000 needs" in plan.notes[0]
+
+
 def test_words_sweep_lists_and_ranges():
     plan = plan_from_words(
         "npb.cg", ["class=A,B"], context=TWO, placement={"ppn": "1,all", "threads": None}

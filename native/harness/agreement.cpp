@@ -38,4 +38,27 @@ void broadcast(MPI_Comm comm, int root, std::string& text) {
   MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, root, comm);
 }
 
+std::vector<std::string> gather_texts(MPI_Comm comm, const std::string& mine) {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  int length = static_cast<int>(mine.size());
+  std::vector<int> lengths(static_cast<std::size_t>(size));
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, comm);
+  std::vector<int> places(lengths.size(), 0);
+  for (std::size_t i = 1; i < places.size(); ++i) places[i] = places[i - 1] + lengths[i - 1];
+  std::string all;
+  if (rank == 0) all.resize(static_cast<std::size_t>(places.back() + lengths.back()));
+  MPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0,
+              comm);
+  std::vector<std::string> texts;
+  if (rank != 0) return texts;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    texts.push_back(
+        all.substr(static_cast<std::size_t>(places[i]), static_cast<std::size_t>(lengths[i])));
+  }
+  return texts;
+}
+
 }  // namespace assay

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace assay {
 
@@ -19,5 +20,8 @@ std::string words_of_exception();
 
 // Broadcasts a string of any length.
 void broadcast(MPI_Comm comm, int root, std::string& text);
+
+// Every rank's text in the order of ranks, on rank 0; nothing elsewhere.
+std::vector<std::string> gather_texts(MPI_Comm comm, const std::string& mine);
 
 }  // namespace assay

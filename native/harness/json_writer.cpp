@@ -103,6 +103,12 @@ JsonWriter& JsonWriter::null() {
   return *this;
 }
 
+JsonWriter& JsonWriter::raw(std::string_view json) {
+  separate();
+  text_ += json;
+  return *this;
+}
+
 void JsonWriter::quote(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   text_ += '"';

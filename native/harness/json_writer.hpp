@@ -28,6 +28,8 @@ class JsonWriter {
   JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
   JsonWriter& value(const Value& any);
   JsonWriter& null();
+  // Text that is JSON already.
+  JsonWriter& raw(std::string_view json);
 
   template <typename T>
   JsonWriter& value(const std::optional<T>& maybe) {

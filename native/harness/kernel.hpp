@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -78,6 +79,24 @@ struct Verification {
   double tolerance = 0.0;
 };
 
+// A series beside "time", which the harness takes by itself: what a kernel saw in run(), such as
+// the seconds of a phase in each sample, or of each pair of ranks. `rank` and `peer`: whose;
+// nothing is all ranks together. A series with as many values as there are samples has one for
+// each.
+struct Series {
+  std::string metric;
+  std::string unit;
+  std::optional<int> rank;
+  std::optional<int> peer;
+  std::vector<double> values;
+};
+
+// What comes right before each sample.
+enum class Start {
+  kBarrier,  // a barrier of all ranks
+  kFree,     // nothing: the messages of run() synchronise those whose time counts
+};
+
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -102,14 +121,24 @@ class Kernel {
   // Largest batch that makes sense; 1 for whole benchmarks, which are never batched.
   virtual std::int64_t max_batch() const { return std::int64_t{1} << 20; }
 
-  // Whether all ranks pass a barrier before each sample (off where messages synchronise them).
-  virtual bool barrier_before_sample() const { return true; }
+  virtual Start start() const { return Start::kBarrier; }
+
+  // Untimed, before each sample and its barrier: to flush caches, or to put data back in place.
+  virtual void before_sample() {}
+
+  // Whether the time of the fastest rank that counts is kept too, as the series "fastest".
+  virtual bool keeps_fastest() const { return false; }
 
   // Whether this rank's time counts; a sample is the greatest time over the ranks that count.
   virtual bool times_here() const { return true; }
 
   // Whether worker threads outside OpenMP (a BLAS's own pool) must be spread over the rank's CPUs.
   virtual bool uses_blas_threads() const { return false; }
+
+  // The series that this rank has to tell, or all of them from rank 0. Called once, after verify().
+  // The values before and in the calibration of the batch are the kernel's to leave out: a kernel
+  // whose series go by samples sets max_batch() to 1, which knows no calibration.
+  virtual std::vector<Series> series() const { return {}; }
 
   // Further things worth knowing, recorded as they are ("stores": "nontemporal").
   virtual std::map<std::string, Value> facts() const { return {}; }

@@ -97,26 +97,6 @@ ClockQuality worst_clock(MPI_Comm comm) {
   return {worst[0], worst[1]};
 }
 
-// Every rank's text, on rank 0.
-std::vector<std::string> gather_texts(const Launch& launch, const std::string& mine) {
-  int length = static_cast<int>(mine.size());
-  std::vector<int> lengths(static_cast<std::size_t>(launch.size));
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, launch.harness);
-  std::vector<int> places(lengths.size(), 0);
-  for (std::size_t i = 1; i < places.size(); ++i) places[i] = places[i - 1] + lengths[i - 1];
-  std::string all;
-  if (launch.rank == 0) all.resize(static_cast<std::size_t>(places.back() + lengths.back()));
-  MPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0,
-              launch.harness);
-  std::vector<std::string> texts;
-  if (launch.rank != 0) return texts;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    texts.push_back(
-        all.substr(static_cast<std::size_t>(places[i]), static_cast<std::size_t>(lengths[i])));
-  }
-  return texts;
-}
-
 // Whether any rank was asked to stop, and whether the stream has failed.
 struct State {
   bool signal = false;
@@ -178,7 +158,7 @@ int run_job(const std::string& job_path, const std::string& stream_path, Ticks s
 
   launch.layout = lay_out(launch.harness, job->threads, job->binding);
   launch.clock = worst_clock(launch.harness);
-  const auto seats = gather_texts(launch, rank_record(launch, host));
+  const auto seats = gather_texts(launch.harness, rank_record(launch, host));
   if (stream) {
     stream->write(start_record(launch, *job));
     for (const std::string& seat : seats) stream->write(seat);

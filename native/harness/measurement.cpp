@@ -21,6 +21,7 @@ struct Result {
   bool verified = false;
   Samples samples;
   std::vector<double> rank_medians;
+  std::vector<std::string> series;  // each rank's own, as JSON
   std::map<std::string, std::optional<double>> covariates;
 };
 
@@ -107,6 +108,23 @@ std::vector<double> rank_medians(const Launch& launch, const Kernel& kernel,
   return all;
 }
 
+void write_series(JsonWriter& json, const Series& series, const std::vector<double>& starts) {
+  json.begin_object().field("metric", series.metric).field("unit", series.unit);
+  json.field("rank", series.rank).field("peer", series.peer);
+  json.field("starts", starts).field("values", series.values).end_object();
+}
+
+// The kernel's own series of this rank, as the members of a JSON array.
+std::string own_series(const Kernel& kernel) {
+  std::string text;
+  for (const Series& series : kernel.series()) {
+    JsonWriter json;
+    write_series(json, series, {});
+    text += (text.empty() ? "" : ",") + json.text();
+  }
+  return text;
+}
+
 // The kernel's own check on every rank; the first rank that isn't satisfied speaks for all.
 Complaint verify(const Launch& launch, Kernel& kernel, Result& result) {
   Verification mine;
@@ -165,6 +183,7 @@ void carry_out(const Launch& launch, const Order& order, Covariates& covariates,
   result.rank_medians = rank_medians(launch, *kernel, result.samples);
   result.covariates = covariates.combined();
   result.facts = kernel->facts();
+  result.series = gather_texts(launch.harness, own_series(*kernel));
   result.samples.batch =
       std::llround(static_cast<double>(result.samples.batch) * kernel->operations_per_count());
 }
@@ -183,10 +202,15 @@ void add_samples(JsonWriter& record, const Launch& launch, const Result& result)
   record.field("half_width", samples.summary.half_width);
   std::vector<double> starts;
   for (const Ticks start : samples.starts) starts.push_back(seconds(start - launch.start));
-  record.key("series").begin_array().begin_object();
-  record.field("metric", "time").field("unit", "s").key("rank").null().key("peer").null();
-  record.field("starts", starts).field("values", samples.values);
-  record.end_object().end_array();
+  record.key("series").begin_array();
+  write_series(record, {"time", "s", {}, {}, samples.values}, starts);
+  if (!samples.fastest.empty()) {
+    write_series(record, {"fastest", "s", {}, {}, samples.fastest}, starts);
+  }
+  for (const std::string& each : result.series) {
+    if (!each.empty()) record.raw(each);
+  }
+  record.end_array();
   record.field("rank_medians", result.rank_medians);
   record.field("covariates", result.covariates);
 }

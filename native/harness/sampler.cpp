@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "harness/signals.hpp"
 
@@ -13,7 +14,8 @@ class Sampler {
   Sampler(MPI_Comm comm, Kernel& kernel, const Limits& limits, Ticks begin)
       : comm_(comm), kernel_(kernel), limits_(limits), begin_(begin) {
     MPI_Comm_rank(comm, &rank_);
-    barrier_ = kernel.barrier_before_sample();
+    barrier_ = kernel.start() == Start::kBarrier;
+    keeps_fastest_ = kernel.keeps_fastest();
     counts_ = kernel.times_here();
     operations_ = kernel.operations_per_count();
     const auto room = static_cast<std::size_t>(std::min<std::int64_t>(limits.max_samples, 1 << 16));
@@ -59,21 +61,26 @@ class Sampler {
   // One sample, kept; the time it took. After an exception this rank goes through the motions, so
   // that the others reach the end of the block.
   Ticks sample() {
+    guarded([&] { kernel_.before_sample(); });
     if (barrier_) MPI_Barrier(comm_);
     const Ticks start = ticks();
-    if (!complaint_) {
-      try {
-        kernel_.run(samples_.batch);
-      } catch (...) {
-        complaint_ = words_of_exception();
-        Watchdog::arm(*complaint_);
-      }
-    }
+    guarded([&] { kernel_.run(samples_.batch); });
     const Ticks took = ticks() - start;
     const double operations = static_cast<double>(samples_.batch) * operations_;
     samples_.own.push_back(seconds(took) / operations);
     if (rank_ == 0) samples_.starts.push_back(start);
     return took;
+  }
+
+  template <typename Action>
+  void guarded(Action action) {
+    if (complaint_) return;
+    try {
+      action();
+    } catch (...) {
+      complaint_ = words_of_exception();
+      Watchdog::arm(*complaint_);
+    }
   }
 
   // `count` samples, and agreement on them. False if a rank has failed.
@@ -101,7 +108,18 @@ class Sampler {
       samples_.values.insert(samples_.values.end(), slowest.begin(), slowest.end() - 2);
     }
     last_agreed_ = slowest[0];
+    if (keeps_fastest_) gather_fastest(count);
     return !broken_anywhere_;
+  }
+
+  void gather_fastest(std::size_t count) {
+    std::vector<double> least(count, std::numeric_limits<double>::infinity());
+    if (counts_) {
+      std::copy(samples_.own.end() - static_cast<std::ptrdiff_t>(count), samples_.own.end(),
+                least.begin());
+    }
+    MPI_Allreduce(MPI_IN_PLACE, least.data(), static_cast<int>(count), MPI_DOUBLE, MPI_MIN, comm_);
+    if (rank_ == 0) samples_.fastest.insert(samples_.fastest.end(), least.begin(), least.end());
   }
 
   // Finds the smallest batch that lasts `target` seconds twice running: once may be chance, or only
@@ -125,6 +143,7 @@ class Sampler {
       samples_.own.clear();
       samples_.starts.clear();
       samples_.values.clear();
+      samples_.fastest.clear();
       long_enough = 0;
     }
   }
@@ -135,6 +154,7 @@ class Sampler {
   Ticks begin_;
   int rank_ = 0;
   bool barrier_ = true;
+  bool keeps_fastest_ = false;
   bool counts_ = true;
   double operations_ = 1.0;
   Samples samples_;

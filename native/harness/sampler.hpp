@@ -12,10 +12,11 @@
 namespace assay {
 
 struct Samples {
-  std::int64_t batch = 1;      // counts of Kernel::run() per sample
-  std::vector<double> own;     // this rank's seconds per operation
-  std::vector<double> values;  // rank 0: the greatest over the ranks that count
-  std::vector<Ticks> starts;   // rank 0: when it began each
+  std::int64_t batch = 1;       // counts of Kernel::run() per sample
+  std::vector<double> own;      // this rank's seconds per operation
+  std::vector<double> values;   // rank 0: the greatest over the ranks that count
+  std::vector<double> fastest;  // rank 0, if the kernel keeps them: the least over those ranks
+  std::vector<Ticks> starts;    // rank 0: when it began each
   Stop stop = Stop::kNone;
   Summary summary;  // on rank 0; warmup on all ranks
   Complaint failure;

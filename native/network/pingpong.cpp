@@ -90,7 +90,7 @@ class PingPong : public Kernel {
   }
 
   double operations_per_count() const override { return 2.0; }
-  bool barrier_before_sample() const override { return false; }
+  Start start() const override { return Start::kFree; }
   bool times_here() const override { return context_.rank == from_; }
 
  private:

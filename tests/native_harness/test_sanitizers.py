@@ -38,6 +38,7 @@ def test_a_small_job_runs_clean(launch: Launch, sanitized: Path, ranks: int) -> 
         ("test.sleep", {"seconds": 0.0, "max_batch": 1000}),
         ("test.slow_rank", {"seconds": 1e-3}),
         ("test.loosened", {}),
+        ("test.telling", {}),
         ("test.throw", {"in": "setup", "rank": 0}),
         ("test.throw", {"in": "run", "rank": ranks - 1}),
         ("test.nan", {"rank": ranks - 1}),

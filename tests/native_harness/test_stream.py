@@ -56,6 +56,21 @@ def test_stream_is_complete_and_in_order(launch: Launch, ranks: int) -> None:
     assert 0 < done.measurements[0].start < ends[0] <= done.measurements[1].start
 
 
+def test_a_kernels_own_series_stand_beside_its_time(launch: Launch) -> None:
+    (record,) = launch(job(("test.telling", {})), ranks=2).measurements
+    time, fastest, phase, *hops = record.series
+    assert [s.metric for s in record.series] == ["time", "fastest", "phase", "hop", "hop"]
+    assert len(time.starts) == len(time.values) == len(fastest.values) == len(phase.values)
+    assert all(quick < slow for quick, slow in zip(fastest.values, time.values, strict=True))
+    # Each sample was made ready once.
+    assert phase.values == [0.25 * (i + 1) for i in range(len(time.values))]
+    assert (phase.unit, phase.rank, phase.peer, phase.starts) == ("s", None, None, [])
+    assert [(h.rank, h.peer, h.unit, h.values) for h in hops] == [
+        (0, 1, "B/s", [1.0]),
+        (1, 0, "B/s", [2.0]),
+    ]
+
+
 def test_ranks_say_where_they_sit(launch: Launch) -> None:
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:

@@ -71,6 +71,35 @@ class SlowRank : public Kernel {
 };
 ASSAY_KERNEL("test.slow_rank", SlowRank);
 
+// Tells more than its time: a series a sample from rank 0, one a rank to the next, and how often it
+// was made ready.
+class Telling : public Kernel {
+ public:
+  Telling(const Context& context, Parameters&) : context_(context) {}
+  void setup() override {}
+  void before_sample() override { ++ready_; }
+  void run(std::int64_t) override {
+    spin(1e-4 * (1 + context_.rank));
+    phases_.push_back(0.25 * static_cast<double>(ready_));
+  }
+  Verification verify() override { return {true, "nothing", 0.0, 0.0}; }
+  std::int64_t max_batch() const override { return 1; }
+  bool keeps_fastest() const override { return true; }
+  std::vector<Series> series() const override {
+    std::vector<Series> all;
+    if (context_.rank == 0) all.push_back({"phase", "s", {}, {}, phases_});
+    const int next = (context_.rank + 1) % context_.size;
+    all.push_back({"hop", "B/s", context_.rank, next, {1.0 + context_.rank}});
+    return all;
+  }
+
+ private:
+  Context context_;
+  std::int64_t ready_ = 0;
+  std::vector<double> phases_;
+};
+ASSAY_KERNEL("test.telling", Telling);
+
 // Counts the CPUs that the main thread, a thread outside OpenMP and the last OpenMP thread may use
 // while samples are taken.
 class Loosened : public Kernel {

@@ -19,7 +19,10 @@ def answer_all(
     from assay.answers.speed import answer_speed
     from assay.answers.unmeasured import unmeasured
 
+    answers = {"speed": answer_speed}
     return [
-        answer_speed(cells, run, history) if question == "speed" else unmeasured(question, cells)
+        answers[question](cells, run, history)
+        if question in answers
+        else unmeasured(question, cells)
         for question in QUESTIONS
     ]

@@ -10,20 +10,15 @@ from assay.answers.bandwidth import KERNEL as STREAM
 from assay.answers.bandwidth import stream_part
 from assay.answers.benchmarks import TITLES as BENCHMARKS
 from assay.answers.benchmarks import benchmarks_part
+from assay.answers.confidence import AGAIN, caveats_of, describe, is_broken, judge, why_broken
 from assay.answers.messages import messages_part
-from assay.answers.model import QUESTIONS, Answer, Confidence
+from assay.answers.model import QUESTIONS, Answer
 from assay.answers.select import Growth, Part, Point, counted, quantity_text
-from assay.kernels import parameters_text
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 
 # The kernels whose failure touches this answer; messages are only context.
 _KERNELS = (STREAM, DGEMM, *BENCHMARKS)
-
-_AGAIN = (
-    "Measure again before acting on this, with more time (`--budget`) and nothing else running; "
-    "`assay doctor` says what on this machine hurts a measurement."
-)
 
 
 def answer_speed(
@@ -44,10 +39,10 @@ def answer_speed(
         )
         if part is not None
     ]
-    broken = [cell for cell in cells if cell.kernel in _KERNELS and _is_broken(cell)]
+    broken = [cell for cell in cells if cell.kernel in _KERNELS and is_broken(cell)]
     if not parts:
         return _unmeasured(broken)
-    confidence, why = _confidence(
+    confidence, why = judge(
         [point for part in parts for point in part.headline], broken, run.complete
     )
     return Answer(
@@ -59,33 +54,17 @@ def answer_speed(
         confidence_why=why,
         evidence=[row for part in parts for row in part.evidence],
         advice=[
-            *([_AGAIN] if confidence == "low" else []),
+            *([AGAIN] if confidence == "low" else []),
             *(sentence for part in parts for sentence in part.advice),
         ],
         caveats=[
             *(f"{describe(cell)}: {why_broken(cell)}" for cell in broken),
             *(sentence for part in parts for sentence in part.caveats),
-            *_caveats_of([point for part in parts for point in part.headline]),
+            *caveats_of([point for part in parts for point in part.headline]),
         ],
         method=[sentence for part in parts for sentence in part.method],
         limits=[sentence for part in parts for sentence in part.limits],
     )
-
-
-def describe(cell: CellSummary) -> str:
-    """A cell in a few words: ``compute.dgemm n=2000``."""
-    return f"{cell.kernel} {parameters_text(cell.cell)}".rstrip()
-
-
-def why_broken(cell: CellSummary) -> str:
-    """Why a cell has no numbers to use."""
-    if cell.verified is False:
-        return "its result was wrong, so it counts for nothing"
-    return cell.error or f"{cell.status} before it had a result"
-
-
-def _is_broken(cell: CellSummary) -> bool:
-    return cell.status != "ok" or cell.verified is False
 
 
 def _quantity(point: Point) -> str:
@@ -186,59 +165,3 @@ def _unmeasured(broken: Sequence[CellSummary]) -> Answer:
 
 def _cells(number: int) -> str:
     return "one cell" if number == 1 else f"{number} cells"
-
-
-def _confidence(
-    headline: Sequence[Point], broken: Sequence[CellSummary], complete: bool
-) -> tuple[Confidence, str]:
-    """High: verified, with intervals, as precise as asked. What falls short is named."""
-    grave: list[str] = []
-    mild: list[str] = []
-    if broken:
-        grave.append(f"{counted(len(broken), 'cell')} failed, so part of the picture is missing")
-    bare = [point for point in headline if point.metric.ci95 is None]
-    if bare:
-        grave.append(
-            f"{len(bare)} of {counted(len(headline), 'headline number')} had too few launches for "
-            "a 95% interval"
-        )
-    wide = [p for p in headline if p.metric.ci95 is not None and p.metric.stop != "precision"]
-    if wide:
-        worst = max(wide, key=half_width)
-        mild.append(
-            f"{len(wide)} of {counted(len(headline), 'headline number')} stopped before the "
-            f"precision asked for (widest: ±{half_width(worst):.1%}, {describe(worst.summary)})"
-        )
-    if any(point.summary.caveats for point in headline):
-        mild.append("caveats touch some of the numbers")
-    if any(point.summary.verified is None for point in headline):
-        mild.append("some results could not be verified")
-    if not complete:
-        mild.append("the run is incomplete")
-    if not headline:
-        grave.append("only context was measured")
-    reasons = grave + mild
-    if not reasons:
-        return "high", "Every headline number is verified and reached the precision asked for."
-    sentence = "; ".join(reasons)
-    return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
-
-
-def half_width(point: Point) -> float:
-    """Half the width of the 95% interval, relative to the median; infinite without interval."""
-    interval, median = point.metric.ci95, point.metric.median
-    if interval is None or median == 0:
-        return float("inf")
-    return (interval[1] - interval[0]) / 2 / abs(median)
-
-
-def _caveats_of(headline: Sequence[Point]) -> list[str]:
-    """The headline cells' caveats, each once, with how many cells it touches if not only one."""
-    touched: dict[str, list[str]] = {}
-    for point in headline:
-        for caveat in point.summary.caveats:
-            touched.setdefault(caveat, []).append(describe(point.summary))
-    return [
-        f"{caveat} ({cells[0]})" if len(cells) == 1 else f"{caveat} ({len(cells)} headline cells)"
-        for caveat, cells in touched.items()
-    ]

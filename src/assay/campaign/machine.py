@@ -57,6 +57,7 @@ class ThisMachine:
         self.context = PlanContext(
             cores=self.system.usable_cores or 1,
             nodes=1,
+            memory=self.system.memory.available,
             default_toolchain=select_toolchain(None, config).name,
             toolchains=tuple(t.name for t in detect_toolchains(config) if not t.problem),
         )

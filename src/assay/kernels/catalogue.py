@@ -10,10 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.plans.model import Value
+from assay.plans.model import Placement, Value
 
 Work = Mapping[str, float]
 WorkFormula = Callable[[Mapping[str, Value], int, int], Work]
+# Bytes that one rank allocates, from its parameters, ranks and threads.
+MemoryFormula = Callable[[Mapping[str, Value], int, int], float]
+# A sentence on why these parameters can't be measured at this placement; None if they can.
+Check = Callable[[Mapping[str, Value], Placement], str | None]
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,11 @@ class Metric:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One entry. ``work(parameters, ranks, threads)`` gives all ranks' work of one operation."""
+    """One entry. ``work(parameters, ranks, threads)`` gives all ranks' work of one operation.
+
+    ``formulas``: the same in words for people, by quantity. ``memory`` and ``check`` let a plan
+    refuse, before anything is launched, what can't be measured.
+    """
 
     name: str
     title: str
@@ -62,6 +70,9 @@ class Kernel:
     headline: str = "time"
     notes: str = ""
     work_units: Mapping[str, str] = field(default_factory=dict)
+    formulas: Mapping[str, str] = field(default_factory=dict)
+    memory: MemoryFormula | None = None
+    check: Check | None = None
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""

@@ -13,6 +13,10 @@ def _dgemm_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Wo
     return {"flops": 2.0 * n**3 * ranks}
 
 
+def _dgemm_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    return 3 * 8.0 * int(parameters["n"]) ** 2
+
+
 KERNELS = (
     Kernel(
         name="compute.dgemm",
@@ -28,5 +32,7 @@ KERNELS = (
         headline="rate",
         notes="C = A B by the toolchain's BLAS, which decides by itself how it uses the threads.",
         work_units={"flops": "flop"},
+        formulas={"flops": "2 n^3 ranks"},
+        memory=_dgemm_memory,
     ),
 )

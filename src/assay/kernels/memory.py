@@ -17,6 +17,10 @@ def _stream_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> W
     return {"bytes": 8.0 * words * elements, "flops": float(flops * elements)}
 
 
+def _stream_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    return 3 * 8.0 * int(parameters["elements"])
+
+
 KERNELS = (
     Kernel(
         name="memory.stream",
@@ -56,5 +60,10 @@ KERNELS = (
         "arrays of four times the caches, is the least taken: caches that resist scans keep a part "
         "of an array from pass to pass, and the rate comes out up to caches/array too high.",
         work_units={"bytes": "B", "flops": "flop"},
+        formulas={
+            "bytes": "16 elements ranks for copy and scale, 24 elements ranks for sum and triad",
+            "flops": "0 for copy, elements ranks for scale and sum, 2 elements ranks for triad",
+        },
+        memory=_stream_memory,
     ),
 )

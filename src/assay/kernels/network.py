@@ -35,6 +35,8 @@ KERNELS = (
         headline="latency",
         notes="Blocking MPI_Send and MPI_Recv, one buffer for each; the other ranks wait.",
         work_units={"bytes": "B"},
+        formulas={"bytes": "bytes, one way"},
+        memory=lambda parameters, ranks, threads: 2.0 * int(parameters["bytes"]),
     ),
     Kernel(
         name="network.barrier",

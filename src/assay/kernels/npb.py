@@ -53,6 +53,7 @@ KERNELS = (
         notes="An operation is one random number. Any number of ranks. Verified: both sums within "
         "1e-8 of the official ones.",
         work_units={"operations": "op"},
+        formulas={"operations": "2^(m + 1), m = 24, 25, 28, 30, 32 for S, W, A, B, C"},
     ),
     Kernel(
         name="npb.cg",
@@ -69,5 +70,8 @@ KERNELS = (
         notes="Blocks of rows with equal nonzeros on any number of ranks; the matrix is stored, "
         "its product form is not used. Verified: zeta within 1e-10 of the official one.",
         work_units={"operations": "op"},
+        formulas={
+            "operations": "2 niter na (3 + nonzer (nonzer + 1) + 25 (5 + nonzer (nonzer + 1)) + 3)"
+        },
     ),
 )

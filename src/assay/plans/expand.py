@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import cast, get_args
 
 from assay.errors import AssayError, nearest
-from assay.kernels import find_kernel
+from assay.kernels import find_kernel, parameters_text
 from assay.kernels.catalogue import Kernel
 from assay.plans.expression import Expression, parse_expression
 from assay.plans.levels import Level, Names, Written, read_parameter, spread
 from assay.plans.model import Binding, Cell, Order, Placement, PlanContext, Value
+from assay.units import format_quantity
 
 PLACEMENT_WORDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
@@ -90,7 +91,14 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     def walk(depth: int, names: dict[str, Value]) -> Iterator[Cell]:
         if depth == len(order):
             if measure.keep is None or measure.keep.value(names, where=measure.keep_where):
-                yield _make_cell(names, kernel, parameters)
+                cell = _make_cell(names, kernel, parameters)
+                misfit = _misfit(cell, kernel, context, measure)
+                if misfit is None:
+                    yield cell
+                elif fitting.portable:
+                    fitting.notes.setdefault(f"Left out {kernel.name}: {misfit.what}")
+                else:
+                    raise misfit
             return
         factor = order[depth]
         for written in measure.factors.get(factor, (None,)):
@@ -126,6 +134,25 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str]) -> Cell:
     )
     return Cell(
         kernel.name, {name: names[name] for name in parameters}, placement, str(names["toolchain"])
+    )
+
+
+def _misfit(cell: Cell, kernel: Kernel, context: PlanContext, measure: Measure) -> Misfit | None:
+    """Why a cell can't be measured on this machine, of what its parameters and placement tell."""
+    placement = cell.placement
+    wrong = kernel.check(cell.parameters, placement) if kernel.check else None
+    if wrong is not None:
+        return Misfit(wrong, where=measure.where)
+    if kernel.memory is None or context.memory is None:
+        return None
+    need = kernel.memory(cell.parameters, placement.ranks, placement.threads) * placement.ppn
+    if need <= context.memory:
+        return None
+    return Misfit(
+        f"{parameters_text(cell) or 'it'} needs {format_quantity(need, 'B')} a node, but "
+        f"{format_quantity(context.memory, 'B')} are available.",
+        where=measure.where,
+        mend="Take a smaller size, or fewer ranks a node.",
     )
 
 

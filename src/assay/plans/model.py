@@ -80,9 +80,13 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class PlanContext:
-    """The machine a plan is made for: cores of a node, nodes, and the toolchains by name."""
+    """The machine a plan is made for: cores of a node, nodes, and the toolchains by name.
+
+    ``memory``: bytes available on a node; None where that isn't known.
+    """
 
     cores: int
     nodes: int = 1
     default_toolchain: str = "embedded"
     toolchains: tuple[str, ...] = ("embedded",)
+    memory: float | None = None

@@ -100,7 +100,12 @@ class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
 
 
 class Series(msgspec.Struct, frozen=True):
-    """One metric's samples. ``rank`` null: the slowest of all. ``starts``: when each began."""
+    """One metric's samples. ``rank`` null: all of them, of ``time`` the slowest.
+
+    ``starts``: when each began; empty where that is as in the first series, or nowhere to be told.
+    A series has one value a sample if it has as many as the first; the warm-up is left out of those
+    alone.
+    """
 
     metric: str
     unit: str

@@ -83,11 +83,15 @@ def sample_table(run: RunData) -> pl.DataFrame:
         name = measurement_id(measurement.cell, measurement.replicate)
         for series in record.series:
             length = len(series.values)
+            by_sample = length == len(record.series[0].values)
+            starts: list[float | None] = [*series.starts]
+            if not starts:
+                starts = [*record.series[0].starts] if by_sample else [None] * length
             parts.append(
                 pl.DataFrame(
                     {
                         "index": range(length),
-                        "time": series.starts,
+                        "time": starts,
                         "value": series.values,
                     },
                     schema={"index": pl.UInt32, "time": pl.Float64, "value": pl.Float64},
@@ -100,7 +104,7 @@ def sample_table(run: RunData) -> pl.DataFrame:
                     "index",
                     "time",
                     "value",
-                    (pl.col("index") < (record.warmup or 0)).alias("warmup"),
+                    (pl.col("index") < (record.warmup or 0) * by_sample).alias("warmup"),
                 )
             )
     return pl.concat(parts) if parts else pl.DataFrame(schema=schema)

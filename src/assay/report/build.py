@@ -11,7 +11,7 @@ from assay.answers.model import Answer, Evidence
 from assay.answers.select import counted, quantity_text
 from assay.records.model import RunData
 from assay.report.cells import cell_table
-from assay.report.figures import speed_figures
+from assay.report.figures import figures_of
 from assay.report.machine import machine_name, provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Section, Table
 from assay.stats.model import CellSummary
@@ -93,7 +93,7 @@ def _section(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> Sect
         confidence=answer.confidence,
         confidence_why=answer.confidence_why,
         evidence=answer.evidence,
-        figures=speed_figures(cells, run) if answered and answer.question == "speed" else [],
+        figures=figures_of(answer.question, cells, run) if answered else [],
         tables=[evidence_table(answer.question, answer.evidence)] if answer.evidence else [],
         method=answer.method + (_sampling(run) if answered else []),
         limits=answer.limits,

@@ -24,6 +24,27 @@ _STATISTICS = [
 ]
 
 
+# Sizes in bytes worth a tick; 0 has its place because the axis is linear below 1 B.
+_SIZE_TICKS = [0, 1, 8, 64, 512, *(1 << p for p in range(12, 34, 3))]
+_SIZE_LABEL = (
+    "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB' : "
+    "datum.value >= 1048576 ? datum.value / 1048576 + ' MiB' : "
+    "datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'"
+)
+
+
+def size_axis(field: str, title: str, sizes: Sequence[int]) -> Spec:
+    """Sizes in bytes along x, logarithmic with a place for 0; ``sizes`` ascend."""
+    ticks = [tick for tick in _SIZE_TICKS if sizes[0] <= tick <= sizes[-1]]
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": {"type": "symlog", "constant": 1, "nice": False},
+        "axis": {"values": ticks, "labelExpr": _SIZE_LABEL, "labelOverlap": "greedy"},
+    }
+
+
 def decades(rows: Sequence[Row], factor: float) -> list[float]:
     """The powers of ten around the medians, in the axis's unit."""
     shown = [float(row["median"] or 0.0) / factor for row in rows]
@@ -175,3 +196,8 @@ def by_size(point: Point) -> tuple[int, str, int]:
         placement_text(point.summary.cell.placement) + point.summary.cell.toolchain,
         order if isinstance(order, int) else 0,
     )
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -67,13 +67,16 @@ def launch_value(measurement: Measurement) -> float | None:
 def steady(record: MeasurementRecord, series: Series) -> Floats:
     """The samples after the warm-up that the record names, of which at most half are dropped.
 
-    Raises AssayError for an empty series and for what is not a finite number.
+    A series that doesn't go by samples has no warm-up. Raises AssayError for an empty series and
+    for what is not a finite number.
     """
     try:
         values = checked(series.values)
     except AssayError as error:
         where = f"measurement {record.measurement}, {series.metric}"
         raise AssayError(error.what, where=where) from None
+    if values.size != len(record.series[0].values):
+        return values
     return values[min(record.warmup or 0, values.size // 2) :]
 
 
