@@ -253,7 +253,9 @@ def test_what_does_not_fit_into_memory_is_refused_before_anything_is_launched(tm
     room = PlanContext(2, memory=2 * 3 * 8 * 20000**2)
     assert len(measure(tmp_path, text, room).cells) == 2
     tight = PlanContext(2, memory=2 * 3 * 8 * 20000**2 - 1)
-    with pytest.raises(AssayError, match=r"n=20000 needs 19\.2 GB a node, but 19\.2 GB") as told:
+    with pytest.raises(
+        AssayError, match=r"compute.dgemm n=20000 needs 19\.2 GB a node, but 19\.2 GB"
+    ) as told:
         measure(tmp_path, text, tight)
     assert "plan.toml:" in told.value.where
     assert "smaller" in told.value.mend

@@ -149,7 +149,7 @@ def _misfit(cell: Cell, kernel: Kernel, context: PlanContext, measure: Measure) 
     if need <= context.memory:
         return None
     return Misfit(
-        f"{parameters_text(cell) or 'it'} needs {format_quantity(need, 'B')} a node, but "
+        f"{kernel.name} {parameters_text(cell)} needs {format_quantity(need, 'B')} a node, but "
         f"{format_quantity(context.memory, 'B')} are available.",
         where=measure.where,
         mend="Take a smaller size, or fewer ranks a node.",
