@@ -20,6 +20,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from assay.stats.intervals import median_interval
+
 ASSAY = [sys.executable, "-m", "assay"]
 
 
@@ -29,8 +33,9 @@ class Row:
 
     ``assay`` and ``peer`` are medians of ``assay_values`` and ``peer_values`` in ``unit``.
     ``ratio`` is above 1 where assay is better, whichever way the quantity points; ``best_ratio``
-    is the same of the best values. ``met`` None: there is no goal for this line. ``load``: of the
-    last minute, just before.
+    is the same of the best values, ``paired`` the median of the ratios round by round, which is
+    what goals are judged by, with its 95% interval. ``met`` None: there is no goal for this line.
+    ``load``: of the last minute, just before.
     """
 
     topic: str
@@ -43,6 +48,8 @@ class Row:
     goal: str = ""
     met: bool | None = None
     ratio: float | None = None
+    paired: float | None = None
+    paired_interval: tuple[float, float] | None = None
     best_ratio: float | None = None
     load: float | None = None
     assay_values: list[float] = field(default_factory=list)
@@ -79,9 +86,10 @@ def compare(
     note: str = "",
     details: Mapping[str, Any] | None = None,
 ) -> Row:
-    """A row of two series; the goal is met if the ratio of medians reaches ``at_least``."""
+    """A row of two series that took turns; the goal is met if ``paired`` reaches ``at_least``."""
     best: Callable[[Sequence[float]], float] = max if better == "more" else min
-    ratio = advantage(statistics.median(assay), statistics.median(peer), better)
+    pairs = [advantage(a, b, better) for a, b in zip(assay, peer, strict=True)]
+    paired = statistics.median(pairs)
     return Row(
         topic,
         what,
@@ -91,8 +99,10 @@ def compare(
         statistics.median(peer),
         peer_name,
         goal,
-        None if at_least is None else ratio >= at_least,
-        ratio,
+        None if at_least is None else paired >= at_least,
+        advantage(statistics.median(assay), statistics.median(peer), better),
+        paired,
+        interval(pairs),
         advantage(best(assay), best(peer), better),
         load,
         list(assay),
@@ -107,13 +117,10 @@ def advantage(assay: float, peer: float, better: str) -> float:
     return assay / peer if better == "more" else peer / assay
 
 
-def paired_ratio(row: Mapping[str, Any]) -> float | None:
-    """The median of the ratios round by round: it withstands a machine that changes meanwhile."""
-    ours, theirs = row["assay_values"], row["peer_values"]
-    if not theirs or len(ours) != len(theirs):
-        return None
-    pairs = zip(ours, theirs, strict=True)
-    return statistics.median(advantage(a, b, row["better"]) for a, b in pairs)
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The 95% interval of a median by order statistics; None for fewer than six values."""
+    found = median_interval(np.array(values))
+    return (float(found[0]), float(found[1])) if found else None
 
 
 def alternate(
@@ -291,14 +298,17 @@ def show(value: float | None, unit: str) -> str:
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows as a Markdown table."""
     lines = [
-        "| what | assay | beside it | ratio (medians) | ratio (pairs) | ratio (best) | goal | |",
+        "| what | assay | beside it | ratio (pairs) | ratio (medians) | ratio (best) | goal | |",
         "| --- | ---: | ---: | ---: | ---: | ---: | --- | --- |",
     ]
     for row in rows:
         met = {True: "met", False: "**missed**", None: ""}[row["met"]]
         peer = f"{row['peer_name']}: {show(row['peer'], row['unit'])}" if row["peer"] else "–"
-        known = (row["ratio"], paired_ratio(row), row["best_ratio"])
+        known = (row["paired"], row["ratio"], row["best_ratio"])
         ratios = ["–" if value is None else f"{value:.3f}" for value in known]
+        if row["paired_interval"]:
+            low, high = row["paired_interval"]
+            ratios[0] += f" [{low:.3f}, {high:.3f}]"
         cells = [row["what"], show(row["assay"], row["unit"]), peer, *ratios, row["goal"], met]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

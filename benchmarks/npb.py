@@ -68,7 +68,7 @@ def compare_npb(folder: Path | None, mpirun: str, size: str, *, quick: bool) -> 
             say(f"npb.{name} class {size}, {ranks} rank(s)")
             now = load()
             ours, theirs = alternate(
-                2 if quick else 5,
+                2 if quick else 7,
                 partial(assay_rate, name, size, ranks),
                 partial(reference, mpirun, executable, ranks),
             )

@@ -27,6 +27,7 @@ from common import (
     build,
     cores,
     finish,
+    interval,
     load,
     parser,
     run,
@@ -141,11 +142,12 @@ def _cells(kernel: str, launches: int, reframe: str | None, *, quick: bool) -> R
     turns = [partial(run_plan, kernel, launches, parts)]
     if reframe:
         turns.append(partial(run_reframe, reframe))
-    rounds = 1 if quick else 5
+    rounds = 1 if quick else 7
     ours, *others = alternate(rounds, *turns)
     theirs = others[0] if others else []
     median = statistics.median(ours)
     peer = statistics.median(theirs) if theirs else None
+    pairs = [b / a for a, b in zip(ours, theirs, strict=bool(theirs))]
     where = {key: statistics.median(p[key] for p in parts) for key in parts[0]}
     outside = where["wall"] - where["launches"]
     starts = where["launches"] - where["measurements"]
@@ -161,6 +163,8 @@ def _cells(kernel: str, launches: int, reframe: str | None, *, quick: bool) -> R
         "< 20 ms" if launches == 1 else "",
         median < 0.020 if launches == 1 else None,
         peer / median if peer else None,
+        statistics.median(pairs) if pairs else None,
+        interval(pairs) if pairs else None,
         min(theirs) / min(ours) if theirs else None,
         now,
         ours,

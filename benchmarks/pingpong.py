@@ -91,8 +91,8 @@ def compare_pingpong(executable: str | None, mpirun: str, *, quick: bool) -> Com
         goal="within 3%",
         load=now,
     )
-    assert row.peer
-    row.met = abs(row.assay / row.peer - 1.0) <= WITHIN
+    assert row.paired
+    row.met = abs(row.paired - 1.0) <= WITHIN
     comparison.rows.append(row)
     say("ping-pong, the sweep")
     comparison.rows += sweeps(mpirun, executable, quick=quick)
@@ -140,8 +140,8 @@ def sweeps(mpirun: str, executable: str, *, quick: bool) -> list[Row]:
             note=f"{', '.join(map(str, counts))} of {len(SIZES)} sizes reached ±1%, by rounds.",
             details={"reached": counts, "launches": [len(each.launches) for each in found]},
         )
-        assert row.ratio
-        row.met = row.ratio > 1.0 and min(counts) == len(SIZES)
+        assert row.paired
+        row.met = row.paired > 1.0 and min(counts) == len(SIZES)
         rows.append(row)
     return rows
 

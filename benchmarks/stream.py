@@ -140,8 +140,14 @@ def _compare_one(
 
     turns: list[Callable[[], float]] = [assay_mean]
     turns += [partial(likwid_bandwidth, likwid, test, total, threads) for test in chosen]
-    assay, *peers = alternate(2 if quick else 5, *turns)
-    best = max(range(len(peers)), key=lambda index: statistics.median(peers[index]))
+    assay, *peers = alternate(2 if quick else 9, *turns)
+    # The one that assay does worst against, round by round.
+    best = min(
+        range(len(peers)),
+        key=lambda index: statistics.median(
+            a / b for a, b in zip(assay, peers[index], strict=True)
+        ),
+    )
     cpus = sorted(cpu for rank in launches[-1].cpus() for cpu in rank)
     same = cpus == sorted(likwid_cpus(likwid, threads))
     comparison.rows.append(
