@@ -47,7 +47,7 @@ def test_the_verdict_holds_the_planted_numbers():
     assert answer.verdict == (
         "2 cores sustain 35.1 GB/s [34.9, 35.3] from memory (STREAM triad) and 154.0 Gflop/s "
         "[153.1, 154.9] in DGEMM, 93% of theoretical peak; from 1 to 2 cores memory bandwidth "
-        "grows 1.80-fold, EP 1.98-fold, CG 1.68-fold."
+        "grows 1.80-fold, DGEMM 1.98-fold, EP 1.98-fold, CG 1.68-fold."
     )
     assert answer.confidence == "high"
     assert answer.status == "answered"
@@ -110,6 +110,30 @@ def test_a_low_share_of_peak_brings_advice_and_a_high_one_none():
 def test_a_share_above_peak_is_called_impossible():
     answer = speed(dgemm({1000: 1.1 * 32 * CLOCK}))
     assert any("can't be" in sentence for sentence in answer.caveats)
+
+
+def peak(values):
+    return [
+        make_summary(make_cell("compute.peak", ppn=ppn, width=width), rate, width=width)
+        for (ppn, width), rate in values.items()
+    ]
+
+
+def test_dgemm_is_set_against_the_peak_that_was_measured():
+    measured = peak({(1, 64): 10e9, (1, 512): 80e9, (2, 512): 160e9, (2, 256): 81e9})
+    answer = speed([*dgemm({2000: 144e9}, ppn=2), *dgemm({2000: 76e9}), *measured])
+    row = rows(answer)["Multiply-adds out of registers, 2 cores"]
+    assert row.value == 160e9
+    assert row.note.startswith("512-bit vectors")
+    assert rows(answer)["Multiply-adds out of registers, 1 core"].value == 80e9
+    (sentence,) = (s for s in answer.limits if s.startswith("Measured peak of 2 cores: 160"))
+    assert "DGEMM reaches 90.0% [" in sentence
+
+
+def test_efficiency_is_taken_at_the_largest_order_measured_on_both():
+    cells = [*dgemm({100: 50e9, 1000: 80e9, 2000: 82e9}), *dgemm({100: 60e9, 1000: 120e9}, ppn=2)]
+    row = rows(speed(cells))["DGEMM N = 1000, 1 → 2 cores"]
+    assert (row.value, row.share) == (pytest.approx(1.5), pytest.approx(0.75))
 
 
 def test_an_unknown_machine_has_no_peak_and_the_verdict_claims_none():
@@ -313,6 +337,7 @@ def test_scaling_never_mixes_toolchains_and_the_rival_is_shown():
         (99e9, "2 ranks · b"),
         (50e9, "1 rank · b"),
         (90e9, "2 ranks · a"),
+        (pytest.approx(1.98), "parallel efficiency"),
     ]
     cells = [
         make_summary(make_cell("npb.ep", ppn=ppn, toolchain=name, **{"class": "S"}), rate)

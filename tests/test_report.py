@@ -229,6 +229,22 @@ def test_a_figure_without_peak_draws_none():
     assert "Dashed" not in figure.caption
 
 
+def test_the_measured_peak_is_drawn_by_width():
+    cells = [
+        make_summary(make_cell("compute.peak", ppn=ppn, width=width), 1e9 * width * ppn)
+        for width in (64, 256, 512)
+        for ppn in (1, 2)
+    ]
+    report = build_report(make_run(cells), cells)
+    (figure,) = [f for f in report.sections[0].figures if f.id == "peak"]
+    assert [(row["width"], row["placement"], row["median"]) for row in figure.rows] == [
+        (f"{width} bit", f"{ppn} rank{'s' if ppn > 1 else ''}", 1e9 * width * ppn)
+        for width in (64, 256, 512)
+        for ppn in (1, 2)
+    ]
+    assert "512 bit" in svg(figure)
+
+
 def test_missing_intervals_are_drawn_as_missing():
     cells = [
         make_summary(make_cell("network.pingpong", ppn=2, bytes=size), 1e-6, n=2)

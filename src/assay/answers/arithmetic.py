@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assay.answers.model import Evidence
 from assay.answers.select import (
     ARRIVED,
+    Growth,
     Part,
     Point,
     best,
@@ -18,8 +20,11 @@ from assay.answers.select import (
     labeller,
     leading,
     points,
+    quantity_text,
+    ratio,
     rivals,
     scaled,
+    speedup,
 )
 from assay.errors import AssayError
 from assay.plans.model import Placement
@@ -31,6 +36,11 @@ if TYPE_CHECKING:
     from assay.system.model import System
 
 KERNEL = "compute.dgemm"
+PEAK = "compute.peak"
+_PEAK_METHOD = (
+    "Measured peak: independent multiply-adds that stay in registers, on every thread at once; the "
+    "fastest vector width counts."
+)
 # A tuned BLAS on large matrices reaches 85 to 95% of peak; far below that, something is wrong.
 LOW_SHARE = 0.7
 # Above the peak by more than this, the clock that the peak was computed with must have been wrong.
@@ -56,6 +66,7 @@ def dgemm_part(cells: Sequence[CellSummary], run: RunData) -> tuple[Part, Point]
     by_cores = best_by(lead, lambda point: point.cores)
     headline = by_cores[max(by_cores)]
     part = Part(headline=[headline])
+    peaks = measured_peaks(cells)
     for point in [*reversed(by_cores.values()), *rivals(found)]:
         limit = theoretical_peak(run, [point])
         part.evidence.append(
@@ -68,12 +79,91 @@ def dgemm_part(cells: Sequence[CellSummary], run: RunData) -> tuple[Part, Point]
                 note=label(point) + _arrival(found, point),
             )
         )
+    _scaling(part, lead)
+    part.evidence += _peak_rows(peaks, run)
     part.method = [
         "DGEMM: C ← A B + C on square matrices, one product on every rank at once, 2 N³ flop each, "
         "timed on the slowest rank; each result is checked by its residual."
     ]
     _judge(part, headline, theoretical_peak(run, [headline]), _forced_core(run))
+    _judge_by_measured_peak(part, headline, peaks)
     return part, headline
+
+
+def measured_peaks(cells: Sequence[CellSummary]) -> dict[int, Point]:
+    """For each number of cores the fastest multiply-add rate of any vector width."""
+    return best_by(points(cells, PEAK, "rate"), lambda point: point.cores)
+
+
+def peak_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
+    """The measured peak where there is no DGEMM to set against it."""
+    peaks = measured_peaks(cells)
+    if not peaks:
+        return None
+    count, point = max(peaks.items())
+    rate = quantity_text(point.metric.median, "flop/s", point.metric.ci95)
+    return Part(
+        headline=[point],
+        evidence=_peak_rows(peaks, run),
+        method=[_PEAK_METHOD],
+        remark=f"multiply-adds out of registers reach {rate} on {counted(count, 'core')}",
+    )
+
+
+def _peak_rows(peaks: Mapping[int, Point], run: RunData) -> list[Evidence]:
+    rows = []
+    for count, point in reversed(list(peaks.items())):
+        limit = theoretical_peak(run, [point])
+        rows.append(
+            evidence(
+                f"Multiply-adds out of registers, {counted(count, 'core')}",
+                point,
+                "rate",
+                limit=limit.rate if limit else None,
+                limit_source=limit.source if limit else None,
+                note=f"{point.parameter('width')}-bit vectors: the measured peak",
+            )
+        )
+    return rows
+
+
+def _judge_by_measured_peak(part: Part, headline: Point, peaks: Mapping[int, Point]) -> None:
+    """DGEMM against what multiply-adds alone reach on as many cores."""
+    peak = peaks.get(headline.cores)
+    if peak is None:
+        return
+    share, interval = ratio(headline.metric, peak.metric)
+    part.method.append(_PEAK_METHOD)
+    part.limits.append(
+        f"Measured peak of {counted(headline.cores, 'core')}: "
+        f"{quantity_text(peak.metric.median, 'flop/s', peak.metric.ci95)} with "
+        f"{peak.parameter('width')}-bit vectors; DGEMM reaches {format_share(share, interval)} "
+        "of it."
+    )
+    if not part.remark or "assumed" in part.remark:
+        part.remark = f"{share:.0%} of measured peak"
+
+
+def _scaling(part: Part, lead: Sequence[Point]) -> None:
+    """Parallel efficiency at the largest order that was measured on several numbers of cores."""
+    by_order: dict[int, dict[int, Point]] = {}
+    for order in {int(point.parameter("n") or 0) for point in lead}:
+        alike = [point for point in lead if point.parameter("n") == order]
+        by_order[order] = best_by(alike, lambda point: point.cores)
+    several = [order for order, by_cores in by_order.items() if len(by_cores) > 1]
+    if not several:
+        return
+    order = max(several)
+    counts = list(by_order[order])
+    row = speedup(
+        f"DGEMM N = {order}",
+        by_order[order],
+        counts[0],
+        counts[-1],
+        note="parallel efficiency",
+    )
+    part.evidence.append(row)
+    part.growth = [Growth(counts[0], counts[-1], "DGEMM", row.value)]
 
 
 def theoretical_peak(run: RunData, found: Sequence[Point]) -> Limit | None:

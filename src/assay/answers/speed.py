@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.answers.arithmetic import KERNEL as DGEMM
-from assay.answers.arithmetic import dgemm_part
+from assay.answers.arithmetic import PEAK, dgemm_part, peak_part
 from assay.answers.bandwidth import KERNEL as STREAM
 from assay.answers.bandwidth import stream_part
 from assay.answers.benchmarks import TITLES as BENCHMARKS
@@ -18,7 +18,7 @@ from assay.records.model import RunData
 from assay.stats.model import CellSummary
 
 # The kernels whose failure touches this answer; messages are only context.
-_KERNELS = (STREAM, DGEMM, *BENCHMARKS)
+_KERNELS = (STREAM, DGEMM, PEAK, *BENCHMARKS)
 
 
 def answer_speed(
@@ -27,13 +27,14 @@ def answer_speed(
     """Speed against limits. ``history``: stored runs of the same system, for the best ever seen."""
     stream = stream_part(cells, history)
     dgemm = dgemm_part(cells, run)
+    peak = None if dgemm else peak_part(cells, run)
     benchmarks = benchmarks_part(cells)
     messages = messages_part(cells)
     parts = [
         part
         for part in (
             stream[0] if stream else None,
-            dgemm[0] if dgemm else None,
+            dgemm[0] if dgemm else peak,
             benchmarks,
             messages,
         )
@@ -49,7 +50,7 @@ def answer_speed(
         question="speed",
         title=QUESTIONS["speed"],
         status="answered",
-        verdict=_verdict(stream, dgemm, benchmarks, messages),
+        verdict=_verdict(stream, dgemm, peak, benchmarks, messages),
         confidence=confidence,
         confidence_why=why,
         evidence=[row for part in parts for row in part.evidence],
@@ -79,6 +80,7 @@ def _quantity(point: Point) -> str:
 def _verdict(
     stream: tuple[Part, Point] | None,
     dgemm: tuple[Part, Point] | None,
+    peak: Part | None,
     benchmarks: Part | None,
     messages: Part | None,
 ) -> str:
@@ -104,7 +106,7 @@ def _verdict(
         *(dgemm[0].growth if dgemm else []),
         *(benchmarks.growth if benchmarks else []),
     ]
-    remarks = [stream[0].remark if stream else "", _growth(growth)]
+    remarks = [stream[0].remark if stream else "", peak.remark if peak else "", _growth(growth)]
     if not main and messages and not any(remarks):
         remarks.append(messages.remark)
     clauses = [clause for clause in (main, *remarks) if clause]

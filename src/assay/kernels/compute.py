@@ -13,6 +13,15 @@ def _dgemm_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Wo
     return {"flops": 2.0 * n**3 * ranks}
 
 
+# Multiply-add instructions of one operation and thread: native/compute/fma.hpp.
+_PEAK_INSTRUCTIONS = 60_000
+
+
+def _peak_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    lanes = int(parameters["width"]) // 64
+    return {"flops": 2.0 * lanes * _PEAK_INSTRUCTIONS * threads * ranks}
+
+
 def _dgemm_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
     return 3 * 8.0 * int(parameters["n"]) ** 2
 
@@ -34,5 +43,31 @@ KERNELS = (
         work_units={"flops": "flop"},
         formulas={"flops": "2 n^3 ranks"},
         memory=_dgemm_memory,
+    ),
+    Kernel(
+        name="compute.peak",
+        title="Measured peak: fused multiply-adds out of registers",
+        parameters=(
+            Parameter(
+                "width",
+                0,
+                "bits of a vector register; 0: the widest that the kernels were built for",
+                unit="bit",
+                choices=(0, 64, 128, 256, 512),
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "60,000 instructions of every thread, slowest rank"),
+            Metric("rate", "flop/s", "more", "all ranks' flops", quantity="flops"),
+        ),
+        work=_peak_work,
+        source="Seth's peak (Edmundsson et al. 2004, 5.3), measured instead of computed",
+        threaded=True,
+        headline="rate",
+        notes="Double precision. Twelve or twenty independent chains hide the latency of the "
+        "multiply-add, so only its throughput counts: what no program can exceed at the clock that "
+        "the cores hold while they compute. Verified: each lane has counted every step.",
+        work_units={"flops": "flop"},
+        formulas={"flops": "2 (width / 64) 60,000 threads ranks"},
     ),
 )

@@ -14,6 +14,7 @@ from assay.records.model import RunData
 from assay.report.figures.benchmarks import benchmark_figure
 from assay.report.figures.dgemm import dgemm_figure
 from assay.report.figures.messages import bandwidth_figure, latency_figure
+from assay.report.figures.peak import peak_figure
 from assay.report.figures.stream import stream_figure
 from assay.report.model import Figure
 from assay.stats.model import CellSummary
@@ -31,6 +32,7 @@ def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
     return [
         stream_figure(cells),
         dgemm_figure(cells, run),
+        peak_figure(cells),
         *(benchmark_figure(cells, kernel) for kernel in TITLES),
         latency_figure(cells),
         bandwidth_figure(cells),
