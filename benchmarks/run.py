@@ -29,6 +29,7 @@ from common import (
     table,
 )
 from dgemm import compare_dgemm
+from messages import compare_messages
 from npb import compare_npb
 from overhead import compare_overhead
 from pingpong import compare_pingpong
@@ -80,6 +81,8 @@ def main() -> None:
     options.add_argument("--npb-bin", metavar="DIR", type=Path)
     options.add_argument("--npb-mpirun", metavar="PATH", default=embedded_mpirun())
     options.add_argument("--likwid-bench", metavar="PATH", default="likwid-bench")
+    options.add_argument("--osu", metavar="DIR", type=Path, help="folder of osu_bw, osu_bcast, …")
+    options.add_argument("--imb", metavar="PATH", type=Path, help="IMB-MPI1")
     options.add_argument("--reframe", metavar="PATH", default=shutil.which("reframe"))
     options.add_argument(
         "--peer-flags",
@@ -89,7 +92,7 @@ def main() -> None:
         help="how a peer was built, for the record, such as 'NPB=gfortran -O3'",
     )
     options.add_argument(
-        "--only", nargs="+", default=[], help="stream, dgemm, npb, pingpong, overhead"
+        "--only", nargs="+", default=[], help="stream, dgemm, npb, pingpong, messages, overhead"
     )
     options.add_argument("--table", action="store_true", help="only write README.md anew")
     given = options.parse_args()
@@ -102,6 +105,7 @@ def main() -> None:
         "dgemm": lambda: compare_dgemm(quick=quick),
         "npb": lambda: compare_npb(given.npb_bin, given.npb_mpirun, "A", quick=quick),
         "pingpong": lambda: compare_pingpong(given.osu_latency, embedded_mpirun(), quick=quick),
+        "messages": lambda: compare_messages(given.osu, given.imb, embedded_mpirun(), quick=quick),
         "overhead": lambda: compare_overhead(given.reframe, quick=quick),
     }
     build()

@@ -1,0 +1,259 @@
+"""Messages and collectives beside the OSU micro-benchmarks and IMB over the same MPI library.
+
+    .venv/bin/python benchmarks/messages.py --osu DIR --imb PATH
+
+One launch of each in turn, one number a launch: assay's median; osu's and IMB's mean. Bandwidths
+are set against osu_bw and osu_bibw (windows of 64 messages), message rates against osu_mbw_mr (of
+one pair), latencies against IMB's PingPong, collectives against IMB's t_max. IMB calls a collective
+over and over without anything between the calls; so does assay with timing=loop, which is what
+stands beside it. The sweeps of bcast and allreduce are timed as whole commands: one launch of assay to ±1%
+within it, and osu's program with its own defaults.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from common import (
+    Comparison,
+    PeerError,
+    Row,
+    alternate,
+    build,
+    compare,
+    embedded_mpirun,
+    finish,
+    load,
+    measure,
+    parser,
+    run,
+    say,
+)
+
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+SIZES = (8, 1 << 10, 1 << 16, 1 << 20)
+COLLECTIVES = {  # as IMB calls them
+    "bcast": "Bcast",
+    "reduce": "Reduce",
+    "allreduce": "Allreduce",
+    "reduce_scatter": "Reduce_scatter",
+    "allgather": "Allgather",
+    "gather": "Gather",
+    "scatter": "Scatter",
+    "alltoall": "Alltoall",
+    "barrier": "Barrier",
+}
+COLLECTIVE_SIZES = (8, 1 << 12, 1 << 18)
+SWEEP = [1 << power for power in range(21)]  # what osu's collectives take by default: 1 B to 1 MiB
+RANKS = 2
+
+
+def osu(mpirun: str, program: Path, size: int) -> list[float]:
+    """The columns that a program of the OSU micro-benchmarks prints for a size."""
+    command = [mpirun, "-n", str(RANKS), "--bind-to", "core", program, "-m", f"{size}:{size}"]
+    text, _ = run(command, AS_ROOT)
+    row = re.search(rf"^{size}((?:\s+[\d.]+)+)\s*$", text, re.M)
+    if row is None:
+        raise PeerError(f"{program.name} printed no line for {size} B.")
+    return [float(word) for word in row[1].split()]
+
+
+def imb(mpirun: str, executable: Path, benchmark: str, size: int) -> list[float]:
+    """The columns that IMB prints for a size, after it and the number of repetitions; in µs."""
+    command = [mpirun, "-n", str(RANKS), "--bind-to", "core", executable, "-npmin", str(RANKS)]
+    with tempfile.TemporaryDirectory() as folder:
+        if benchmark != "Barrier":
+            lengths = Path(folder, "lengths")
+            lengths.write_text(f"{size}\n")
+            command += ["-msglen", lengths]
+        text, _ = run([*command, benchmark], AS_ROOT)
+    lead = r"\d+" if benchmark == "Barrier" else rf"{size}\s+\d+"
+    row = re.search(rf"^\s*{lead}((?:\s+[\d.]+)+)\s*$", text, re.M)
+    if row is None:
+        raise PeerError(f"{benchmark} of {executable.name} printed no line for {size} B.")
+    return [float(word) for word in row[1].split()]
+
+
+def assay(
+    kernel: str, *words: str, of: Callable[[float], float] = lambda seconds: seconds
+) -> float:
+    """The median of one launch, in seconds, or what ``of`` makes of it."""
+    return of(measure(kernel, *words, "--ppn", str(RANKS), "--launches", "1").medians()[0])
+
+
+def compare_messages(
+    folder: Path | None, executable: Path | None, mpirun: str, *, quick: bool
+) -> Comparison:
+    """Rows for messages, collectives and sweeps, as far as there are peers."""
+    comparison = Comparison()
+    rounds = 3 if quick else 15
+    if folder is None:
+        comparison.skipped.append("network.stream: name OSU's programs with --osu.")
+    else:
+        comparison.versions["osu"] = _osu_version(mpirun, folder)
+        comparison.rows += streams(mpirun, folder, rounds)
+        comparison.rows += sweeps(mpirun, folder, 1 if quick else 7)
+    if executable is None:
+        comparison.skipped.append("network.collective: name IMB-MPI1 with --imb.")
+    else:
+        comparison.versions["IMB"] = _imb_version(mpirun, executable)
+        comparison.rows += latencies(mpirun, executable, rounds)
+        sizes = COLLECTIVE_SIZES[:1] if quick else COLLECTIVE_SIZES
+        comparison.rows += collectives(mpirun, executable, rounds, sizes)
+    return comparison
+
+
+def _osu_version(mpirun: str, folder: Path) -> str:
+    text, _ = run([mpirun, "-n", str(RANKS), folder / "osu_latency", "-m", "8:8"], AS_ROOT)
+    found = re.search(r"v(\d[\d.]*)", text)
+    return found[1] if found else "unknown"
+
+
+def _imb_version(mpirun: str, executable: Path) -> str:
+    command = [mpirun, "-n", str(RANKS), executable, "-iter", "1", "-msglog", "0:0", "PingPong"]
+    found = re.search(r"Benchmarks (\S+ ?\S*),", run(command, AS_ROOT)[0])
+    return found[1] if found else "unknown"
+
+
+def _within(row: Row, share: float) -> Row:
+    assert row.paired
+    row.met = abs(row.paired - 1.0) <= share
+    return row
+
+
+def latencies(mpirun: str, executable: Path, rounds: int) -> list[Row]:
+    """Ping-pong beside IMB's, which prints half a round trip too."""
+    rows = []
+    for size in SIZES:
+        say(f"ping-pong, {size} B")
+        now = load()
+        ours, theirs = alternate(
+            rounds,
+            partial(assay, "network.pingpong", f"bytes={size}"),
+            lambda size=size: imb(mpirun, executable, "PingPong", size)[0] * 1e-6,
+        )
+        what = f"ping-pong, {size} B"
+        row = compare(
+            *("network.pingpong", what, "s", "less", ours, theirs, "IMB PingPong"),
+            goal="within 3%",
+            load=now,
+        )
+        rows.append(_within(row, 0.03))
+    return rows
+
+
+def streams(mpirun: str, folder: Path, rounds: int) -> list[Row]:
+    """Bandwidth both ways and one way, and the message rate, beside osu's programs."""
+    cases = [
+        ("osu_bw", "unidirectional", 1 << 16, "B/s"),
+        ("osu_bw", "unidirectional", 1 << 20, "B/s"),
+        ("osu_bibw", "bidirectional", 1 << 16, "B/s"),
+        ("osu_bibw", "bidirectional", 1 << 20, "B/s"),
+        ("osu_mbw_mr", "unidirectional", 8, "op/s"),
+        ("osu_mbw_mr", "unidirectional", 1 << 10, "op/s"),
+    ]
+    rows = []
+    for program, direction, size, unit in cases:
+        what = f"{'message rate' if unit == 'op/s' else 'bandwidth'}, {direction}, {size} B"
+        say(f"{what} beside {program}")
+        ways = 2 if direction == "bidirectional" else 1
+        amount = float(ways if unit == "op/s" else ways * size)
+
+        def theirs(program: str = program, size: int = size, unit: str = unit) -> float:
+            columns = osu(mpirun, folder / program, size)
+            return columns[1] if unit == "op/s" else columns[0] * 1e6
+
+        now = load()
+        ours, other = alternate(
+            rounds,
+            partial(
+                assay,
+                *("network.stream", f"bytes={size}", f"direction={direction}", "window=64"),
+                of=lambda seconds, amount=amount: amount / seconds,
+            ),
+            theirs,
+        )
+        row = compare(
+            *("network.stream", what, unit, "more", ours, other, program),
+            goal="within 3%",
+            load=now,
+        )
+        rows.append(_within(row, 0.03))
+    return rows
+
+
+def collectives(mpirun: str, executable: Path, rounds: int, sizes: tuple[int, ...]) -> list[Row]:
+    """Each collective in a row of calls, beside IMB's slowest rank."""
+    rows = []
+    for op, benchmark in COLLECTIVES.items():
+        for size in sizes if op != "barrier" else (0,):
+            what = f"{op}, {size} B, {RANKS} ranks"
+            say(what)
+            words = [f"op={op}", "timing=loop"] + ([f"bytes={size}"] if size else [])
+            now = load()
+            # IMB's line: t_min, t_max and t_avg; of Barrier the same.
+            ours, theirs = alternate(
+                rounds,
+                partial(assay, "network.collective", *words),
+                lambda b=benchmark, s=size: imb(mpirun, executable, b, s)[1] * 1e-6,
+            )
+            row = compare(
+                *("network.collective", what, "s", "less", ours, theirs, f"IMB {benchmark}"),
+                goal="within 5%",
+                load=now,
+            )
+            rows.append(_within(row, 0.05))
+    return rows
+
+
+def sweeps(mpirun: str, folder: Path, rounds: int) -> list[Row]:
+    """Seconds of the whole sweep: assay to ±1% within a launch, osu by its defaults."""
+    rows = []
+    for op, program, first in (("bcast", "osu_bcast", 1), ("allreduce", "osu_allreduce", 8)):
+        say(f"{op}, the sweep")
+        sizes = [size for size in SWEEP if size >= first]
+        counts: list[int] = []
+
+        def whole(op: str = op, sizes: list[int] = sizes, counts: list[int] = counts) -> float:
+            done = measure(
+                *("network.collective", f"op={op}", "bytes=" + ",".join(map(str, sizes))),
+                *("--ppn", str(RANKS), "--launches", "1", "--samples", "40000"),
+                *("--budget", "60 s"),
+            )
+            counts.append(sum(r["stop"] == "precision" for r in done.records("measurement")))
+            return done.wall
+
+        def peer(program: str = program) -> float:
+            return run([mpirun, "-n", str(RANKS), folder / program], AS_ROOT)[1]
+
+        now = load()
+        ours, theirs = alternate(rounds, whole, peer)
+        row = compare(
+            *("network.collective", f"{op}, {sizes[0]} B–1 MiB, one launch", "s", "less"),
+            *(ours, theirs, program),
+            goal="≥ 2, all sizes at ±1%",
+            load=now,
+            note=f"{', '.join(map(str, counts))} of {len(sizes)} sizes reached ±1%, by rounds.",
+        )
+        assert row.paired
+        row.met = row.paired >= 2.0 and min(counts) == len(sizes)
+        rows.append(row)
+    return rows
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--osu", type=Path, help="folder of osu_bw, osu_bcast, … (the same MPI)")
+    options.add_argument("--imb", type=Path, help="IMB-MPI1, built with the same MPI")
+    options.add_argument("--mpirun", default=embedded_mpirun(), help="its launcher")
+    given = options.parse_args()
+    build()
+    finish(compare_messages(given.osu, given.imb, given.mpirun, quick=given.quick))
+
+
+if __name__ == "__main__":
+    main()
