@@ -6,8 +6,8 @@ One launch of each in turn, one number a launch: assay's median; osu's and IMB's
 are set against osu_bw and osu_bibw (windows of 64 messages), message rates against osu_mbw_mr (of
 one pair), latencies against IMB's PingPong, collectives against IMB's t_max. IMB calls a collective
 over and over without anything between the calls; so does assay with timing=loop, which is what
-stands beside it. The sweeps of bcast and allreduce are timed as whole commands: one launch of assay to ±1%
-within it, and osu's program with its own defaults.
+stands beside it. The sweeps of bcast and allreduce are timed as whole commands: one launch of assay
+to ±1% within it, and osu's program with its own defaults.
 """
 
 from __future__ import annotations
