@@ -85,9 +85,15 @@ def is_good(record: MeasurementRecord) -> bool:
 
 
 def assert_good(record: MeasurementRecord) -> None:
+    """As ``assert_verified``, and with no series but its time."""
+    assert_verified(record)
+    assert len(record.series) == 1
+
+
+def assert_verified(record: MeasurementRecord) -> None:
     """Measured, verified, and with samples that can be times."""
     assert (record.status, record.error, record.verified) == ("ok", None, True), record
-    (series,) = record.series
+    series = record.series[0]
     assert series.values and all(value > 0 for value in series.values)
 
 

@@ -2,6 +2,7 @@
 // original two classes).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -46,6 +47,78 @@ inline constexpr CgClass kCgClasses[] = {
 
 // The official check: relative error of zeta.
 inline constexpr double kCgTolerance = 1e-10;
+
+// IS: 2^log2_keys keys below 2^log2_max_key, and the keys that every iteration looks at: the key of
+// that index has rank `rank` + slope * (iteration - since).
+struct IsTest {
+  std::uint64_t index;
+  std::int64_t rank;
+  int slope;
+  int since;
+};
+
+struct IsClass {
+  std::string_view name;
+  int log2_keys;
+  int log2_max_key;
+  std::array<IsTest, 5> tests;
+};
+
+inline constexpr IsClass kIsClasses[] = {
+    {"S",
+     16,
+     11,
+     {{{48427, 0, 1, 0},
+       {17148, 18, 1, 0},
+       {23627, 346, 1, 0},
+       {62548, 64917, -1, 0},
+       {4431, 65463, -1, 0}}}},
+    {"W",
+     20,
+     16,
+     {{{357773, 1249, 1, 2},
+       {934767, 11698, 1, 2},
+       {875723, 1039987, -1, 0},
+       {898999, 1043896, -1, 0},
+       {404505, 1048018, -1, 0}}}},
+    {"A",
+     23,
+     19,
+     {{{2112377, 104, 1, 1},
+       {662041, 17523, 1, 1},
+       {5336171, 123928, 1, 1},
+       {3642833, 8288932, -1, 1},
+       {4250760, 8388264, -1, 1}}}},
+    {"B",
+     25,
+     21,
+     {{{41869, 33422937, -1, 0},
+       {812306, 10244, 1, 0},
+       {5102857, 59149, 1, 0},
+       {18232239, 33135281, -1, 0},
+       {26860214, 99, 1, 0}}}},
+    {"C",
+     27,
+     23,
+     {{{44172927, 61147, 1, 0},
+       {72999161, 882988, 1, 0},
+       {74326391, 266290, 1, 0},
+       {129606274, 133997595, -1, 0},
+       {21736814, 133525895, -1, 0}}}},
+    {"D",
+     31,
+     27,
+     {{{1317351170, 1, 1, 0},
+       {995930646, 36538729, 1, 0},
+       {1157283250, 1978098519, -1, 0},
+       {1503301535, 2145192618, -1, 0},
+       {1453734525, 2147425337, -1, 0}}}},
+};
+
+constexpr std::int64_t expected_rank(const IsClass& problem, std::size_t test, int iteration) {
+  const IsTest& of = problem.tests[test];
+  return of.rank + of.slope * (iteration - of.since);
+}
 
 template <typename Table>
 std::vector<std::string> class_names(const Table& table) {

@@ -19,17 +19,17 @@ from assay.answers.select import (
     rivals,
     speedup,
 )
-from assay.kernels.npb import CLASSES
+from assay.kernels.npb import CLASS_ORDER
 from assay.stats.model import CellSummary
 from assay.units import format_share
 
-TITLES = {"npb.ep": "EP", "npb.cg": "CG"}
+TITLES = {"npb.ep": "EP", "npb.cg": "CG", "npb.is": "IS"}
 # Parallel efficiency within a node below which the loss is worth a word.
 POOR_EFFICIENCY = 0.75
 
 
 def benchmarks_part(cells: Sequence[CellSummary]) -> Part | None:
-    """The part of EP and CG; None if no usable cell measured either.
+    """The part of the NPB; None if no usable cell measured any.
 
     The limit of a parallel run is perfect scaling: the rate on the fewest cores measured times the
     ratio of the core counts. The share of it is the parallel efficiency.
@@ -37,7 +37,7 @@ def benchmarks_part(cells: Sequence[CellSummary]) -> Part | None:
     part = Part()
     for kernel, title in TITLES.items():
         found = points(cells, kernel, "rate")
-        for size in reversed(CLASSES):  # the largest class leads: the smallest may fit in cache
+        for size in reversed(CLASS_ORDER):  # the largest class leads: the smallest may fit in cache
             of_size = [point for point in found if point.parameter("class") == size]
             if not of_size:
                 continue

@@ -242,6 +242,8 @@ def _costs(
                 raise _LeftOut("the clock saw no time pass")
         launches.append(values)
     if not launches:
+        if metric.optional:
+            raise _LeftOut("")
         raise _LeftOut(f"the records hold no series '{metric.series}' of all ranks")
     return _Costs(launches, inverted=metric.quantity is not None)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.answers.benchmarks import TITLES
 from assay.answers.select import counted, placement_text, points
-from assay.kernels.npb import CLASSES
+from assay.kernels.npb import CLASS_ORDER
 from assay.report.marks import (
     Row,
     by_size,
@@ -70,7 +70,7 @@ def benchmark_figure(cells: Sequence[CellSummary], kernel: str) -> Figure | None
             error_bars(),
         ],
     }
-    classes = [name for name in CLASSES if any(p.parameter("class") == name for p in found)]
+    classes = [name for name in CLASS_ORDER if any(p.parameter("class") == name for p in found)]
     return Figure(
         id=kernel.replace(".", "-"),
         title=f"NPB {title}: rate per core",

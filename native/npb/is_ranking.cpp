@@ -1,0 +1,305 @@
+#include "npb/is_ranking.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "npb/random.hpp"
+
+namespace assay::npb {
+namespace {
+
+constexpr int kNumbersPerKey = 4;
+constexpr std::size_t kFewestBuckets = 1024;
+constexpr std::size_t kBucketsPerRank = 64;
+// Received keys may exceed an equal share by the coarseness of the buckets.
+constexpr double kUnevenness = 1.25;
+
+std::size_t buckets_of(const IsClass& problem, int ranks) {
+  std::size_t buckets = kFewestBuckets;
+  while (buckets < kBucketsPerRank * static_cast<std::size_t>(ranks)) buckets *= 2;
+  return std::min(buckets, std::size_t{1} << problem.log2_max_key);
+}
+
+}  // namespace
+
+double is_bytes_per_rank(const IsClass& problem, int ranks, int threads) {
+  const double keys = std::ldexp(4.0, problem.log2_keys) / ranks;
+  const double values = std::ldexp(4.0, problem.log2_max_key);
+  const double moved = ranks == 1 ? 0.0 : keys * (1.0 + kUnevenness);
+  // The values of a rank's buckets: the rarest are many to the share.
+  return keys + moved + values * threads;
+}
+
+IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads)
+    : problem_(problem), comm_(comm), threads_(threads) {
+  MPI_Comm_rank(comm, &rank_);
+  MPI_Comm_size(comm, &ranks_);
+  const auto count = static_cast<std::size_t>(ranks_);
+  mine_ = share_of({0, std::uint64_t{1} << problem.log2_keys}, static_cast<std::uint64_t>(rank_),
+                   count);
+  buckets_ = buckets_of(problem, ranks_);
+  bucket_shift_ = problem.log2_max_key - std::countr_zero(buckets_);
+  keys_ = HugeArray<Key>(mine_.end - mine_.begin);
+  if (ranks_ > 1) sorted_ = HugeArray<Key>(keys_.size());
+  bucket_counts_.assign(static_cast<std::size_t>(threads), std::vector<std::uint32_t>(buckets_));
+  totals_.resize(buckets_ + problem.tests.size());
+  first_bucket_.assign(count + 1, 0);
+  owner_.resize(buckets_);
+  places_.assign(static_cast<std::size_t>(threads), std::vector<std::size_t>(count));
+  for (auto* each : {&send_counts_, &send_places_, &receive_counts_, &receive_places_}) {
+    each->assign(count, 0);
+  }
+  counts_.resize(static_cast<std::size_t>(threads));
+}
+
+// A key is the sum of four numbers in (0, 1) times a quarter of the greatest key, cut: exact in
+// integers, for the sum of four 46-bit states has 48 bits.
+void IsRanking::generate(std::uint64_t seed) {
+  const int cut = kStateBits - (problem_.log2_max_key - 2);
+#pragma omp parallel num_threads(threads_)
+  {
+    const auto part = static_cast<std::uint64_t>(omp_get_thread_num());
+    const Share share = share_of(mine_, part, static_cast<std::uint64_t>(threads_));
+    Random46 random(seed);
+    random.skip(kNumbersPerKey * share.begin);
+    for (std::uint64_t i = share.begin; i < share.end; ++i) {
+      std::uint64_t sum = 0;
+      for (int k = 0; k < kNumbersPerKey; ++k) {
+        random.next();
+        sum += random.state();
+      }
+      keys_[i - mine_.begin] = static_cast<Key>(sum >> cut);
+    }
+  }
+}
+
+void IsRanking::change(std::uint64_t index, Key key) {
+  if (index < mine_.begin || index >= mine_.end) return;
+  Key& place = keys_[index - mine_.begin];
+  changed_.push_back({index - mine_.begin, place});
+  place = key;
+}
+
+void IsRanking::restore() {
+  for (auto each = changed_.rbegin(); each != changed_.rend(); ++each)
+    keys_[each->index] = each->key;
+  changed_.clear();
+}
+
+int IsRanking::rank_keys(int iteration, Phases& phases) {
+  const auto step = static_cast<std::uint64_t>(iteration);
+  phases.in(kIsCompute, [&] {
+    change(step, static_cast<Key>(step));
+    change(step + kIsIterations,
+           static_cast<Key>((std::uint64_t{1} << problem_.log2_max_key) - step));
+    if (ranks_ > 1) count_buckets();
+    for (std::size_t i = 0; i < problem_.tests.size(); ++i) {
+      const std::uint64_t index = problem_.tests[i].index;
+      const bool here = index >= mine_.begin && index < mine_.end;
+      totals_[buckets_ + i] = here ? keys_[index - mine_.begin] : 0;
+    }
+  });
+  if (ranks_ > 1) {
+    phases.in(kIsAllreduce, [&] {
+      MPI_Allreduce(MPI_IN_PLACE, totals_.data(), static_cast<int>(totals_.size()), MPI_INT64_T,
+                    MPI_SUM, comm_);
+    });
+    phases.in(kIsCompute, [&] {
+      divide();
+      partition();
+    });
+    exchange(phases);
+  } else {
+    first_bucket_ = {0, buckets_};
+    ranked_ = keys_.size();
+  }
+  int failed = 0;
+  phases.in(kIsCompute, [&] {
+    count_values();
+    failed = failed_tests(iteration);
+  });
+  return failed;
+}
+
+void IsRanking::count_buckets() {
+#pragma omp parallel num_threads(threads_)
+  {
+    const auto part = static_cast<std::size_t>(omp_get_thread_num());
+    auto& counts = bucket_counts_[part];
+    std::fill(counts.begin(), counts.end(), 0);
+    const Share share = share_of({0, keys_.size()}, part, static_cast<std::uint64_t>(threads_));
+    for (std::uint64_t i = share.begin; i < share.end; ++i) ++counts[keys_[i] >> bucket_shift_];
+  }
+  std::fill(totals_.begin(), totals_.begin() + static_cast<std::ptrdiff_t>(buckets_), 0);
+  for (const auto& counts : bucket_counts_) {
+    for (std::size_t bucket = 0; bucket < buckets_; ++bucket) totals_[bucket] += counts[bucket];
+  }
+}
+
+// Rank r ends with the first bucket by which (r + 1) equal shares are full.
+void IsRanking::divide() {
+  const std::uint64_t all = std::uint64_t{1} << problem_.log2_keys;
+  const auto ranks = static_cast<std::uint64_t>(ranks_);
+  std::uint64_t sum = 0;
+  std::uint64_t part = 0;
+  for (std::size_t bucket = 0; bucket < buckets_; ++bucket) {
+    owner_[bucket] = static_cast<std::uint16_t>(part);
+    sum += static_cast<std::uint64_t>(totals_[bucket]);
+    while (part + 1 < ranks && sum >= share_of({0, all}, part, ranks).end) {
+      first_bucket_[++part] = bucket + 1;
+    }
+  }
+  while (part + 1 <= ranks) first_bucket_[++part] = buckets_;
+  lesser_ = 0;
+  for (std::size_t bucket = 0; bucket < first_bucket_[static_cast<std::size_t>(rank_)]; ++bucket) {
+    lesser_ += static_cast<std::uint64_t>(totals_[bucket]);
+  }
+}
+
+// Gathers the keys by receiving rank, each thread its own share.
+void IsRanking::partition() {
+  std::size_t place = 0;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
+    send_places_[rank] = static_cast<int>(place);
+    for (std::size_t thread = 0; thread < places_.size(); ++thread) {
+      places_[thread][rank] = place;
+      const auto& counts = bucket_counts_[thread];
+      for (std::size_t b = first_bucket_[rank]; b < first_bucket_[rank + 1]; ++b)
+        place += counts[b];
+    }
+    send_counts_[rank] = static_cast<int>(place) - send_places_[rank];
+  }
+#pragma omp parallel num_threads(threads_)
+  {
+    const auto part = static_cast<std::size_t>(omp_get_thread_num());
+    auto& places = places_[part];
+    const Share share = share_of({0, keys_.size()}, part, static_cast<std::uint64_t>(threads_));
+    for (std::uint64_t i = share.begin; i < share.end; ++i) {
+      const Key key = keys_[i];
+      sorted_[places[owner_[key >> bucket_shift_]]++] = key;
+    }
+  }
+}
+
+void IsRanking::exchange(Phases& phases) {
+  phases.in(kIsAlltoall, [&] {
+    MPI_Alltoall(send_counts_.data(), 1, MPI_INT, receive_counts_.data(), 1, MPI_INT, comm_);
+  });
+  std::size_t place = 0;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
+    receive_places_[rank] = static_cast<int>(place);
+    place += static_cast<std::size_t>(receive_counts_[rank]);
+  }
+  ranked_ = place;
+  if (received_.size() < ranked_) {
+    const auto room = static_cast<std::size_t>(kUnevenness * static_cast<double>(keys_.size()));
+    received_ = HugeArray<Key>(std::max(ranked_, room));
+  }
+  phases.in(kIsAlltoallv, [&] {
+    MPI_Alltoallv(sorted_.data(), send_counts_.data(), send_places_.data(), MPI_UINT32_T,
+                  received_.data(), receive_counts_.data(), receive_places_.data(), MPI_UINT32_T,
+                  comm_);
+  });
+}
+
+void IsRanking::count_values() {
+  const auto rank = static_cast<std::size_t>(rank_);
+  lowest_ = static_cast<Key>(first_bucket_[rank] << bucket_shift_);
+  values_ = (first_bucket_[rank + 1] - first_bucket_[rank]) << bucket_shift_;
+  for (auto& counts : counts_) {
+    if (counts.size() < values_) counts = HugeArray<std::uint32_t>(values_ + values_ / 8);
+  }
+  std::vector<std::uint32_t> before(static_cast<std::size_t>(threads_) + 1, 0);
+  const Key* keys = ranked_keys();
+#pragma omp parallel num_threads(threads_)
+  {
+    const auto part = static_cast<std::size_t>(omp_get_thread_num());
+    const auto parts = static_cast<std::uint64_t>(threads_);
+    std::uint32_t* counts = counts_[part].data();
+    std::fill(counts, counts + values_, 0);
+    const Share share = share_of({0, ranked_}, part, parts);
+    for (std::uint64_t i = share.begin; i < share.end; ++i) ++counts[keys[i] - lowest_];
+#pragma omp barrier
+    // Each thread cumulates a share of the values over all threads' counts, then all before it.
+    const Share range = share_of({0, values_}, part, parts);
+    std::uint32_t* all = counts_[0].data();
+    std::uint32_t sum = 0;
+    for (std::uint64_t v = range.begin; v < range.end; ++v) {
+      for (std::size_t thread = 1; thread < parts; ++thread) all[v] += counts_[thread][v];
+      sum += all[v];
+      all[v] = sum;
+    }
+    before[part + 1] = sum;
+    if (threads_ > 1) {
+#pragma omp barrier
+      std::uint32_t offset = 0;
+      for (std::size_t thread = 0; thread <= part; ++thread) offset += before[thread];
+      for (std::uint64_t v = range.begin; v < range.end; ++v) all[v] += offset;
+    }
+  }
+}
+
+int IsRanking::failed_tests(int iteration) const {
+  int failed = 0;
+  for (std::size_t i = 0; i < problem_.tests.size(); ++i) {
+    const auto key = static_cast<std::uint64_t>(totals_[buckets_ + i]);
+    if (key < lowest_ || key >= lowest_ + values_) continue;
+    const std::uint64_t below = key == lowest_ ? 0 : counts_[0][key - lowest_ - 1];
+    const std::uint64_t rank = (ranks_ > 1 ? lesser_ : 0) + below;
+    if (static_cast<std::int64_t>(rank) != expected_rank(problem_, i, iteration)) ++failed;
+  }
+  return failed;
+}
+
+std::int64_t IsRanking::faults() {
+  const Key* keys = ranked_keys();
+  std::vector<Key> sorted(ranked_);
+  std::vector<bool> taken(ranked_, false);
+  std::vector<std::uint32_t> next(values_, 0);  // of each value, how many were put in place
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < ranked_; ++i) {
+    const std::size_t value = keys[i] - lowest_;
+    if (value >= values_) {
+      ++wrong;
+      continue;
+    }
+    const std::size_t place = (value == 0 ? 0 : counts_[0][value - 1]) + next[value]++;
+    if (place >= ranked_ || taken[place]) {
+      ++wrong;
+    } else {
+      sorted[place] = keys[i];
+      taken[place] = true;
+    }
+  }
+  wrong += std::count(taken.begin(), taken.end(), false);
+  for (std::size_t i = 1; i < ranked_; ++i) wrong += sorted[i - 1] > sorted[i] ? 1 : 0;
+  // The sums over the keys as generated and as ranked, which a lost or invented key changes.
+  std::array<std::uint64_t, 6> sums{};
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const std::uint64_t key = keys_[i];
+    sums[0] += 1;
+    sums[1] += key;
+    sums[2] += key * key;
+  }
+  for (std::size_t i = 0; i < ranked_; ++i) {
+    const std::uint64_t key = keys[i];
+    sums[3] += 1;
+    sums[4] += key;
+    sums[5] += key * key;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), 6, MPI_UINT64_T, MPI_SUM, comm_);
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, comm_);
+  for (std::size_t i = 0; i < 3; ++i) wrong += sums[i] == sums[i + 3] ? 0 : 1;
+  return wrong;
+}
+
+void IsRanking::spoil() {
+  for (std::size_t value = 0; value < values_; ++value) counts_[0][value] += 1;
+}
+
+}  // namespace assay::npb

@@ -1,0 +1,93 @@
+// The ranks of integer keys that are spread over all ranks of MPI.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "npb/classes.hpp"
+#include "npb/huge_array.hpp"
+#include "npb/phases.hpp"
+#include "npb/share.hpp"
+
+namespace assay::npb {
+
+inline constexpr std::uint64_t kIsSeed = 314159265;
+inline constexpr int kIsIterations = 10;
+
+enum IsPhase : std::size_t { kIsCompute, kIsAllreduce, kIsAlltoall, kIsAlltoallv };
+
+// Bytes that a rank allocates.
+double is_bytes_per_rank(const IsClass& problem, int ranks, int threads);
+
+// The keys keep to where they were generated. Each ranking counts them by bucket (their upper
+// bits), gives every rank a run of buckets with about as many keys as the others', sends each key
+// to the rank that its bucket belongs to, and counts them there by value: the number of keys below
+// a value is the rank of a key of that value.
+class IsRanking {
+ public:
+  IsRanking(const IsClass& problem, MPI_Comm comm, int threads);
+
+  // Draws this rank's share of the keys, by all threads.
+  void generate(std::uint64_t seed);
+
+  // One iteration, 1 to kIsIterations: two keys change, all are ranked, five are looked at. Returns
+  // how many of those that this rank holds are not ranked as they must be.
+  int rank_keys(int iteration, Phases& phases);
+
+  // Keys that the iterations changed become what they were.
+  void restore();
+
+  // Collective. What is wrong with the last ranking, all of it: keys out of order or out of place
+  // once each is put where its rank says, and keys lost or made up. 0 if all is well.
+  std::int64_t faults();
+
+  // Adds one to the count of the lowest value on this rank: a planted fault.
+  void spoil();
+
+ private:
+  using Key = std::uint32_t;
+
+  void change(std::uint64_t index, Key key);
+  void count_buckets();
+  void divide();
+  void partition();
+  void exchange(Phases& phases);
+  void count_values();
+  int failed_tests(int iteration) const;
+  const Key* ranked_keys() const { return ranks_ == 1 ? keys_.data() : received_.data(); }
+
+  const IsClass& problem_;
+  MPI_Comm comm_;
+  int rank_ = 0;
+  int ranks_ = 1;
+  int threads_ = 1;
+  Share mine_{};  // global indices of the keys kept here
+  int bucket_shift_ = 0;
+  std::size_t buckets_ = 0;
+
+  HugeArray<Key> keys_;
+  HugeArray<Key> sorted_;    // by receiving rank; not used on a single rank
+  HugeArray<Key> received_;  // likewise
+  std::size_t ranked_ = 0;   // keys ranked here
+
+  struct Changed {
+    std::uint64_t index;
+    Key key;
+  };
+  std::vector<Changed> changed_;
+
+  std::vector<std::vector<std::uint32_t>> bucket_counts_;  // a thread each
+  std::vector<std::int64_t> totals_;                       // of all buckets; the test keys follow
+  std::vector<std::size_t> first_bucket_;                  // of each rank, and the end
+  std::vector<std::uint16_t> owner_;                       // of each bucket
+  std::vector<std::vector<std::size_t>> places_;           // [thread][receiving rank]
+  std::vector<int> send_counts_, send_places_, receive_counts_, receive_places_;
+  std::uint64_t lesser_ = 0;                      // keys on ranks before this one
+  Key lowest_ = 0;                                // value that counts_ begins with
+  std::vector<HugeArray<std::uint32_t>> counts_;  // a thread each; [0] becomes all keys' cumulated
+  std::size_t values_ = 0;                        // of this rank's buckets
+};
+
+}  // namespace assay::npb

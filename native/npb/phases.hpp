@@ -1,0 +1,63 @@
+// Where the time of a benchmark goes: seconds of each phase in each sample, as series of the
+// measurement.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/clock.hpp"
+#include "harness/kernel.hpp"
+
+namespace assay::npb {
+
+// For the thread that calls MPI alone. A phase of communication holds the waiting for others too.
+class Phases {
+ public:
+  explicit Phases(std::vector<std::string> names)
+      : names_(std::move(names)), now_(names_.size()), samples_(names_.size()) {}
+
+  // Does it, and counts the time it takes to the phase of that number. Phases do not nest.
+  template <typename Action>
+  void in(std::size_t phase, Action action) {
+    const Ticks start = ticks();
+    action();
+    now_[phase] += ticks() - start;
+  }
+
+  void end_sample() {
+    for (std::size_t phase = 0; phase < names_.size(); ++phase) {
+      samples_[phase].push_back(seconds(now_[phase]));
+      now_[phase] = 0;
+    }
+  }
+
+  // Collective: on rank 0 each phase's mean over the ranks, sample by sample; nothing elsewhere.
+  // The means of all phases add up to the mean of the ranks' times.
+  std::vector<Series> series(MPI_Comm comm) const {
+    int rank = 0;
+    int size = 1;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    std::vector<Series> all;
+    for (std::size_t phase = 0; phase < names_.size(); ++phase) {
+      std::vector<double> means = samples_[phase];
+      MPI_Allreduce(MPI_IN_PLACE, means.data(), static_cast<int>(means.size()), MPI_DOUBLE, MPI_SUM,
+                    comm);
+      for (double& mean : means) mean /= size;
+      const bool any =
+          std::any_of(means.begin(), means.end(), [](double mean) { return mean > 0; });
+      if (rank == 0 && any) all.push_back({names_[phase], "s", {}, {}, std::move(means)});
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<Ticks> now_;
+  std::vector<std::vector<double>> samples_;
+};
+
+}  // namespace assay::npb

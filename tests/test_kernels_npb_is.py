@@ -1,0 +1,63 @@
+"""npb.is: work and memory, whole runs against the official ranks, and that a wrong one is found."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.kernels import find_kernel
+from assay.kernels.npb import IS_SIZES
+from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
+
+IS = find_kernel("npb.is")
+
+
+def test_operations_are_the_keys_ranked() -> None:
+    work = {name: IS.work({"class": name}, 3, 2)["operations"] for name in IS_SIZES}
+    # Ten rankings of 2^16, 2^20, … keys.
+    assert work["S"] == 655_360
+    assert work["A"] == 83_886_080
+    assert work["D"] == 21_474_836_480
+
+
+def test_memory_falls_with_ranks() -> None:
+    assert IS.memory is not None
+    one, two, eight = (IS.memory({"class": "C"}, ranks, 1) for ranks in (1, 2, 8))
+    assert one == 4 * 2**27 + 4 * 2**23
+    assert two > one  # keys that move need room
+    assert eight < one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 6, 7, 8, 9])
+def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> None:
+    (record,) = measure(plain(), ("npb.is", {"class": "S"}), ranks=ranks, threads=threads)
+    assert_verified(record)
+    names = [series.metric for series in record.series]
+    expected = ["compute"] if ranks == 1 else ["compute", "allreduce", "alltoall", "alltoallv"]
+    assert names == ["time", *expected]
+    whole = record.series[0].values
+    for index, time in enumerate(whole):  # means over ranks are never above the slowest rank
+        assert 0 < sum(series.values[index] for series in record.series[1:]) <= time
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_class_w_verifies(ranks: int) -> None:
+    (record,) = measure(plain(), ("npb.is", {"class": "W"}), ranks=ranks)
+    assert_verified(record)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("fault", ["seed", "count"])
+def test_what_is_ranked_wrongly_is_found(fault: str, ranks: int) -> None:
+    (record,) = measure(faulty(), ("npb.is", {"class": "S", "fault": fault}), ranks=ranks)
+    assert not is_good(record)
+    assert record.verification is not None and (record.verification.value or 0) > 0
+
+
+@pytest.mark.slow
+def test_it_is_clean_under_sanitizers() -> None:
+    (record,) = measure(sanitized(), ("npb.is", {"class": "S"}), ranks=3, threads=2)
+    assert_verified(record)
