@@ -14,6 +14,7 @@ import pytest
 from assay.errors import AssayError
 from assay.stats.intervals import (
     Estimate,
+    _binomial,
     at_rank,
     interval_ranks,
     median_interval,
@@ -160,3 +161,11 @@ def test_ratio_adds_in_quadrature_and_stays_within_interval_arithmetic() -> None
     assert (1 / inverse[1], 1 / inverse[0]) == pytest.approx((low, high))
     with pytest.raises(AssayError, match="positive"):
         ratio_interval(Estimate(1.0, (-0.1, 2.0)), bottom)
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 0.95])
+@pytest.mark.parametrize("n", [1, 6, 59, 60, 61, 200])
+def test_binomial_sums_agree_with_the_library(n: int, p: float) -> None:
+    from scipy.special import bdtr
+
+    assert _binomial(n, p) == pytest.approx(bdtr(np.arange(n + 1.0), n, p), rel=1e-12, abs=1e-15)

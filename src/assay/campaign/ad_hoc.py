@@ -27,7 +27,7 @@ def measure_cells(
     bench = prepare(machine, plan, console)
     with _root(root) as folder:
         run = new_run(machine, bench, plan, folder, command)
-        return summarise_cells(carry_out(run, bench, console))
+        return summarise_cells(carry_out(run, bench, console, kept=root is not None))
 
 
 def runs_folder(config: Config, runs: Path | None, *, keep: bool) -> Path | None:

@@ -20,6 +20,7 @@ from assay.errors import AssayError
 from assay.plans.model import Plan
 from assay.records.directory import RunDirectory, create_run
 from assay.records.model import Manifest, RunData
+from assay.records.reading import read_run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,14 +46,12 @@ def new_run(
     )
 
 
-def carry_out(run: RunDirectory, bench: Bench, console: Console) -> RunData:
+def carry_out(run: RunDirectory, bench: Bench, console: Console, *, kept: bool = True) -> RunData:
     """Measure what is missing in the run, file it and seal it.
 
-    Raises Interruption with everything filed if asked to stop, AssayError if it can't go on.
+    A run that is not ``kept`` gets neither tables nor seal: its streams alone are read. Raises
+    Interruption with everything filed if asked to stop, AssayError if it can't go on.
     """
-    from assay.records.reading import read_run
-    from assay.records.tables import write_tables
-
     manifest = run.manifest()
     with run.locked():
         display = Display(console, manifest.plan.title) if console.is_terminal else None
@@ -61,12 +60,21 @@ def carry_out(run: RunDirectory, bench: Bench, console: Console) -> RunData:
             try:
                 data = campaign.execute()
             except BaseException:
-                with suppress(AssayError):
-                    write_tables(read_run(run.path))
+                if kept:
+                    with suppress(AssayError):
+                        _file(read_run(run.path))
                 raise
-        write_tables(data)
-        run.seal()
+        if kept:
+            _file(data)
+            run.seal()
     return dataclasses.replace(data, complete=True)
+
+
+def _file(data: RunData) -> None:
+    # Polars takes longer to import than a launch takes.
+    from assay.records.tables import write_tables
+
+    write_tables(data)
 
 
 def _state_of(manifest: Manifest) -> CampaignState:

@@ -18,6 +18,8 @@ from assay.errors import AssayError
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
+# Up to so many trials binomial sums are written out: importing SciPy takes longer than a launch.
+FEW_TRIALS = 60
 
 
 class Ranks(NamedTuple):
@@ -82,12 +84,10 @@ def interval_ranks(n: int, p: float = 0.5, confidence: float = 0.95) -> Ranks | 
 
 
 def _lower_rank(n: int, p: float, confidence: float) -> float | None:
-    from scipy.special import bdtr
-
     tail = (1.0 - confidence) / 2.0
     # below[k]: probability that at most k samples lie below the quantile, i.e. that X(k+1) misses
     # it.
-    below = bdtr(np.arange(n + 1, dtype=np.float64), n, p)
+    below = _binomial(n, p)
     rank = int(np.searchsorted(below, tail, side="right"))
     if rank == 0:
         return None
@@ -97,6 +97,16 @@ def _lower_rank(n: int, p: float, confidence: float) -> float | None:
     # exponential with rates rank/p and (n-rank)/(1-p) where the density is flat; see methods.md.
     odds = share / (1.0 - share) * ((n - rank) * p) / (rank * (1.0 - p))
     return rank + odds / (1.0 + odds)
+
+
+def _binomial(n: int, p: float) -> Floats:
+    """Probability of at most 0, 1, … n successes in n trials."""
+    if n > FEW_TRIALS:
+        from scipy.special import bdtr
+
+        return np.asarray(bdtr(np.arange(n + 1, dtype=np.float64), n, p))
+    exactly = [math.comb(n, k) * p**k * (1.0 - p) ** (n - k) for k in range(n + 1)]
+    return np.asarray(np.minimum(np.cumsum(exactly), 1.0))
 
 
 def at_rank(ordered: Floats, rank: float | Floats) -> Floats:
