@@ -108,6 +108,7 @@ def senders_figure(cells: Sequence[CellSummary]) -> Figure | None:
     )
     spec["layer"].append(
         {
+            "data": {"values": [{}]},
             "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
             "encoding": {"x": {"value": 0}, "x2": {"value": "width"}, "y": {"datum": 1}},
         }
@@ -162,7 +163,7 @@ def rate_figure(cells: Sequence[CellSummary]) -> Figure | None:
     left_out = len(_names(rows)) - len(kept)
     rows = [row for row in rows if row["curve"] in kept]
     factor, prefix = scale_of(float(row["median"] or 0.0) for row in rows)
-    unit = f"{prefix}messages/s"
+    unit = f"{prefix} messages/s".strip()
     ticks = sorted(windows[size])
     x: Spec = {
         "field": "window",
@@ -196,13 +197,14 @@ def _curves(rows: Sequence[Row], x: Spec, y: Spec, factor: float, unit: str) -> 
     return {
         "height": 240,
         "transform": scaled_fields(factor),
-        "encoding": {"x": x, "color": hue},
+        "encoding": {"x": {**x, "scale": {**x["scale"], "zero": False}}},
         "layer": [
-            error_bars(),
+            {**error_bars(), "encoding": {"color": hue}},
             {
                 "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
                 "encoding": {
                     "y": y,
+                    "color": hue,
                     "tooltip": tooltip([(str(x["field"]), str(x["title"])), ("curve", "")], unit),
                 },
             },
