@@ -143,6 +143,16 @@ def test_the_lone_pair_is_blocking_of_the_same_toolchain_and_the_loneliest():
     assert bare.alone == {}
 
 
+def test_a_put_is_no_answered_message():
+    """Ping-pong's own part of the answer speaks of blocking messages alone."""
+    from assay.answers.messages import messages_part
+
+    cells = [pingpong(1024, Placement(ppn=2)), pingpong(1024, Placement(ppn=2), 0.1, mode="put")]
+    part = messages_part(cells)
+    assert [row.cells for row in part.evidence] == [[cells[0].id]] * 2
+    assert messages_part(cells[1:]) is None
+
+
 def test_without_a_lone_pair_no_share_is_given():
     part = concurrency_part([multi(1024, ONE_NODE)])
     assert [row.share for row in part.evidence] == [None, None]

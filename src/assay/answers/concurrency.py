@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from assay.answers.messages import blocking
 from assay.answers.model import Evidence
 from assay.answers.select import (
     Interval,
@@ -20,7 +21,6 @@ from assay.plans.model import Placement
 from assay.stats.model import CellSummary, MetricSummary
 from assay.units import format_share, format_size
 
-PINGPONG = "network.pingpong"
 MULTI = "network.multi_pingpong"
 CONCURRENT = "network.concurrent"
 
@@ -114,9 +114,9 @@ def crowds_of(cells: Sequence[CellSummary]) -> list[Crowd]:
 def _pairs_alone(cells: Sequence[CellSummary]) -> dict[tuple[_Path, int], CellSummary]:
     """Blocking ping-pong by path and message size, where the fewest other ranks waited."""
     found: dict[tuple[_Path, int], CellSummary] = {}
-    for point in points(cells, PINGPONG, "latency"):
+    for point in blocking(cells, "latency"):
         path = _path(point.summary, _ends(point))
-        if path is None or point.parameter("mode") not in (None, "blocking"):
+        if path is None:
             continue
         key = (path, number(point, "bytes"))
         ranks = point.summary.cell.placement.ranks
