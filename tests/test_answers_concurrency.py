@@ -108,6 +108,7 @@ def test_shares_are_of_a_lone_pairs_bandwidth():
         (Placement(nodes=2, ppn=8, order="cyclic"), "neighbours", True),
         (Placement(nodes=2, ppn=8, order="cyclic"), "halves", False),
         (Placement(nodes=2, ppn=8, order="reversed"), "halves", True),
+        (Placement(nodes=3, ppn=2, order="cyclic"), "halves", False),
         (ONE_NODE, "halves", False),
         # 0 with 3, 1 with 4, 2 with 5 and nodes 001122: all cross. Neighbours of 3 a node: mixed.
         (Placement(nodes=3, ppn=2), "halves", True),

@@ -93,6 +93,24 @@ def test_one_or_several_send_at_once() -> None:
 
 
 @pytest.mark.slow
+def test_a_rank_of_another_node_is_sent_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MPICH takes even and odd ranks for two nodes: messages leave shared memory, one-sided too."""
+    monkeypatch.setenv("MPIR_CVAR_ODD_EVEN_CLIQUES", "1")
+    one, two, put, get = measure(
+        plain(),
+        (CONCURRENT.name, {"bytes": 4099, "senders": 1}),
+        (CONCURRENT.name, {"bytes": 4099}),
+        ("network.pingpong", {"mode": "put", "bytes": 70_001}),
+        ("network.stream", {"mode": "get", "bytes": 8, "buffers": "each", "window": 3}),
+        ranks=4,
+    )
+    assert_both_ends(one)
+    assert_both_ends(two)
+    assert (one.facts, two.facts) == ({"partners": "0>1"}, {"partners": "0>1 2>3"})
+    assert is_good(put) and is_good(get)
+
+
+@pytest.mark.slow
 def test_damage_is_found() -> None:
     orders = [
         (kernel.name, {"bytes": b, "fault": f})

@@ -61,7 +61,7 @@ class Senders:
         return max(self.cells)
 
     def slowdowns(self, senders: int) -> dict[int, tuple[float, Interval | None]]:
-        """Time of so many senders over that of one, by message size: paper 003's figure 9."""
+        """Time of so many senders over that of one by message size: Luecke et al., figure 9."""
         one, many = self.cells.get(1, {}), self.cells.get(senders, {})
         return {
             size: ratio(many[size].metrics["time"], one[size].metrics["time"])

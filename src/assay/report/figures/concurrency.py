@@ -34,7 +34,7 @@ def concurrency_figures(cells: Sequence[CellSummary]) -> list[Figure | None]:
 
 
 def pairs_figure(cells: Sequence[CellSummary]) -> Figure | None:
-    """Bandwidth against size: a pair alone, fastest and slowest of many (paper 000, figure 2)."""
+    """Bandwidth against size: a pair alone, fastest, slowest (Edmundsson et al., figure 2)."""
     rows: list[Row] = []
     crowds = [crowd for crowd in crowds_of(cells) if crowd.pairs > 1]
     several = len(crowds) > 1
@@ -80,7 +80,7 @@ def pairs_figure(cells: Sequence[CellSummary]) -> Figure | None:
 
 
 def senders_figure(cells: Sequence[CellSummary]) -> Figure | None:
-    """Time of many senders over that of one against size (paper 003, figure 9)."""
+    """Time of many senders over that of one against size (Luecke et al. 2005, figure 9)."""
     rows: list[Row] = []
     groups = senders_of(cells)
     for group in groups:
