@@ -71,9 +71,12 @@ def _check_pair(parameters: Parameters, placement: Placement) -> str | None:
         ends["to"] = last
     for name, rank in ends.items():
         if not 0 <= rank <= last:
-            return f"'{name}' is rank {rank}, but the last of {placement.ranks} ranks is {last}."
+            return (
+                f"'{name}' is rank {rank}, but the last of {placement.ranks} ranks is {last}: take "
+                "another rank, or more of them."
+            )
     if ends["from"] == ends["to"]:
-        return f"'from' and 'to' are both rank {ends['to']}, but messages go between two."
+        return f"'from' and 'to' are both rank {ends['to']}, but messages need two: take another."
     return None
 
 
@@ -81,14 +84,14 @@ def _check_stream(parameters: Parameters, placement: Placement) -> str | None:
     if _ways(parameters) == 2 and parameters["mode"] == "blocking":
         return (
             "direction = bidirectional with mode = blocking: two ranks that send to each other by "
-            "MPI_Send at once may wait for ever."
+            "MPI_Send at once may wait for ever: take another mode."
         )
     return _check_pair(parameters, placement)
 
 
 def _check_even(parameters: Parameters, placement: Placement) -> str | None:
     if placement.ranks % 2:
-        return f"{placement.ranks} ranks can't be paired: their number must be even."
+        return f"{placement.ranks} ranks can't be paired: take an even number."
     return None
 
 
@@ -101,7 +104,8 @@ def _check_senders(parameters: Parameters, placement: Placement) -> str | None:
         most, of = placement.ranks // 2, "half of the node"
     if senders <= most:
         return None
-    return f"senders = {senders}, but {of} has {most} rank{'s' if most > 1 else ''}."
+    ranks = f"{most} rank{'s' if most > 1 else ''}"
+    return f"senders = {senders}, but {of} has {ranks}: take fewer, or more ranks a node."
 
 
 KERNELS = (
