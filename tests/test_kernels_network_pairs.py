@@ -98,9 +98,9 @@ def test_a_rank_of_another_node_is_sent_to(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("MPIR_CVAR_ODD_EVEN_CLIQUES", "1")
     one, two, put, get = measure(
         plain(),
-        (CONCURRENT.name, {"bytes": 4099, "senders": 1}),
-        (CONCURRENT.name, {"bytes": 4099}),
-        ("network.pingpong", {"mode": "put", "bytes": 70_001}),
+        (CONCURRENT.name, {"bytes": 40, "senders": 1}),
+        (CONCURRENT.name, {"bytes": 40}),
+        ("network.pingpong", {"mode": "put", "bytes": 1000}),
         ("network.stream", {"mode": "get", "bytes": 8, "buffers": "each", "window": 3}),
         ranks=4,
     )
