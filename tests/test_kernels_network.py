@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from assay.kernels import find_kernel
+from assay.kernels.network import MODES
+from assay.plans.model import Placement
 from kernel_runs import assert_good, faulty, measure, plain, sanitized
 
 PINGPONG = find_kernel("network.pingpong")
@@ -23,9 +25,24 @@ def test_messages_of_all_sizes_arrive() -> None:
         sizes, measure(plain(), *((NAME, {"bytes": s}) for s in sizes), ranks=2), strict=True
     ):
         assert_good(record)
-        assert record.parameters == {"bytes": size, "from": 0, "to": 1}
+        assert record.parameters == {"bytes": size, "from": 0, "to": 1, "mode": "blocking"}
         assert record.batch % 2 == 0  # one-way times: two to a round trip
         assert record.rank_medians[0] > 0 and record.rank_medians[1] is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("ranks", "sizes"), [(2, (0, 1, 4099, 70_001)), (3, (1, 70_001)), (4, (4099,))]
+)
+def test_every_mode(ranks: int, sizes: tuple[int, ...]) -> None:
+    cases = [(m, b) for m in MODES for b in sizes]
+    wanted = [{"mode": m, "bytes": b, "from": ranks - 1, "to": 0} for m, b in cases]
+    for parameters, record in zip(
+        wanted, measure(plain(), *((NAME, w) for w in wanted), ranks=ranks), strict=True
+    ):
+        assert_good(record)
+        assert record.parameters == parameters
+        assert [r for r, median in enumerate(record.rank_medians) if median] == [ranks - 1]
 
 
 @pytest.mark.slow
@@ -36,7 +53,7 @@ def test_any_two_of_three_ranks() -> None:
     )
     for (source, target), record in zip(pairs, found, strict=True):
         assert_good(record)
-        assert record.parameters == {"bytes": 100, "from": source, "to": target % 3}
+        assert (record.parameters["from"], record.parameters["to"]) == (source, target % 3)
         timed = [rank for rank, median in enumerate(record.rank_medians) if median is not None]
         assert timed == [source]
 
@@ -51,11 +68,15 @@ def test_defaults_are_the_catalogues() -> None:
 @pytest.mark.slow
 def test_damage_is_found() -> None:
     """A wrong byte in what the timed messages left; then messages that come one byte short."""
-    cases = [(b, f) for b in (1, 1000) for f in ("none", "byte", "short")]
-    found = measure(faulty(), *((NAME, {"bytes": b, "fault": f}) for b, f in cases), ranks=2)
-    for (size, fault), record in zip(cases, found, strict=True):
-        assert (record.status, record.verified) == ("ok", fault == "none"), (size, fault)
-    assert found[1].verification.value == found[4].verification.value == 1
+    cases = [(m, b, f) for m in MODES for b in (1, 1000) for f in ("none", "byte", "short")]
+    wanted = [{"mode": m, "bytes": b, "fault": f} for m, b, f in cases]
+    found = measure(faulty(), *((NAME, w) for w in wanted), ranks=2)
+    for (mode, size, fault), record in zip(cases, found, strict=True):
+        assert (record.status, record.verified) == ("ok", fault == "none"), (mode, size, fault)
+        # Of messages of 1000 bytes, and of each power of two below, the last byte; both ways.
+        rounds = 1 if size == 1 else 11
+        short = rounds if mode in ("put", "get") else 2 * rounds
+        assert record.verification.value == {"none": 0, "byte": 1, "short": short}[fault]
 
 
 @pytest.mark.slow
@@ -78,5 +99,17 @@ def test_wrong_parameters_are_told() -> None:
 
 @pytest.mark.slow
 def test_runs_clean_under_the_sanitizers() -> None:
-    for record in measure(sanitized(), *((NAME, {"bytes": b}) for b in (0, 1, 70_001)), ranks=2):
+    orders = [(NAME, {"mode": m, "bytes": b}) for m in MODES for b in (0, 1, 70_001)]
+    for record in measure(sanitized(), *orders, ranks=2):
         assert_good(record)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_what_the_kernel_refuses_is_refused_before_the_launch(ranks: int) -> None:
+    wanted = [{"from": f, "to": t} for f in (0, 2, 3) for t in (-1, 0, 1, 2)]
+    for parameters, record in zip(
+        wanted, measure(plain(), *((NAME, w) for w in wanted), ranks=ranks), strict=True
+    ):
+        said = PINGPONG.check(parameters, Placement(ppn=ranks))
+        assert (said is None) == (record.status == "ok"), (parameters, said, record.error)

@@ -16,7 +16,7 @@ def messages_part(cells: Sequence[CellSummary]) -> Part | None:
     This is context: what two ranks or one barrier cost says little about a network.
     """
     part = Part()
-    latencies = points(cells, "network.pingpong", "latency")
+    latencies = blocking(cells, "latency")
     if latencies:
         size = min(_bytes(point) for point in latencies)
         fastest = best([point for point in latencies if _bytes(point) == size])
@@ -32,7 +32,7 @@ def messages_part(cells: Sequence[CellSummary]) -> Part | None:
             f"a message of {size} B takes {format_quantity(fastest.metric.median, 's')} "
             f"({_where(fastest.summary.cell.placement)})"
         )
-    bandwidths = [p for p in points(cells, "network.pingpong", "bandwidth") if _bytes(p) > 0]
+    bandwidths = [p for p in blocking(cells, "bandwidth") if _bytes(p) > 0]
     if bandwidths:
         widest = best(bandwidths)
         part.evidence.append(
@@ -63,6 +63,12 @@ def messages_part(cells: Sequence[CellSummary]) -> Part | None:
         "short for the clock. Barrier: a row of MPI_Barrier, timed on the slowest rank."
     ]
     return part
+
+
+def blocking(cells: Sequence[CellSummary], metric: str) -> list[Point]:
+    """Ping-pong by MPI_Send and MPI_Recv: a put or a get is no message that is answered."""
+    found = points(cells, "network.pingpong", metric)
+    return [point for point in found if point.parameter("mode") in (None, "blocking")]
 
 
 def _bytes(point: Point) -> int:

@@ -1,19 +1,111 @@
-"""Kernels of the network family."""
+"""Kernels of the network family: messages between pairs of ranks, and the barrier."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
-from assay.plans.model import Value
+from assay.plans.model import Placement, Value
+
+Parameters = Mapping[str, Value]
+
+MODES = ("blocking", "nonblocking", "preposted", "persistent", "put", "get")
+ONE_SIDED = ("put", "get")
+DIRECTIONS = ("unidirectional", "bidirectional")
+_MOST = 1 << 30  # bytes of a message
+
+_BYTES = Parameter("bytes", 8, "message size", unit="B", low=0, high=_MOST)
+_TO = Parameter("to", -1, "its partner; -1: the last rank", low=-1)
+_HOW_ONE_SIDED = (
+    "put, get: MPI_Put, MPI_Get on a window of MPI_Win_allocate with MPI_Win_flush; passive "
+    "target (MPI_Win_lock_all held throughout), because leaving the target alone is what "
+    "one-sided communication is for."
+)
 
 
-def _pingpong_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
-    return {"bytes": float(parameters["bytes"])}
+def _size(parameters: Parameters) -> float:
+    return float(parameters["bytes"])
 
 
-def _no_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+def _ways(parameters: Parameters) -> int:
+    return 2 if parameters["direction"] == "bidirectional" else 1
+
+
+def _message_work(parameters: Parameters, ranks: int, threads: int) -> Work:
+    return {"bytes": _size(parameters)}
+
+
+def _stream_work(parameters: Parameters, ranks: int, threads: int) -> Work:
+    ways = _ways(parameters)
+    return {"bytes": ways * _size(parameters), "messages": float(ways)}
+
+
+def _multi_work(parameters: Parameters, ranks: int, threads: int) -> Work:
+    return {"bytes": _size(parameters), "all_bytes": ranks // 2 * _size(parameters)}
+
+
+def _concurrent_work(parameters: Parameters, ranks: int, threads: int) -> Work:
+    # 0 senders are as many as there can be; the kernel's record says how many these were.
+    senders = int(parameters["senders"]) or ranks // 2
+    return {"bytes": _size(parameters), "all_bytes": senders * _size(parameters)}
+
+
+def _no_work(parameters: Parameters, ranks: int, threads: int) -> Work:
     return {}
+
+
+def _two_buffers(parameters: Parameters, ranks: int, threads: int) -> float:
+    return 2 * _size(parameters)
+
+
+def _stream_memory(parameters: Parameters, ranks: int, threads: int) -> float:
+    places = int(parameters["window"]) if parameters["buffers"] == "each" else 1
+    return _ways(parameters) * places * _size(parameters)
+
+
+def _check_pair(parameters: Parameters, placement: Placement) -> str | None:
+    """Whether 'from' and 'to' are two different ranks of the placement."""
+    last = placement.ranks - 1
+    ends = {name: int(parameters[name]) for name in ("from", "to")}
+    if ends["to"] == -1:
+        ends["to"] = last
+    for name, rank in ends.items():
+        if not 0 <= rank <= last:
+            return (
+                f"'{name}' is rank {rank}, but the last of {placement.ranks} ranks is {last}: take "
+                "another rank, or more of them."
+            )
+    if ends["from"] == ends["to"]:
+        return f"'from' and 'to' are both rank {ends['to']}, but messages need two: take another."
+    return None
+
+
+def _check_stream(parameters: Parameters, placement: Placement) -> str | None:
+    if _ways(parameters) == 2 and parameters["mode"] == "blocking":
+        return (
+            "direction = bidirectional with mode = blocking: two ranks that send to each other by "
+            "MPI_Send at once may wait for ever: take another mode."
+        )
+    return _check_pair(parameters, placement)
+
+
+def _check_even(parameters: Parameters, placement: Placement) -> str | None:
+    if placement.ranks % 2:
+        return f"{placement.ranks} ranks can't be paired: take an even number."
+    return None
+
+
+def _check_senders(parameters: Parameters, placement: Placement) -> str | None:
+    """Senders are the first node's ranks, or the first half of a single node's."""
+    senders = int(parameters["senders"])
+    if placement.nodes > 1:
+        most, of = min(placement.ppn, placement.ranks - placement.ppn), "the first node"
+    else:
+        most, of = placement.ranks // 2, "half of the node"
+    if senders <= most:
+        return None
+    ranks = f"{most} rank{'s' if most > 1 else ''}"
+    return f"senders = {senders}, but {of} has {ranks}: take fewer, or more ranks a node."
 
 
 KERNELS = (
@@ -21,22 +113,171 @@ KERNELS = (
         name="network.pingpong",
         title="Ping-pong: latency and bandwidth between two ranks",
         parameters=(
-            Parameter("bytes", 8, "message size", unit="B", low=0, high=1 << 30),
+            _BYTES,
             Parameter("from", 0, "the rank that sends first and times", low=0),
-            Parameter("to", -1, "its partner; -1: the last rank", low=-1),
+            _TO,
+            Parameter(
+                "mode",
+                "blocking",
+                "by which MPI calls; preposted: each receive before its message is sent",
+                choices=MODES,
+            ),
         ),
         metrics=(
-            Metric("latency", "s", "less", "half a round trip"),
+            Metric(
+                "latency",
+                "s",
+                "less",
+                "half a round trip; of put and get, one until it is complete",
+            ),
             Metric("bandwidth", "B/s", "more", "message size / latency", quantity="bytes"),
         ),
-        work=_pingpong_work,
+        work=_message_work,
         source="Edmundsson et al. (2004), 5.2; Pepper & Gupta (2005)",
         min_ranks=2,
         headline="latency",
-        notes="Blocking MPI_Send and MPI_Recv, one buffer for each; the other ranks wait.",
+        notes="One buffer for what is sent and one for what is received; the other ranks wait. "
+        "blocking: MPI_Send, MPI_Recv; nonblocking: MPI_Isend, MPI_Irecv, each waited for at once; "
+        "persistent: the same by requests made once. " + _HOW_ONE_SIDED,
         work_units={"bytes": "B"},
         formulas={"bytes": "bytes, one way"},
-        memory=lambda parameters, ranks, threads: 2.0 * int(parameters["bytes"]),
+        memory=_two_buffers,
+        check=_check_pair,
+    ),
+    Kernel(
+        name="network.stream",
+        title="Streams of messages: message rate and bandwidth with windows",
+        parameters=(
+            _BYTES,
+            Parameter("from", 0, "the rank that sends (of get: that fetches)", low=0),
+            _TO,
+            Parameter("mode", "nonblocking", "by which MPI calls", choices=MODES),
+            Parameter(
+                "direction",
+                "unidirectional",
+                "from one to the other, or both ways at once",
+                choices=DIRECTIONS,
+            ),
+            Parameter("window", 64, "messages in flight each way", low=1, high=4096),
+            Parameter(
+                "buffers",
+                "one",
+                "one for all messages of a window, as OSU's programs have it, or one for each",
+                choices=("one", "each"),
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "a window / its messages one way"),
+            Metric("rate", "op/s", "more", "messages, both ways", quantity="messages"),
+            Metric("bandwidth", "B/s", "more", "message sizes, both ways", quantity="bytes"),
+        ),
+        work=_stream_work,
+        source="Definitions of osu_bw, osu_bibw and osu_mbw_mr, OSU micro-benchmarks 7",
+        min_ranks=2,
+        headline="rate",
+        notes="A window closes with an empty message from the receiver; both ways, with the "
+        "arrival of the partner's messages; put and get, with MPI_Win_flush (both ways: and an "
+        "empty message each). The slower of the two ranks counts where both send. preposted: the "
+        "receives of a window are posted before the window before is acknowledged. "
+        + _HOW_ONE_SIDED,
+        work_units={"bytes": "B", "messages": ""},
+        formulas={
+            "bytes": "bytes, twice if bidirectional",
+            "messages": "1, or 2 if bidirectional",
+        },
+        memory=_stream_memory,
+        check=_check_stream,
+    ),
+    Kernel(
+        name="network.multi_pingpong",
+        title="Ping-pong of many pairs at once",
+        parameters=(
+            _BYTES,
+            Parameter(
+                "pairing",
+                "halves",
+                "rank i with i + ranks / 2, or with its neighbour (0 with 1, 2 with 3)",
+                choices=("halves", "neighbours"),
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "half a round trip of the slowest pair"),
+            Metric("fastest", "s", "less", "half a round trip of the fastest pair", "fastest"),
+            Metric(
+                "min_bandwidth",
+                "B/s",
+                "more",
+                "message size / time, slowest pair",
+                quantity="bytes",
+            ),
+            Metric(
+                "max_bandwidth",
+                "B/s",
+                "more",
+                "message size / time, fastest pair",
+                series="fastest",
+                quantity="bytes",
+            ),
+            Metric(
+                "bandwidth",
+                "B/s",
+                "more",
+                "all pairs' message sizes / time of the slowest",
+                quantity="all_bytes",
+            ),
+        ),
+        work=_multi_work,
+        source="Edmundsson et al. (2004), 5.2, figure 2: Multi(16), min and max",
+        min_ranks=2,
+        notes="Blocking MPI_Send and MPI_Recv. All pairs start together and make the same number "
+        "of trips, so the last ones of a slow pair may be made alone. Slowest and fastest are "
+        "those of each sample, not always the same pair.",
+        work_units={"bytes": "B", "all_bytes": "B"},
+        formulas={"bytes": "bytes, one way", "all_bytes": "ranks / 2 * bytes"},
+        memory=_two_buffers,
+        check=_check_even,
+    ),
+    Kernel(
+        name="network.concurrent",
+        title="Sends from one node to others at once",
+        parameters=(
+            _BYTES,
+            Parameter(
+                "senders",
+                0,
+                "ranks of the first node that send, each to a rank of another node, nodes in "
+                "turn; on a single node its first half sends to its second; 0: as many as can",
+                low=0,
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "a message and its acknowledgement, slowest sender"),
+            Metric("fastest", "s", "less", "the same of the fastest sender", "fastest"),
+            Metric(
+                "bandwidth_each",
+                "B/s",
+                "more",
+                "message size / time of the slowest sender",
+                quantity="bytes",
+            ),
+            Metric(
+                "bandwidth",
+                "B/s",
+                "more",
+                "all senders' message sizes / time of the slowest",
+                quantity="all_bytes",
+            ),
+        ),
+        work=_concurrent_work,
+        source="Luecke, Li & Cuma (2005), 4.3, figure 9",
+        min_ranks=2,
+        notes="Blocking MPI_Send; each message is acknowledged by an empty one, so that a sender's "
+        "own clock sees it arrive. The paper times one message after a barrier on all ranks, which "
+        "holds the barrier's own spread too.",
+        work_units={"bytes": "B", "all_bytes": "B"},
+        formulas={"bytes": "bytes", "all_bytes": "senders * bytes"},
+        memory=lambda parameters, ranks, threads: _size(parameters),
+        check=_check_senders,
     ),
     Kernel(
         name="network.barrier",

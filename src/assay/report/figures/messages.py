@@ -67,8 +67,14 @@ def _message_figure(
         return None
     label = labeller(found)
     rows = [
-        {"bytes": _message_size(point), "placement": label(point), **statistics(point)}
-        for point in sorted(found, key=lambda point: (*by_size(point)[:2], _message_size(point)))
+        {
+            "bytes": _message_size(point),
+            "placement": label(point) + _mode(point),
+            **statistics(point),
+        }
+        for point in sorted(
+            found, key=lambda point: (*by_size(point)[:2], _mode(point), _message_size(point))
+        )
     ]
     sizes = sorted({_message_size(point) for point in found})
     hue = colour("placement", rows)
@@ -125,3 +131,8 @@ def _message_figure(
 def _message_size(point: Point) -> int:
     size = point.parameter("bytes")
     return int(size) if isinstance(size, (int, float)) else 0
+
+
+def _mode(point: Point) -> str:
+    mode = point.parameter("mode")
+    return "" if mode in (None, "blocking") else f" · {mode}"

@@ -1,0 +1,124 @@
+#include "network/conversation.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace assay {
+namespace {
+
+// The buffers of a node's ranks may take this part of the memory available there.
+constexpr double kPartOfMemory = 0.9;
+
+}  // namespace
+
+Fault read_fault([[maybe_unused]] Parameters& parameters) {
+#ifdef ASSAY_TEST_FAULTS
+  const std::string word = parameters.choice("fault", "none", {"none", "byte", "swap", "short"});
+  if (word == "byte") return Fault::kByte;
+  if (word == "swap") return Fault::kSwap;
+  if (word == "short") return Fault::kShort;
+#endif
+  return Fault::kNone;
+}
+
+void Conversation::begin(const Maker& make) {
+  if (!pair_.takes_part()) return;
+  allocate();
+  prepare(0, sizes(largest()));
+  exchange_ = make({pair_, outgoing_, incoming_, remote_ ? &*remote_ : nullptr});
+  if (remote_) remote_->synchronise();
+  exchange_->open(sizes(largest()));
+}
+
+// A row for what is sent and one for what is received, from a page boundary on. They start on
+// ordinary pages, as an application's would; what a partner reaches into is MPI's to allocate.
+void Conversation::allocate() {
+  const Sizes most = sizes(largest());
+  const std::size_t out = MessageRow::memory(most.outgoing, terms_.places);
+  const std::size_t in = MessageRow::memory(most.incoming, terms_.places);
+  const bool puts = terms_.mode == Mode::kPut;
+  const bool gets = terms_.mode == Mode::kGet;
+  std::exception_ptr failure;
+  try {
+    require_memory(context_, kPartOfMemory, static_cast<double>(out + in), "two buffers",
+                   "give a smaller number of 'bytes'");
+    if (!gets) outgoing_memory_ = Pages(out, Pages::Size::ordinary);
+    if (!puts) incoming_memory_ = Pages(in, Pages::Size::ordinary);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (is_one_sided(terms_.mode)) {
+    try {
+      remote_.emplace(pair_, puts ? in : out, failure == nullptr);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  outgoing_ = {gets ? remote_->own() : outgoing_memory_.as<unsigned char>(), most.outgoing,
+               terms_.places};
+  incoming_ = {puts ? remote_->own() : incoming_memory_.as<unsigned char>(), most.incoming,
+               terms_.places};
+}
+
+Sizes Conversation::sizes(std::size_t size) const {
+  const Sizes of_first{std::min(size, terms_.there), std::min(size, terms_.back)};
+  return pair_.first ? of_first : Sizes{of_first.incoming, of_first.outgoing};
+}
+
+Sizes Conversation::damaged(Sizes sizes) const {
+  if (terms_.fault != Fault::kShort) return sizes;
+  std::size_t& moved = terms_.mode == Mode::kGet ? sizes.incoming : sizes.outgoing;
+  moved -= moved > 0 ? 1 : 0;
+  return sizes;
+}
+
+void Conversation::prepare(std::size_t round, Sizes sizes) const {
+  outgoing_.write(sizes.outgoing, round, pair_.first ? 0 : 1);
+  incoming_.blank(sizes.incoming, round, pair_.first ? 1 : 0);
+}
+
+std::int64_t Conversation::wrong(std::size_t round, Sizes sizes) const {
+  return incoming_.wrong(sizes.incoming, round, pair_.first ? 1 : 0);
+}
+
+void Conversation::meet_in_memory() const {
+  if (remote_) remote_->synchronise();
+  check_mpi(meet(pair_));
+  if (remote_) remote_->synchronise();
+}
+
+std::int64_t Conversation::wrong_bytes() {
+  if (!pair_.takes_part()) return 0;
+  exchange_->close();
+  meet_in_memory();
+  plant_damage();
+  std::int64_t found = wrong(0, sizes(largest()));
+  std::size_t round = 0;
+  for (const std::size_t size : sizes_up_to(largest())) {
+    const Sizes now = sizes(size);
+    prepare(++round, now);
+    exchange_->open(damaged(now));
+    meet_in_memory();
+    check_mpi(exchange_->run(1));
+    meet_in_memory();
+    exchange_->close();
+    found += wrong(round, now);
+  }
+  return found;
+}
+
+// On one rank of the two that receives.
+void Conversation::plant_damage() const {
+  const Sizes most = sizes(largest());
+  if (most.incoming == 0 || (pair_.first && most.outgoing > 0)) return;
+  if (terms_.fault == Fault::kByte) incoming_.at(0)[most.incoming / 2] ^= 1;
+  if (terms_.fault == Fault::kSwap) {
+    unsigned char* const last = incoming_.at(incoming_.places() - 1);
+    std::swap_ranges(last, last + most.incoming, incoming_.at(0));
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+// How the two ranks of a pair exchange messages: one class a mode, chosen before anything is timed.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "network/messages.hpp"
+#include "network/pair.hpp"
+#include "network/remote_memory.hpp"
+
+namespace assay {
+
+// The ways of the parameter 'mode'. In `kPut` and `kGet` the rank that begins does all the work,
+// on memory of its partner; the others are two-sided.
+enum class Mode { kBlocking, kNonblocking, kPreposted, kPersistent, kPut, kGet };
+
+// The parameter 'mode'.
+Mode read_mode(Parameters& parameters, const std::string& fallback);
+
+inline bool is_one_sided(Mode mode) { return mode == Mode::kPut || mode == Mode::kGet; }
+
+// What an exchange works with. `remote` is set for one-sided modes: the partner's incoming row for
+// kPut, its outgoing one for kGet, laid out as this rank's own.
+struct Parties {
+  Pair pair;
+  MessageRow outgoing;
+  MessageRow incoming;
+  const RemoteMemory* remote = nullptr;
+};
+
+class Exchange {
+ public:
+  explicit Exchange(const Parties& parties) : pair_(parties.pair), parties_(parties) {}
+  virtual ~Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  // From now on messages have these sizes. Both ranks of the pair open, then meet, before either
+  // runs. Local.
+  virtual void open(Sizes sizes) {
+    outgoing_ = static_cast<int>(sizes.outgoing);
+    incoming_ = static_cast<int>(sizes.incoming);
+  }
+
+  // The operation, `count` times: what is timed. MPI's error codes, or'ed.
+  virtual int run(std::int64_t count) = 0;
+
+  // Takes back what open() and run() left prepared. Local; may be called again.
+  virtual void close() {}
+
+ protected:
+  const Pair pair_;
+  const Parties parties_;
+  int outgoing_ = 0;  // bytes
+  int incoming_ = 0;
+};
+
+// A message of parties.outgoing's one place and one back. One-sided: a transfer and its completion.
+std::unique_ptr<Exchange> make_round_trips(Mode mode, const Parties& parties);
+
+// `window` messages in flight and then an acknowledgement, from the rank that begins to its partner
+// (of kGet: the other way), or both ways at once.
+std::unique_ptr<Exchange> make_windows(Mode mode, bool both_ways, int window,
+                                       const Parties& parties);
+
+// Receives that were posted and will never be matched.
+void cancel(std::vector<MPI_Request>& requests);
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// Memory that the two ranks of a pair can write to and read from each other (MPI-4.1, chapter 12).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+
+#include "network/pair.hpp"
+
+namespace assay {
+
+// An MPI window over the two ranks, open to both (passive target: MPI_Win_lock_all) as long as the
+// object lives. Making and destroying one is collective over the pair.
+class RemoteMemory {
+ public:
+  // `bytes` may differ between the two. Throws KernelError on both if either can't have them, or
+  // if this rank says that it is not `ready`.
+  RemoteMemory(const Pair& pair, std::size_t bytes, bool ready);
+  ~RemoteMemory();
+  RemoteMemory(const RemoteMemory&) = delete;
+  RemoteMemory& operator=(const RemoteMemory&) = delete;
+
+  unsigned char* own() const { return own_; }
+  MPI_Win window() const { return window_; }
+  int partner() const { return partner_; }  // by its rank in the window
+
+  // What was written by either side before both met is there for both after it.
+  void synchronise() const { MPI_Win_sync(window_); }
+
+ private:
+  void release();
+
+  MPI_Comm two_ = MPI_COMM_NULL;
+  MPI_Win window_ = MPI_WIN_NULL;
+  unsigned char* own_ = nullptr;
+  int partner_ = 0;
+};
+
+}  // namespace assay
