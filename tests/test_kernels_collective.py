@@ -130,20 +130,20 @@ def test_too_much_memory_is_refused_before_anything_is_launched() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_every_operation_at_every_kind_of_size(ranks: int) -> None:
+@pytest.mark.parametrize(("ranks", "sizes"), [(2, (0, 8, 5000)), (3, (5000,))])
+def test_every_operation_at_every_kind_of_size(ranks: int, sizes: tuple[int, ...]) -> None:
     """Odd counts of ranks and elements; every root; both ways of timing; every byte is checked."""
     cases = [
         {"op": op, "bytes": size, "root": root, "timing": timing}
         for op, size, timing in [
-            *product(COLLECTIVES[1:], (0, 8, 5000), ("appointed",)),
-            *product(COLLECTIVES[1:], (40_000,), ("barrier",)),
-            ("barrier", 0, "appointed"),
-            ("barrier", 0, "barrier"),
+            *product(COLLECTIVES[1:], sizes, ("appointed",)),
+            *product(COLLECTIVES[1:] if ranks == 2 else (), (40_000,), ("barrier",)),
+            *product(("barrier",), (0,), ("appointed", "barrier")),
         ]
         for root in ([0, ranks - 1] if op in ROOTED else [0])
     ]
-    cases += [{"op": op, "bytes": 1} for op in COLLECTIVES[1:] if op not in REDUCTIONS]
+    if ranks == 2:
+        cases += [{"op": op, "bytes": 1} for op in COLLECTIVES[1:] if op not in REDUCTIONS]
     for case, record in zip(
         cases, measure(plain(), *((NAME, case) for case in cases), ranks=ranks), strict=True
     ):
@@ -197,7 +197,7 @@ def test_wrong_parameters_are_told() -> None:
         "'root' is rank 2, but the last rank is 1": {"op": "bcast", "root": 2},
         "too many": {"op": "alltoallv", "bytes": 1 << 30},
         "between 0 and 1073741824, not -2": {"bytes": -2},
-        "must be one of": {"op": "shout"},
+        "valid are: barrier, bcast": {"op": "shout"},
     }
     for words, record in zip(
         wrong, measure(plain(), *((NAME, p) for p in wrong.values()), ranks=2), strict=True

@@ -16,12 +16,12 @@ constexpr double kMostSlack = 20e6;
 constexpr double kReserve = 2.0;
 // By how much a need is forgotten with each start: a rare one has gone after some twenty.
 constexpr double kMemory = 0.9;
-// With that long to go there is time to let another process run that needs this core to arrive.
+// Where ranks share cores and there is that long to go, another may need this core to arrive.
 constexpr Ticks kTimeToYield = 20'000;
 // Who leaves later than so many readings of the clock after the appointed time was interrupted.
 constexpr double kReadings = 10.0;
 // So many starts may come late before they are compared with those that did not.
-constexpr std::int64_t kPatience = 16;
+constexpr std::int64_t kPatience = 8;
 
 enum Verdict : int { kDropped, kHeld, kKeptLate };
 
@@ -51,7 +51,7 @@ Ticks Appointments::await() {
   Ticks now = clock_.local();
   arrived_ = now - here;
   while (now < here) {
-    if (here - now > kTimeToYield) sched_yield();
+    if (mostly_late() && here - now > kTimeToYield) sched_yield();
     now = clock_.local();
   }
   left_ = now - here;
@@ -64,7 +64,7 @@ bool Appointments::held(bool keep) {
   int verdict = kHeld;
   if (rank_ == 0) {
     need_ = std::max(static_cast<double>(slack_ + latest[0]), kMemory * need_);
-    const bool hopeless = late_ > kPatience && 2 * late_ > starts_;
+    const bool hopeless = late_ > kPatience && mostly_late();
     if (latest[1] > tolerance_) verdict = keep || hopeless ? kKeptLate : kDropped;
   }
   MPI_Bcast(&verdict, 1, MPI_INT, 0, comm_);

@@ -32,6 +32,7 @@ class Appointments {
 
  private:
   Ticks slack() const;
+  bool mostly_late() const { return 2 * late_ > starts_; }
 
   MPI_Comm comm_;
   const GlobalClock& clock_;

@@ -33,7 +33,7 @@ def test_planted_offsets_and_drifts_are_recovered(launch: Launch, ranks: int) ->
         if domains == 1:
             assert facts["error"] == facts["checked"] == facts["round_trip"] == 0.0
         else:
-            assert 0.0 < facts["round_trip"]
+            assert facts["round_trip"] > 0.0
     assert done.status == 0
 
 
@@ -71,7 +71,7 @@ def test_late_starts_are_dropped_and_made_again(launch: Launch) -> None:
 
 
 def test_ranks_that_are_never_in_time_do_not_hang_it(launch: Launch) -> None:
-    """Later than any appointment is made ahead: after some patience late starts count, and are told."""
+    """Later than any appointment is made ahead: after some patience late starts count."""
     limits = {"max_samples": 6, "precision": 1e-9, "budget": 60.0}
     late = {"seconds": 1e-4, "late": 0.025, "times": 1_000_000}
     (m,) = launch(job(("test.appointed", late, limits)), 2).measurements
