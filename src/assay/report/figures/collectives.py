@@ -15,6 +15,7 @@ from assay.answers.collective_points import (
     ranks,
     size,
     timed_both_ways,
+    timing,
     usual_points,
 )
 from assay.answers.select import Point, counted, points, ratio
@@ -48,11 +49,15 @@ def collective_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figur
 
 
 def _by_size(usual: Sequence[Point]) -> Figure | None:
-    most = [p for p in largest(usual) if operation(p) != "barrier"]
-    if len({size(point) for point in most}) < 2:
+    curves = [
+        max(alike_but(of_op(largest(usual), op), "bytes"), key=len)
+        for op in operations(largest(usual))
+    ]
+    most = [point for curve in curves if len(curve) > 1 for point in sorted(curve, key=size)]
+    if not most:
         return None
     return _curves(
-        sorted(most, key=lambda p: (operations(most).index(operation(p)), size(p))),
+        most,
         operation,
         id="collectives-size",
         title=f"Collectives against size, {counted(ranks(most[0]), 'rank')}",
@@ -61,12 +66,13 @@ def _by_size(usual: Sequence[Point]) -> Figure | None:
 
 
 def _by_order(found: Sequence[Point]) -> Figure | None:
-    """The operation that most orders were measured of, by order (Barczak et al. 2003, 5 and 6)."""
-    compared = [p for g in alike_but(found, "order") if len(g) > 1 for p in _by_appointment(g)]
+    """One operation in several orders (Barczak et al. 2003, figures 5 and 6)."""
+    compared = [point for group in alike_but(found, "order") if len(group) > 1 for point in group]
     if not compared:
         return None
-    op = operations(compared)[0]
-    own = largest(of_op(compared, op))
+    first = largest(of_op(_by_appointment(compared), operations(compared)[0]))
+    own = max(alike_but(first, "order", "bytes"), key=len)
+    op = operation(own[0])
     if len({size(point) for point in own}) < 2:
         return None
     return _curves(
@@ -78,9 +84,9 @@ def _by_order(found: Sequence[Point]) -> Figure | None:
     )
 
 
-def _by_appointment(group: Sequence[Point]) -> list[Point]:
-    """The points of a group that were timed from appointed starts, or all if none was."""
-    return [p for p in group if p.parameter("timing") == "appointed"] or list(group)
+def _by_appointment(found: Sequence[Point]) -> list[Point]:
+    """Those that were timed from appointed starts, or all if none was."""
+    return [point for point in found if timing(point) == "appointed"] or list(found)
 
 
 def _curves(
@@ -228,7 +234,7 @@ def _by_timing(found: Sequence[Point]) -> Figure | None:
         id="collectives-timing",
         title=f"Timed after a barrier against timed from a common start, {counted(most, 'rank')}",
         caption="Ratio of medians; the whiskers are 95% intervals. On the dashed line both ways of "
-        "timing agree; below it, timing after a barrier makes an operation seem quicker than it is.",
+        "timing agree; below it an operation timed after a barrier seems quicker than it is.",
         alt="Ratios of the time found after a barrier to the time from a common start, for "
         f"{counted(len(rows), 'case')}, around a line at 1.",
         fields=[
