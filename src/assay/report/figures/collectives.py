@@ -27,7 +27,6 @@ from assay.report.marks import (
     data_fields,
     decades,
     error_bars,
-    scale_of,
     scaled_fields,
     size_axis,
     statistics,
@@ -37,6 +36,10 @@ from assay.report.marks import (
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
 from assay.units import format_size
+
+_MICROSECOND = 1e-6
+# As many as the themes have: with more series colours come again.
+_COLOURS = 6
 
 
 def collective_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figure | None]:
@@ -101,35 +104,23 @@ def _curves(
     rows: list[Row] = [
         {"series": series_of(point), "bytes": size(point), **statistics(point)} for point in found
     ]
-    factor, prefix = scale_of(point.metric.median for point in found)
     sizes = sorted({size(point) for point in found})
-    y = _log_time(rows, factor, prefix)
-    hue = colour("series", rows)
+    y = _log_time(rows)
+    band: Spec = {
+        "transform": [{"filter": "isValid(datum.low)"}],
+        "mark": {"type": "area", "opacity": 0.25},
+        "encoding": {
+            "y": {"field": "y_low", "type": "quantitative", "scale": y["scale"]},
+            "y2": {"field": "y_high"},
+            "color": colour("series", rows),
+        },
+    }
+    names = [("series", series.meaning), ("bytes", "bytes")]
     spec: Spec = {
         "height": 280,
-        "transform": scaled_fields(factor),
+        "transform": scaled_fields(_MICROSECOND),
         "encoding": {"x": size_axis("bytes", "bytes of a rank", sizes)},
-        "layer": [
-            {
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": {"type": "area", "opacity": 0.25},
-                "encoding": {
-                    "y": {"field": "y_low", "type": "quantitative", "scale": y["scale"]},
-                    "y2": {"field": "y_high"},
-                    "color": hue,
-                },
-            },
-            {
-                "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
-                "encoding": {
-                    "y": y,
-                    "color": hue,
-                    "tooltip": tooltip(
-                        [("series", series.meaning), ("bytes", "bytes")], f"{prefix}s"
-                    ),
-                },
-            },
-        ],
+        "layer": [band, _line(rows, y, names, "µs")],
     }
     return Figure(
         id=id,
@@ -143,16 +134,24 @@ def _curves(
     )
 
 
+def _line(rows: Sequence[Row], y: Spec, names: Sequence[tuple[str, str]], unit: str) -> Spec:
+    """Lines with points, a colour a series; dashes too where there are more series than colours."""
+    encoding: Spec = {"y": y, "color": colour("series", rows), "tooltip": tooltip(names, unit)}
+    if len({row["series"] for row in rows}) > _COLOURS:
+        encoding["strokeDash"] = colour("series", rows)
+    mark = {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}}
+    return {"mark": mark, "encoding": encoding}
+
+
 def _by_ranks(usual: Sequence[Point]) -> Figure | None:
     groups = [group for group in growing(usual) if len(group) > 2]
     if not groups:
         return None
     rows: list[Row] = [
-        {"operation": _short_name(point), "ranks": ranks(point), **statistics(point)}
+        {"series": _short_name(point), "ranks": ranks(point), **statistics(point)}
         for group in groups
         for point in group
     ]
-    factor, prefix = scale_of(point.metric.median for group in groups for point in group)
     counts = sorted({ranks(point) for group in groups for point in group})
     x = {
         "field": "ranks",
@@ -161,23 +160,12 @@ def _by_ranks(usual: Sequence[Point]) -> Figure | None:
         "scale": {"type": "log", "base": 2, "nice": False},
         "axis": {"values": counts, "format": "d", "labelOverlap": "greedy"},
     }
-    hue = colour("operation", rows)
+    names = [("series", "operation"), ("ranks", "ranks")]
     spec: Spec = {
         "height": 280,
-        "transform": scaled_fields(factor),
-        "encoding": {"x": x, "color": hue},
-        "layer": [
-            {
-                "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
-                "encoding": {
-                    "y": _log_time(rows, factor, prefix),
-                    "tooltip": tooltip(
-                        [("operation", "operation"), ("ranks", "ranks")], f"{prefix}s"
-                    ),
-                },
-            },
-            error_bars(),
-        ],
+        "transform": scaled_fields(_MICROSECOND),
+        "encoding": {"x": x},
+        "layer": [_line(rows, _log_time(rows), names, "µs"), error_bars()],
     }
     return Figure(
         id="collectives-ranks",
@@ -186,7 +174,7 @@ def _by_ranks(usual: Sequence[Point]) -> Figure | None:
         alt=f"Line chart: time of collectives from {counts[0]} to {counts[-1]} ranks, a line for "
         "each operation.",
         fields=[
-            Field("operation", "", "operation and size"),
+            Field("series", "", "operation and size"),
             Field("ranks", "", "MPI processes"),
             *data_fields("s"),
         ],
@@ -202,27 +190,16 @@ def _by_timing(found: Sequence[Point]) -> Figure | None:
         return None
     most = max(ranks(appointed) for appointed, _ in pairs)
     rows = [_timing_row(*pair) for pair in pairs if ranks(pair[0]) == most]
-    hue = colour("operation", rows)
-    x = {
-        "field": "case",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"labelAngle": -40, "labelOverlap": False},
-    }
+    rows.sort(key=lambda row: (str(row["series"]), int(row["bytes"] or 0)))
+    sizes = sorted({int(row["bytes"] or 0) for row in rows})
+    y = y_axis("after a barrier / from a common start", zero=False)
+    names = [("series", "operation"), ("bytes", "bytes")]
     spec: Spec = {
         "height": 280,
         "transform": scaled_fields(1.0),
-        "encoding": {"x": x},
+        "encoding": {"x": size_axis("bytes", "bytes of a rank", sizes)},
         "layer": [
-            {
-                "mark": {"type": "point", "filled": True, "size": 70},
-                "encoding": {
-                    "y": y_axis("after a barrier / from a common start", zero=False),
-                    "color": hue,
-                    "tooltip": tooltip([("case", "operation")], "times as long"),
-                },
-            },
+            _line(rows, y, names, "times as long"),
             error_bars(),
             {
                 "mark": {"type": "rule", "strokeDash": [6, 4]},
@@ -238,8 +215,8 @@ def _by_timing(found: Sequence[Point]) -> Figure | None:
         alt="Ratios of the time found after a barrier to the time from a common start, for "
         f"{counted(len(rows), 'case')}, around a line at 1.",
         fields=[
-            Field("case", "", "operation and size"),
-            Field("operation", "", "operation"),
+            Field("series", "", "operation"),
+            Field("bytes", "B", "vector or block of a rank"),
             Field("appointed", "s", "median from a common start"),
             Field("barrier", "s", "median after a barrier"),
             Field("median", "", "barrier / appointed"),
@@ -256,8 +233,8 @@ def _timing_row(appointed: Point, barrier: Point) -> Row:
     value, interval = ratio(barrier.metric, appointed.metric)
     low, high = interval or (None, None)
     return {
-        "case": _short_name(barrier),
-        "operation": operation(barrier),
+        "series": operation(barrier),
+        "bytes": size(barrier),
         "appointed": appointed.metric.median,
         "barrier": barrier.metric.median,
         "median": value,
@@ -273,11 +250,11 @@ def _short_name(point: Point) -> str:
     return op if op == "barrier" else f"{op} {format_size(size(point))}"
 
 
-def _log_time(rows: Sequence[Row], factor: float, prefix: str) -> Spec:
+def _log_time(rows: Sequence[Row]) -> Spec:
     return {
         "field": "y",
         "type": "quantitative",
-        "title": f"time ({prefix}s)",
+        "title": "time (µs)",
         "scale": {"type": "log", "nice": True},
-        "axis": {"values": decades(rows, factor), "format": "~g"},
+        "axis": {"values": decades(rows, _MICROSECOND), "format": "~g"},
     }
