@@ -85,7 +85,7 @@ def test_growth_is_the_ratio_of_the_ends_and_names_the_law():
     cells += [summary("alltoall", 1e-6 + 3e-7 * p, 8, p, nodes=p) for p in counts]
     cells += [summary("bcast", 4e-6, 8, p, nodes=p) for p in counts]
     # More ranks within a node are another series, and a shorter one.
-    cells += [summary("barrier", 5e-5, 0, p) for p in (4, 8)]
+    cells += [summary("barrier", 1e-7, 0, p) for p in (3, 4)]
     found = rows(part(cells))
     barrier = found["barrier, 2 → 64 ranks"]
     assert barrier.value == pytest.approx(13 / 3)

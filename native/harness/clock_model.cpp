@@ -6,8 +6,8 @@
 namespace assay {
 namespace {
 
-// What is not known of a drift: clocks that NTP steers are off by at most 500 ppm (RFC 5905,
-// section 4, MAXFREQ).
+// What is not known of a drift: NTP steers clocks by at most 500 ppm (RFC 5905, appendix A,
+// MAXFREQ).
 constexpr double kMostDrift = 500e-6;
 
 // Nanoseconds by which a point may be wrong: half a round trip, and its rounding.
