@@ -20,8 +20,10 @@ constexpr double kMemory = 0.9;
 constexpr Ticks kTimeToYield = 20'000;
 // Who leaves later than so many readings of the clock after the appointed time was interrupted.
 constexpr double kReadings = 10.0;
-// So many starts may come late before they are compared with those that did not.
+// So many starts may come late before they are compared with those that were in time; and where
+// there are so many late ones for one in time, that is not waited for any more.
 constexpr std::int64_t kPatience = 8;
+constexpr std::int64_t kHopeless = 10;
 
 enum Verdict : int { kDropped, kHeld, kKeptLate };
 
@@ -64,7 +66,7 @@ bool Appointments::held(bool keep) {
   int verdict = kHeld;
   if (rank_ == 0) {
     need_ = std::max(static_cast<double>(slack_ + latest[0]), kMemory * need_);
-    const bool hopeless = late_ > kPatience && mostly_late();
+    const bool hopeless = late_ > kPatience && late_ >= kHopeless * (starts_ - late_);
     if (latest[1] > tolerance_) verdict = keep || hopeless ? kKeptLate : kDropped;
   }
   MPI_Bcast(&verdict, 1, MPI_INT, 0, comm_);

@@ -11,8 +11,8 @@ namespace assay {
 // Before each sample rank 0 announces a time a little ahead, and every rank waits for it busily
 // (the round-time scheme of Hunold & Carpen-Amarie, TPDS 2016; after the windows of SKaMPI). How
 // far ahead follows what the announcements have taken. A start for which a rank came late does not
-// count, and is to be made again. Where more starts come late than not, as where ranks share cores,
-// they count nevertheless and are told: there would be no end otherwise.
+// count, and is to be made again. Where hardly a start is in time, as where ranks share cores, late
+// ones count nevertheless and are told: there would be no end otherwise.
 class Appointments {
  public:
   // Neither is copied.

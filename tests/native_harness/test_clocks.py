@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
-from launching import Launch, job, native_sanitized
+from launching import TOOLS, Launch, job, native_sanitized, read_stream
+
+from assay.records.schema import MeasurementRecord
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +47,41 @@ def test_a_real_machine_is_one_clock(launch: Launch) -> None:
     (m,) = launch(job(("test.appointed", {})), 3).measurements
     assert (m.facts["clock_domains"], m.facts["clock_error"]) == (1, 0.0)
     assert "clock_round_trip" not in m.facts
+
+
+AHEAD = 3600  # seconds
+ELSEWHERE = ["unshare", "--time", "--monotonic", str(AHEAD), "--fork", "--kill-child"]
+
+
+def test_two_clocks_of_the_system_itself(kernels: Path, tmp_path: Path) -> None:
+    """A rank in a time namespace whose monotonic clock is an hour ahead: the whole way through."""
+    try:
+        subprocess.run([*ELSEWHERE, "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("a time namespace of its own takes root, unshare and Linux 5.6")
+    job_path, stream = tmp_path / "job.json", tmp_path / "stream.jsonl"
+    collective = {"op": "allreduce", "timing": "appointed"}
+    job_path.write_bytes(job(("test.appointed", {}), ("network.collective", collective)))
+    program = [str(kernels), "--job", str(job_path), "--out", str(stream)]
+    done = subprocess.run(
+        [str(TOOLS / "mpirun"), "-n", "1", *program, ":", "-n", "1", *ELSEWHERE, *program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    found = [r for r in read_stream(stream) if isinstance(r, MeasurementRecord)]
+    assert len(found) == 2
+    for record in found:
+        assert record.verified is True
+        assert record.facts["clock_domains"] == 2
+        assert 0.0 < record.facts["clock_round_trip"] < AHEAD / 100
+        assert record.facts["clock_error"] < AHEAD / 100
+        assert all(abs(value) < AHEAD / 100 for value in record.series[0].values)
+    unsure = found[0].facts["clock_error"] + found[0].facts["clock_round_trip"]
+    assert min(found[0].series[0].values) >= 1e-3 - unsure
 
 
 def test_a_sample_is_from_the_appointed_start_to_the_last_finish(launch: Launch) -> None:
