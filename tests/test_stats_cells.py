@@ -335,6 +335,31 @@ def test_seats_of_ranks() -> None:
     assert ["1 of 2 ranks shared" in c for c in told(oversubscribed=True)] == [True]
 
 
+def test_starts_that_came_late_and_clocks_that_came_apart() -> None:
+    collective = Cell("network.collective", {"op": "bcast", "bytes": 8}, Placement(ppn=2), "fake")
+    values = noisy(11, 6, 40, spread=0.0002)
+
+    def told(**facts: float) -> list[str]:
+        found = [measured(collective, i, v, facts=facts) for i, v in enumerate(values)]
+        return only(found, [collective]).caveats
+
+    typical = float(np.median(values))
+    assert told(late_starts=9, late_kept=0, clock_error=0.009 * typical, clock_domains=2) == []
+    [late] = told(late_starts=9, late_kept=2)
+    assert late.startswith("12 of 240 samples began late on some rank")
+    [apart] = told(clock_error=0.05 * typical)
+    assert "hosts' clocks" in apart
+    assert "5% of the time" in apart
+
+
+def test_ranks_that_do_different_things_are_not_called_slow() -> None:
+    bcast = Cell("network.collective", {"op": "bcast", "bytes": 8}, Placement(ppn=2), "fake")
+    values = noisy(11, 6, 40, spread=0.0002)
+    for cell, caveats in ((BARRIER, 1), (bcast, 0)):
+        found = [measured(cell, i, v, rank_medians=[0.5, 1.0]) for i, v in enumerate(values)]
+        assert len(only(found, [cell]).caveats) == caveats
+
+
 def test_coarse_clock() -> None:
     coarse = Clock("coarse", 1e-6, 1e-4)
     values = noisy(11, 6, 40, spread=0.0002)

@@ -95,6 +95,10 @@ struct Series {
 enum class Start {
   kBarrier,  // a barrier of all ranks
   kFree,     // nothing: the messages of run() synchronise those whose time counts
+  // A time of the clock common to all ranks, until which all wait. A sample is the time from then
+  // to the last rank's finish, and holds one operation. Where a rank came late, run() is called
+  // once more for the same sample.
+  kAppointed,
 };
 
 class Kernel {
@@ -122,6 +126,10 @@ class Kernel {
   virtual std::int64_t max_batch() const { return std::int64_t{1} << 20; }
 
   virtual Start start() const { return Start::kBarrier; }
+
+  // Whether the ranks' clocks are synchronised for this measurement. After a barrier they then tell
+  // how far apart the ranks leave it: the fact "barrier_skew", in seconds, median over the samples.
+  virtual bool uses_global_clock() const { return start() == Start::kAppointed; }
 
   // Untimed, before each sample and its barrier: to flush caches, or to put data back in place.
   virtual void before_sample() {}

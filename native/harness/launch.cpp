@@ -158,12 +158,14 @@ int run_job(const std::string& job_path, const std::string& stream_path, Ticks s
 
   launch.layout = lay_out(launch.harness, job->threads, job->binding);
   launch.clock = worst_clock(launch.harness);
+  launch.global_clock = std::make_unique<GlobalClock>(launch.harness);
   const auto seats = gather_texts(launch.harness, rank_record(launch, host));
   if (stream) {
     stream->write(start_record(launch, *job));
     for (const std::string& seat : seats) stream->write(seat);
   }
   const int status = work_through(launch, *job, stream.get());
+  launch.global_clock.reset();
   MPI_Comm_free(&launch.layout.node);
   MPI_Comm_free(&launch.kernels);
   MPI_Comm_free(&launch.harness);

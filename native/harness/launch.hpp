@@ -1,11 +1,13 @@
 // One launch: who takes part, the stream, and the job's measurements one after the other.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "harness/clock.hpp"
 #include "harness/covariates.hpp"
+#include "harness/global_clock.hpp"
 #include "harness/job.hpp"
 #include "harness/layout.hpp"
 #include "harness/stream.hpp"
@@ -28,6 +30,7 @@ struct Launch {
   int size = 1;
   Ticks start = 0;
   ClockQuality clock;
+  std::unique_ptr<GlobalClock> global_clock;  // of the harness's ranks
   Layout layout;
   std::uint64_t seed = 0;
 };

@@ -146,6 +146,14 @@ Complaint verify(const Launch& launch, Kernel& kernel, Result& result) {
   return std::nullopt;
 }
 
+// How far the clocks have come apart while the samples were taken. Collective.
+void check_clock(const GlobalClock& clock, std::map<std::string, Value>& facts) {
+  const GlobalClock::Agreement agreement = clock.check();
+  facts["clock_domains"] = std::int64_t{clock.domains()};
+  facts["clock_error"] = agreement.error;
+  if (clock.domains() > 1) facts["clock_round_trip"] = agreement.round_trip;
+}
+
 // All that happens between the begin record and the measurement record.
 void carry_out(const Launch& launch, const Order& order, Covariates& covariates, Ticks begin,
                const ProgressReport& report, Result& result) {
@@ -169,11 +177,14 @@ void carry_out(const Launch& launch, const Order& order, Covariates& covariates,
   resolve();
   if (result.error) return;
 
+  if (kernel->uses_global_clock()) launch.global_clock->synchronise();
   covariates.begin();
-  result.samples = take_samples(launch.harness, *kernel, order.limits, launch.clock, begin, report);
+  result.samples = take_samples(launch.harness, *kernel, order.limits, launch.clock,
+                                *launch.global_clock, begin, report);
   covariates.end();
   result.error = result.samples.failure;
   if (result.error) return;
+  if (kernel->uses_global_clock()) check_clock(*launch.global_clock, result.samples.facts);
   const bool interrupted =
       result.samples.stop == Stop::kSignal &&
       result.samples.own.size() < static_cast<std::size_t>(order.limits.min_samples);
@@ -183,6 +194,7 @@ void carry_out(const Launch& launch, const Order& order, Covariates& covariates,
   result.rank_medians = rank_medians(launch, *kernel, result.samples);
   result.covariates = covariates.combined();
   result.facts = kernel->facts();
+  result.facts.insert(result.samples.facts.begin(), result.samples.facts.end());
   result.series = gather_texts(launch.harness, own_series(*kernel));
   result.samples.batch =
       std::llround(static_cast<double>(result.samples.batch) * kernel->operations_per_count());

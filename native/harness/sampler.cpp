@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/appointments.hpp"
 #include "harness/signals.hpp"
 
 namespace assay {
@@ -11,10 +12,18 @@ namespace {
 
 class Sampler {
  public:
-  Sampler(MPI_Comm comm, Kernel& kernel, const Limits& limits, Ticks begin)
-      : comm_(comm), kernel_(kernel), limits_(limits), begin_(begin) {
+  Sampler(MPI_Comm comm, Kernel& kernel, const Limits& limits, const ClockQuality& clock,
+          const GlobalClock& global, Ticks begin)
+      : comm_(comm),
+        kernel_(kernel),
+        limits_(limits),
+        clock_(clock),
+        global_(global),
+        begin_(begin),
+        start_(kernel.start()),
+        appointments_(comm, global, clock) {
     MPI_Comm_rank(comm, &rank_);
-    barrier_ = kernel.start() == Start::kBarrier;
+    knows_skew_ = start_ == Start::kBarrier && kernel.uses_global_clock();
     keeps_fastest_ = kernel.keeps_fastest();
     counts_ = kernel.times_here();
     operations_ = kernel.operations_per_count();
@@ -23,10 +32,10 @@ class Sampler {
     if (rank_ == 0) samples_.starts.reserve(room);
   }
 
-  Samples run(const ClockQuality& clock, const ProgressReport& report) {
-    const std::int64_t most = kernel_.max_batch();
+  Samples run(const ProgressReport& report) {
+    const std::int64_t most = start_ == Start::kAppointed ? 1 : kernel_.max_batch();
     bool going_on = true;
-    if (most > 1) going_on = calibrate(least_sample(clock, limits_.precision), most);
+    if (most > 1) going_on = calibrate(least_sample(clock_, limits_.precision), most);
     StopRule rule(limits_);
     Decision decision;
     double per_sample = seconds(block_time_);
@@ -54,22 +63,37 @@ class Sampler {
     }
     MPI_Bcast(&warmup, 1, MPI_LONG_LONG, 0, comm_);
     samples_.summary.warmup = static_cast<std::size_t>(warmup);
+    if (!samples_.failure) tell_starts();
     return std::move(samples_);
   }
 
  private:
-  // One sample, kept; the time it took. After an exception this rank goes through the motions, so
-  // that the others reach the end of the block.
-  Ticks sample() {
-    guarded([&] { kernel_.before_sample(); });
-    if (barrier_) MPI_Barrier(comm_);
-    const Ticks start = ticks();
-    guarded([&] { kernel_.run(samples_.batch); });
-    const Ticks took = ticks() - start;
+  // One sample, kept. After an exception this rank goes through the motions, so that the others
+  // reach the end of the block.
+  void sample() {
+    Ticks start = 0;
+    Ticks finish = 0;
+    if (start_ == Start::kAppointed) {
+      bool enough = false;
+      do {
+        guarded([&] { kernel_.before_sample(); });
+        start = appointments_.await();
+        guarded([&] { kernel_.run(1); });
+        finish = global_.now();
+        enough = seconds(ticks() - begin_) > limits_.budget;
+      } while (!appointments_.held(enough));
+    } else {
+      guarded([&] { kernel_.before_sample(); });
+      if (start_ == Start::kBarrier) MPI_Barrier(comm_);
+      start = ticks();
+      guarded([&] { kernel_.run(samples_.batch); });
+      finish = ticks();
+    }
     const double operations = static_cast<double>(samples_.batch) * operations_;
-    samples_.own.push_back(seconds(took) / operations);
-    if (rank_ == 0) samples_.starts.push_back(start);
-    return took;
+    samples_.own.push_back(seconds(finish - start) / operations);
+    if (rank_ == 0)
+      samples_.starts.push_back(start_ == Start::kAppointed ? global_.to_local(start) : start);
+    if (knows_skew_) left_barrier_.push_back(global_.to_global(start));
   }
 
   template <typename Action>
@@ -144,20 +168,49 @@ class Sampler {
       samples_.starts.clear();
       samples_.values.clear();
       samples_.fastest.clear();
+      left_barrier_.clear();
       long_enough = 0;
     }
+  }
+
+  // Collective, once the warm-up is known.
+  void tell_starts() {
+    if (start_ == Start::kAppointed) {
+      samples_.facts["late_starts"] = appointments_.late();
+      samples_.facts["late_kept"] = appointments_.kept();
+    }
+    if (knows_skew_ && !left_barrier_.empty()) samples_.facts["barrier_skew"] = barrier_skew();
+  }
+
+  // Seconds between the first rank and the last to leave the barrier before a sample, the median.
+  double barrier_skew() {
+    std::vector<Ticks> first = left_barrier_;
+    std::vector<Ticks> last = left_barrier_;
+    const int count = static_cast<int>(first.size());
+    MPI_Allreduce(MPI_IN_PLACE, first.data(), count, MPI_INT64_T, MPI_MIN, comm_);
+    MPI_Allreduce(MPI_IN_PLACE, last.data(), count, MPI_INT64_T, MPI_MAX, comm_);
+    std::vector<double> skews;
+    for (std::size_t i = samples_.summary.warmup; i < first.size(); ++i) {
+      skews.push_back(seconds(last[i] - first[i]));
+    }
+    return median(std::move(skews));
   }
 
   MPI_Comm comm_;
   Kernel& kernel_;
   Limits limits_;
+  ClockQuality clock_;
+  const GlobalClock& global_;
   Ticks begin_;
+  Start start_;
+  Appointments appointments_;
   int rank_ = 0;
-  bool barrier_ = true;
+  bool knows_skew_ = false;
   bool keeps_fastest_ = false;
   bool counts_ = true;
   double operations_ = 1.0;
   Samples samples_;
+  std::vector<Ticks> left_barrier_;  // global time, one a sample, where the skew is to be known
   Complaint complaint_;
   bool broken_anywhere_ = false;
   bool signalled_ = false;
@@ -173,8 +226,8 @@ double least_sample(const ClockQuality& clock, double precision) {
 }
 
 Samples take_samples(MPI_Comm comm, Kernel& kernel, const Limits& limits, const ClockQuality& clock,
-                     Ticks begin, const ProgressReport& report) {
-  return Sampler(comm, kernel, limits, begin).run(clock, report);
+                     const GlobalClock& global, Ticks begin, const ProgressReport& report) {
+  return Sampler(comm, kernel, limits, clock, global, begin).run(report);
 }
 
 }  // namespace assay

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "harness/agreement.hpp"
 #include "harness/clock.hpp"
+#include "harness/global_clock.hpp"
 #include "harness/kernel.hpp"
 #include "harness/stop_rule.hpp"
 
@@ -20,6 +23,7 @@ struct Samples {
   Stop stop = Stop::kNone;
   Summary summary;  // on rank 0; warmup on all ranks
   Complaint failure;
+  std::map<std::string, Value> facts;  // how the samples were started, where that is news
 };
 
 // The least duration of a sample, in seconds. What the clock adds to a sample (one call, one step)
@@ -32,8 +36,8 @@ double least_sample(const ClockQuality& clock, double precision);
 using ProgressReport = std::function<void(const std::vector<double>& values)>;
 
 // Collective over `comm`, which is not the kernel's own. `begin`: when the measurement began, which
-// the budget counts from. `timed`: whether this rank's time counts.
+// the budget counts from. `global`: synchronised before, if the kernel uses it.
 Samples take_samples(MPI_Comm comm, Kernel& kernel, const Limits& limits, const ClockQuality& clock,
-                     Ticks begin, const ProgressReport& report);
+                     const GlobalClock& global, Ticks begin, const ProgressReport& report);
 
 }  // namespace assay

@@ -56,7 +56,8 @@ class Kernel:
     """One entry. ``work(parameters, ranks, threads)`` gives all ranks' work of one operation.
 
     ``formulas``: the same in words for people, by quantity. ``memory`` and ``check`` let a plan
-    refuse, before anything is launched, what can't be measured.
+    refuse, before anything is launched, what can't be measured. ``even``: the ranks do the same, so
+    that one that takes longer is a slow one.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Kernel:
     min_ranks: int = 1
     max_ranks: int | None = None
     threaded: bool = False
+    even: bool = True
     headline: str = "time"
     notes: str = ""
     work_units: Mapping[str, str] = field(default_factory=dict)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.kernels import known_kernel
 from assay.plans.model import Cell
 from assay.records.model import Measurement
 from assay.stats.correlation import effective_size, evidence_of_dependence
 from assay.stats.intervals import Floats, smallest_size
 from assay.stats.model import Stop
 from assay.stats.warmup import mid_ranks
+from assay.units import format_quantity
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,9 @@ def _ranks(evidence: Evidence) -> Iterator[str]:
 
 
 def _slow_rank(evidence: Evidence) -> Iterator[str]:
+    kernel = known_kernel(evidence.cell.kernel)
+    if kernel is not None and not kernel.even:
+        return
     table = [m.record.rank_medians for m in evidence.measurements if len(m.record.rank_medians) > 1]
     if not table or len({len(row) for row in table}) > 1:
         return
@@ -195,6 +200,30 @@ def _slow_rank(evidence: Evidence) -> Iterator[str]:
             f"Rank {slowest}{where} is {100 * (medians[slowest] / others - 1.0):.0f}% slower than "
             "the others."
         )
+
+
+def _starts(evidence: Evidence) -> Iterator[str]:
+    """Starts by appointment that ranks missed; clocks that came apart meanwhile."""
+    kept = sum(_fact(m, "late_kept") for m in evidence.measurements)
+    if kept:
+        samples = sum(len(s.values) for m in evidence.measurements for s in m.record.series[:1])
+        yield (
+            f"{kept:.0f} of {samples} samples began late on some rank and count nevertheless, with "
+            "the wait for it: better starts were not to be had in the time."
+        )
+    error = max((_fact(m, "clock_error") for m in evidence.measurements), default=0.0)
+    typical = float(np.median(evidence.medians))
+    if error > evidence.precision * typical > 0.0:
+        yield (
+            f"The hosts' clocks came {format_quantity(error, 's')} apart, which is "
+            f"{100 * error / typical:.2g}% of the time measured by them."
+        )
+
+
+def _fact(measurement: Measurement, name: str) -> float:
+    """A number among the facts of a measurement; 0 where there is none of that name."""
+    value = measurement.record.facts.get(name, 0.0)
+    return 0.0 if isinstance(value, str) else float(value)
 
 
 def _disturbed(evidence: Evidence) -> Iterator[str]:
@@ -234,5 +263,6 @@ _CHECKS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     _unsteady,
     _ranks,
     _slow_rank,
+    _starts,
     _disturbed,
 )

@@ -1,0 +1,200 @@
+// network.collective: one collective operation of MPI over all ranks, each by itself.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "harness/kernel.hpp"
+#include "memory/pages.hpp"
+#include "network/barrier_check.hpp"
+#include "network/collective_ops.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kUsualBytes = 8;
+// The buffers of a node's ranks may take this part of the memory available there.
+constexpr double kPartOfMemory = 0.9;
+// Rounds of the check that follow the timed operations, each with contents of its own.
+constexpr std::size_t kRounds = 2;
+
+class CollectiveKernel : public Kernel {
+ public:
+  CollectiveKernel(const Context& context, Parameters& parameters)
+      : context_(context),
+        op_(find_collective(parameters.choice("op", "allreduce", collective_names()))),
+        by_appointment_(parameters.choice("timing", "appointed", {"appointed", "barrier"}) ==
+                        "appointed") {
+    const std::int64_t asked = parameters.integer("bytes", -1);
+    const std::int64_t bytes = asked != -1 ? asked : is_barrier() ? 0 : kUsualBytes;
+    const std::int64_t root = parameters.integer("root", 0);
+    parameters.resolve("bytes", bytes);
+    check(bytes, root);
+    shape_ = {context.rank, context.size, static_cast<int>(root), static_cast<std::size_t>(bytes)};
+    buffers_ = lists_of(op_, shape_);
+#ifdef ASSAY_TEST_FAULTS
+    fault_ = parameters.choice("fault", "none", {"none", "byte", "guard", "idle"});
+#endif
+  }
+
+  void setup() override {
+    // The root's, which may sit on any node.
+    const auto root = Shape{shape_.root, shape_.size, shape_.root, shape_.bytes};
+    require_memory(context_, kPartOfMemory, static_cast<double>(op_.gives(root) + op_.gets(root)),
+                   "buffers", "give a smaller number of 'bytes', or take fewer ranks");
+    outgoing_ = Pages(op_.gives(shape_) + kGuard, Pages::Size::ordinary);
+    incoming_ = Pages(op_.gets(shape_) + kGuard, Pages::Size::ordinary);
+    buffers_.out = outgoing_.as<unsigned char>();
+    buffers_.in = incoming_.as<unsigned char>();
+    prepare(0);
+  }
+
+  void run(std::int64_t count) override {
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (op_.call(shape_, buffers_, context_.comm) != MPI_SUCCESS) {
+        throw KernelError(std::string("MPI failed in ") + op_.name);
+      }
+    }
+  }
+
+  // Every byte that the timed operations left, and then every byte of further ones whose contents
+  // have not been there before.
+  Verification verify() override {
+    if (is_barrier()) return verify_barrier(context_, barrier_to_verify());
+    inject_fault();
+    std::int64_t wrong = wrong_bytes(0);
+    for (std::size_t round = 1; round <= kRounds; ++round) {
+      prepare(round);
+      if (!is_idle()) run(1);
+      wrong += wrong_bytes(round);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, context_.comm);
+    return {wrong == 0, "bytes wrong or missing, on all ranks", static_cast<double>(wrong), 0.0};
+  }
+
+  std::int64_t max_batch() const override { return 1; }
+  Start start() const override { return by_appointment_ ? Start::kAppointed : Start::kBarrier; }
+  bool uses_global_clock() const override { return true; }
+
+ private:
+  static constexpr std::size_t kGuard = 64;  // bytes after the buffer that must stay as they are
+
+  bool is_barrier() const { return std::string(op_.name) == "barrier"; }
+
+  void check(std::int64_t bytes, std::int64_t root) const {
+    const std::string name = op_.name;
+    if (context_.size < 2) throw KernelError("network.collective needs at least 2 ranks");
+    if (bytes < 0 || bytes > kMostBytes) {
+      throw KernelError("parameter 'bytes' must be between 0 and " + std::to_string(kMostBytes) +
+                        ", not " + std::to_string(bytes));
+    }
+    if (is_barrier() && bytes > 0) throw KernelError("a barrier carries no bytes");
+    if (op_.reduces && bytes % static_cast<std::int64_t>(sizeof(double)) != 0) {
+      throw KernelError(name + " adds up doubles: 'bytes' must be a multiple of 8, not " +
+                        std::to_string(bytes));
+    }
+    if (root < 0 || root >= context_.size) {
+      throw KernelError("parameter 'root' is rank " + std::to_string(root) +
+                        ", but the last rank is " + std::to_string(context_.size - 1));
+    }
+    if (!op_.rooted && root != 0) throw KernelError(name + " has no root");
+    if (name == "alltoallv" && bytes * context_.size > std::numeric_limits<int>::max()) {
+      throw KernelError("alltoallv counts all bytes of a rank in an int of MPI: " +
+                        std::to_string(context_.size) + " times " + std::to_string(bytes) +
+                        " are too many");
+    }
+  }
+
+  // Fills both buffers: what this rank gives in that round, and bytes that differ from those it
+  // should get.
+  void prepare(std::size_t round) {
+    auto* out = outgoing_.as<unsigned char>();
+    const std::size_t gives = op_.gives(shape_);
+    if (op_.reduces) {
+      for (std::size_t i = 0; i < gives / sizeof(double); ++i) {
+        const double term = term_of(shape_.rank, i, round);
+        std::memcpy(out + i * sizeof term, &term, sizeof term);
+      }
+    } else {
+      for (std::size_t i = 0; i < gives; ++i) out[i] = byte_of(shape_.rank, i, round);
+    }
+    each_expected(round, [this](std::size_t i, unsigned char expected) {
+      buffers_.in[i] = static_cast<unsigned char>(~expected);
+    });
+    std::fill_n(buffers_.in + op_.gets(shape_), kGuard, guard(round));
+  }
+
+  // Calls action(index, byte) for every byte that this rank must have got in that round.
+  template <typename Action>
+  void each_expected(std::size_t round, Action action) const {
+    const std::size_t gets = op_.gets(shape_);
+    if (!op_.reduces) {
+      for (std::size_t i = 0; i < gets; ++i) {
+        const Origin origin = op_.origin(shape_, i);
+        action(i, byte_of(origin.source, origin.index, round));
+      }
+      return;
+    }
+    unsigned char bytes[sizeof(double)];
+    for (std::size_t i = 0; i < gets; i += sizeof(double)) {
+      const std::size_t element = op_.origin(shape_, i).index / sizeof(double);
+      const double sum = sum_of(shape_.size, element, round);
+      std::memcpy(bytes, &sum, sizeof sum);
+      for (std::size_t k = 0; k < sizeof sum; ++k) action(i + k, bytes[k]);
+    }
+  }
+
+  static unsigned char guard(std::size_t round) { return static_cast<unsigned char>(0xA5 + round); }
+
+  std::int64_t wrong_bytes(std::size_t round) const {
+    std::int64_t wrong = 0;
+    each_expected(round, [&](std::size_t i, unsigned char expected) {
+      wrong += buffers_.in[i] != expected ? 1 : 0;
+    });
+    const unsigned char* end = buffers_.in + op_.gets(shape_);
+    wrong += std::count_if(end, end + kGuard, [&](unsigned char c) { return c != guard(round); });
+    return wrong;
+  }
+
+  BarrierCall barrier_to_verify() const {
+    if (is_idle()) return [](MPI_Comm) { return MPI_SUCCESS; };
+    return [](MPI_Comm comm) { return MPI_Barrier(comm); };
+  }
+
+  // Whether the operations of the check are left out, on all ranks: a planted fault.
+  bool is_idle() const {
+#ifdef ASSAY_TEST_FAULTS
+    return fault_ == "idle";
+#else
+    return false;
+#endif
+  }
+
+  // Damages what each rank got: a byte of it, or one after it.
+  void inject_fault() {
+#ifdef ASSAY_TEST_FAULTS
+    const std::size_t gets = op_.gets(shape_);
+    if (fault_ == "byte" && gets > 0) buffers_.in[gets / 2] ^= 1;
+    if (fault_ == "guard" && gets > 0) buffers_.in[gets] ^= 1;
+#endif
+  }
+
+  Context context_;
+  const Collective& op_;
+  bool by_appointment_;
+  Shape shape_;
+  Buffers buffers_;
+  Pages outgoing_;
+  Pages incoming_;
+#ifdef ASSAY_TEST_FAULTS
+  std::string fault_;
+#endif
+};
+
+ASSAY_KERNEL("network.collective", CollectiveKernel);
+
+}  // namespace
+}  // namespace assay

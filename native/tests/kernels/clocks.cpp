@@ -1,0 +1,173 @@
+// Clocks that are known to be wrong, and starts that are known to be late. Built for tests only.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "harness/appointments.hpp"
+#include "harness/clock.hpp"
+#include "harness/global_clock.hpp"
+#include "harness/kernel.hpp"
+
+namespace assay {
+namespace {
+
+// Ranks with clocks of their own, made out of the one clock of this machine: rank r reads the clock
+// k = r mod "domains", which is off by (-1)^k (k + 1) "offset" seconds and gains (k + 1) "drift"
+// seconds a second. All of it is planted, so the error of the global clock is known: within its own
+// bounds it must tell rank 0's time, now and "later" seconds from now, and nobody may keep an
+// appointment early.
+class Clocks : public Kernel {
+ public:
+  Clocks(const Context& context, Parameters& parameters)
+      : context_(context),
+        domains_(parameters.integer("domains", context.size)),
+        offset_(parameters.real("offset", 1000.0)),
+        drift_(parameters.real("drift", 1e-4)),
+        later_(parameters.real("later", 100.0)),
+        rounds_(parameters.integer("rounds", 1)) {}
+
+  void setup() override {
+    beginning_ = ticks();
+    MPI_Bcast(&beginning_, 1, MPI_INT64_T, 0, context_.comm);
+    const auto mine = context_.rank % domains_;
+    const SyncEffort effort{5, 5, 0.02};
+    clock_ = std::make_unique<GlobalClock>(
+        context_.comm, "clock " + std::to_string(mine),
+        [this, mine] { return reading(mine, ticks()); }, effort);
+    for (std::int64_t i = 0; i < rounds_; ++i) clock_->synchronise();
+  }
+
+  void run(std::int64_t) override {}
+  std::int64_t max_batch() const override { return 1; }
+
+  Verification verify() override {
+    // A model anchored elsewhere than at a time of this rank's own clock knows no bound to speak
+    // of.
+    const auto mine = context_.rank % domains_;
+    const Ticks anchor = clock_->model().anchor;
+    const bool within = reading(mine, beginning_) <= anchor && anchor <= reading(mine, ticks());
+    if (mine != 0 && !within) excess_ = std::numeric_limits<double>::infinity();
+    compare(ticks());
+    compare(ticks() + static_cast<Ticks>(1e9 * later_));
+    const auto agreement = clock_->check();
+    checked_ = agreement.error;
+    round_trip_ = agreement.round_trip;
+    keep_appointments();
+    double worst[] = {excess_, error_, bound_};
+    MPI_Allreduce(MPI_IN_PLACE, worst, 3, MPI_DOUBLE, MPI_MAX, context_.comm);
+    error_ = worst[1];
+    bound_ = worst[2];
+    return {worst[0] <= 1.0, "error of the global clock over its bound", worst[0], 1.0};
+  }
+
+  std::map<std::string, Value> facts() const override {
+    return {{"domains", std::int64_t{clock_->domains()}},
+            {"error", 1e-9 * error_},
+            {"bound", 1e-9 * bound_},
+            {"checked", checked_},
+            {"round_trip", round_trip_}};
+  }
+
+ private:
+  double drift_of(std::int64_t k) const { return drift_ * static_cast<double>(k + 1); }
+  Ticks offset_of(std::int64_t k) const {
+    return static_cast<Ticks>(1e9 * offset_ * static_cast<double>(k % 2 == 0 ? k + 1 : -k - 1));
+  }
+
+  // What clock k shows at that true time, and when it shows that.
+  Ticks reading(std::int64_t k, Ticks time) const {
+    const double gained = drift_of(k) * static_cast<double>(time - beginning_);
+    return time + offset_of(k) + std::llround(gained);
+  }
+  Ticks time_of(std::int64_t k, Ticks reading) const {
+    const double gone = static_cast<double>(reading - offset_of(k) - beginning_);
+    return beginning_ + std::llround(gone / (1.0 + drift_of(k)));
+  }
+
+  // Nanoseconds; the last one makes up for second-order terms.
+  double allowed(Ticks local) const { return 1.02 * clock_->model().error_at(local) + 10.0; }
+
+  void compare(Ticks time) {
+    const Ticks local = reading(context_.rank % domains_, time);
+    const Ticks truth = reading(0, time);
+    const double error = std::abs(static_cast<double>(clock_->to_global(local) - truth));
+    const double back = std::abs(static_cast<double>(clock_->to_local(truth) - local));
+    const double bound = allowed(local);
+    excess_ = std::max({excess_, error / bound, back / bound / (1.0 + 1e-2)});
+    error_ = std::max(error_, error);
+    bound_ = std::max(bound_, bound);
+  }
+
+  void keep_appointments() {
+    Appointments appointments(context_.comm, *clock_, ClockQuality{1e-7, 1e-9});
+    for (int i = 0; i < 10; ++i) {
+      const Ticks start = appointments.await();
+      const Ticks now = ticks();
+      appointments.held(true);
+      const double early = static_cast<double>(time_of(0, start) - now);
+      excess_ = std::max(excess_, early / allowed(reading(context_.rank % domains_, now)));
+    }
+  }
+
+  Context context_;
+  std::int64_t domains_;
+  double offset_;
+  double drift_;
+  double later_;
+  std::int64_t rounds_;
+  Ticks beginning_ = 0;
+  std::unique_ptr<GlobalClock> clock_;
+  double excess_ = 0.0;
+  double error_ = 0.0;
+  double bound_ = 0.0;
+  double checked_ = 0.0;
+  double round_trip_ = 0.0;
+};
+ASSAY_KERNEL("test.clocks", Clocks);
+
+void spin(double span) {
+  const Ticks start = ticks();
+  while (seconds(ticks() - start) < span) {
+  }
+}
+
+// Every rank takes "seconds" by appointment; the last one is "late" by so many seconds the first
+// "times" times. What is verified counts the starts, late ones among them.
+class Appointed : public Kernel {
+ public:
+  Appointed(const Context& context, Parameters& parameters)
+      : context_(context),
+        seconds_(parameters.real("seconds", 1e-3)),
+        late_(parameters.real("late", 0.0)),
+        times_(parameters.integer("times", 0)),
+        barrier_(parameters.choice("start", "appointed", {"appointed", "barrier"}) == "barrier") {}
+  void setup() override {}
+  void before_sample() override {
+    if (context_.rank == context_.size - 1 && ready_ < times_) spin(late_);
+    ++ready_;
+  }
+  void run(std::int64_t count) override {
+    runs_ += count;
+    spin(seconds_);
+  }
+  Verification verify() override {
+    return {runs_ == ready_, "starts", static_cast<double>(runs_), 0.0};
+  }
+  Start start() const override { return barrier_ ? Start::kBarrier : Start::kAppointed; }
+  bool uses_global_clock() const override { return true; }
+  std::int64_t max_batch() const override { return barrier_ ? 1 : 1000; }
+
+ private:
+  Context context_;
+  double seconds_;
+  double late_;
+  std::int64_t times_;
+  bool barrier_;
+  std::int64_t ready_ = 0;
+  std::int64_t runs_ = 0;
+};
+ASSAY_KERNEL("test.appointed", Appointed);
+
+}  // namespace
+}  // namespace assay

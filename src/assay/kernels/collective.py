@@ -1,0 +1,147 @@
+"""Collective operations over all ranks, each timed by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
+from assay.plans.model import Placement, Value
+
+COLLECTIVES = (
+    "barrier",
+    "bcast",
+    "reduce",
+    "allreduce",
+    "allgather",
+    "alltoall",
+    "alltoallv",
+    "gather",
+    "scatter",
+    "reduce_scatter",
+)
+ROOTED = ("bcast", "reduce", "gather", "scatter")
+REDUCTIONS = ("reduce", "allreduce", "reduce_scatter")
+TIMINGS = ("appointed", "barrier")
+
+_DOUBLE = 8
+_USUAL_BYTES = 8
+_MOST_INT = 2**31 - 1
+
+# Bytes that must reach other ranks, as multiples of `bytes`, by ranks: what any algorithm sends at
+# least. An allreduce must bring everything together and back out (Patarasu & Yuan 2009).
+_TRAFFIC: dict[str, Callable[[int], int]] = {
+    "barrier": lambda p: 0,
+    "bcast": lambda p: p - 1,
+    "reduce": lambda p: p - 1,
+    "allreduce": lambda p: 2 * (p - 1),
+    "allgather": lambda p: p * (p - 1),
+    "alltoall": lambda p: p * (p - 1),
+    "alltoallv": lambda p: p * (p - 1),
+    "gather": lambda p: p - 1,
+    "scatter": lambda p: p - 1,
+    "reduce_scatter": lambda p: p - 1,
+}
+
+# The buffers of the rank that needs most, as multiples of `bytes`, by ranks.
+_BUFFERS: dict[str, Callable[[int], float]] = {
+    "barrier": lambda p: 0,
+    "bcast": lambda p: 1,
+    "reduce": lambda p: 2,
+    "allreduce": lambda p: 2,
+    "allgather": lambda p: p + 1,
+    "alltoall": lambda p: 2 * p,
+    "alltoallv": lambda p: 2 * p,
+    "gather": lambda p: p + 1,
+    "scatter": lambda p: p + 1,
+    "reduce_scatter": lambda p: 1 + 1 / p,
+}
+
+
+def _bytes(parameters: Mapping[str, Value]) -> int:
+    asked = int(parameters["bytes"])
+    if asked != -1:
+        return asked
+    return 0 if parameters["op"] == "barrier" else _USUAL_BYTES
+
+
+def _work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    return {"bytes": float(_TRAFFIC[str(parameters["op"])](ranks) * _bytes(parameters))}
+
+
+def _memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    return float(_BUFFERS[str(parameters["op"])](ranks) * _bytes(parameters))
+
+
+def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    op, size, root = str(parameters["op"]), _bytes(parameters), int(parameters["root"])
+    ranks = placement.ranks
+    if op == "barrier" and size > 0:
+        return f"A barrier carries no bytes, but bytes = {size}: leave it out."
+    if op in REDUCTIONS and size % _DOUBLE != 0:
+        return f"{op} adds up doubles: bytes = {size} must be a multiple of {_DOUBLE}."
+    if op not in ROOTED and root != 0:
+        return f"{op} has no root, but root = {root}: leave it out."
+    if root >= ranks:
+        return f"root = {root}, but the last of {ranks} ranks is {ranks - 1}."
+    if op == "alltoallv" and ranks * size > _MOST_INT:
+        return (
+            f"alltoallv counts all bytes of a rank in an int of MPI, and {ranks} ranks times "
+            f"{size} B are too many: take fewer bytes."
+        )
+    return None
+
+
+KERNELS = (
+    Kernel(
+        name="network.collective",
+        title="Collective operations over all ranks",
+        parameters=(
+            Parameter("op", "allreduce", "the operation", choices=COLLECTIVES),
+            Parameter(
+                "bytes",
+                -1,
+                "the vector of each rank (bcast, and the reductions, which add up doubles), or "
+                "the block of one rank for another (the rest); -1: 8, and nothing for a barrier",
+                unit="B",
+                low=-1,
+                high=1 << 30,
+            ),
+            Parameter("root", 0, "the root of bcast, reduce, gather and scatter", low=0),
+            Parameter(
+                "timing",
+                "appointed",
+                "from an appointed time of a synchronised clock to the last rank's finish; or "
+                "after a barrier, each rank by itself, as is usual",
+                choices=TIMINGS,
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "one operation, until the last rank has finished"),
+            Metric(
+                "bandwidth",
+                "B/s",
+                "more",
+                "the bytes that must reach other ranks / time, all ranks together",
+                quantity="bytes",
+            ),
+        ),
+        work=_work,
+        source="Barczak et al. (2003), 3.2; Hunold & Carpen-Amarie (2016, 2018)",
+        min_ranks=2,
+        notes="One call a sample, never a row of them: where calls follow each other, ranks "
+        "overlap the end of one with the next, which is what network.barrier measures. With timing "
+        "= appointed a sample is the time from a common start to the last finish; with timing = "
+        "barrier it is the greatest of the ranks' own times, and the fact barrier_skew tells how "
+        "far apart the barrier lets them start. reduce_scatter leaves each rank an equal share of "
+        "the vector; alltoallv moves equal blocks. Reductions are sums of doubles, MPI_SUM.",
+        even=False,
+        work_units={"bytes": "B"},
+        formulas={
+            "bytes": "bytes × (ranks - 1) for bcast, reduce, reduce_scatter, gather, scatter; "
+            "2 bytes (ranks - 1) for allreduce; bytes × ranks (ranks - 1) for allgather, alltoall, "
+            "alltoallv; 0 for barrier"
+        },
+        memory=_memory,
+        check=_check,
+    ),
+)
