@@ -93,7 +93,7 @@ def test_every_pair_is_told_once() -> None:
             (passes,), (typical,), (slowest,) = (
                 named(record, name) for name in ("time", "median_pair", "slowest_pair")
             )
-            assert len(passes.values) == len(typical.values) == len(slowest.values) >= 5
+            assert len(passes.values) == len(typical.values) == len(slowest.values) >= 1
             for s in named(record, "pair"):
                 assert s.unit == "s" and len(s.values) == 1 and s.values[0] > 0
             for whole, middle, most in zip(
