@@ -32,8 +32,11 @@ def upper_outliers(values: Floats, alpha: float, least: float = 0.0) -> list[int
     order = np.argsort(-values, kind="stable")
     ordered = values[order]
     most = max(1, min(_MOST, values.size // _MOST_PART))
-    reference = min(_REFERENCE, values.size - most - 1)
-    if reference < _FEWEST:
+    above_median = (
+        values.size // 2 - most
+    )  # spacings below it are wider in any tail that is lighter
+    reference = min(_REFERENCE, max(above_median, _FEWEST))
+    if reference > values.size - most - 1:
         return []
     spacings = np.arange(1, values.size) * (ordered[:-1] - ordered[1:])
     usual = float(spacings[most : most + reference].mean())

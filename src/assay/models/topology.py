@@ -9,7 +9,7 @@ than something doubtful:
   cuts the one at which "within a group" and "between groups" explain most of the variance. That is
   compared with the best cuts of matrices with the same node effects whose remainders are shuffled:
   a permutation test of the whole search, so that looking at every cut is paid for.
-- **Slow pairs**: what is left of a pair's time after groups and both nodes' medians.
+- **Slow pairs**: what is left of a pair's time after groups and slow nodes.
 
 What stands out of nodes and pairs is ``outliers.upper_outliers``'s to say.
 """
@@ -53,7 +53,7 @@ class SlowNode:
 
 @dataclass(frozen=True)
 class SlowPair:
-    """A pair that takes ``ratio`` times what groups and both nodes lead to expect."""
+    """A pair that takes ``ratio`` times what groups and slow nodes lead to expect."""
 
     one: int
     other: int
@@ -94,22 +94,22 @@ def analyse(times: Floats, *, seed: int = 1) -> Topology:
     n = len(logs)
     complete = not np.isnan(logs[~np.eye(n, dtype=bool)]).any()
     searched = complete and n >= FEWEST
-    slow = _slow_rows(_fast_quantile(logs), FALSE_ALARMS / 4)
-    levels: list[Grouping] = []
-    if searched:
-        healthy = [node for node in range(n) if node not in slow]
-        levels = _levels(logs, healthy, seed)
-        levels = [_joined(logs, grouping, slow) for grouping in levels]
-    rest = _without_levels(logs, levels)
-    slow |= _slow_rows(_row_medians(rest), FALSE_ALARMS / 4)
-    pairs = _slow_pairs(rest, FALSE_ALARMS / 2)
+    aside = _slow_rows(_fast_quantile(logs), FALSE_ALARMS / 4)
+    while True:
+        levels = _levels(logs, aside, seed) if searched else []
+        rest = _without_levels(logs, levels)
+        found = _slow_rows(_row_medians(rest), FALSE_ALARMS / 4)
+        if found <= aside:
+            break
+        aside |= found  # and look for groups again without them, for they may have hidden some
     ratios = np.exp(_row_medians(rest))
+    slow = [node for node in aside if ratios[node] >= SLOW]
     return Topology(
         levels=tuple(_level(times, grouping) for grouping in levels),
         slow_nodes=tuple(
             SlowNode(node, float(ratios[node])) for node in sorted(slow, key=lambda k: -ratios[k])
         ),
-        slow_pairs=tuple(pairs),
+        slow_pairs=tuple(_slow_pairs(rest, slow, FALSE_ALARMS / 2)),
         searched=searched,
         order=_order(logs, levels) if searched else tuple(range(n)),
     )
@@ -154,11 +154,16 @@ def _slow_rows(effects: Floats, alpha: float) -> set[int]:
     return {int(known[k]) for k in upper_outliers(effects[known], alpha, math.log(SLOW))}
 
 
-def _slow_pairs(rest: Floats, alpha: float) -> list[SlowPair]:
-    """``rest``: what groups leave of the logarithms."""
-    rows = _row_medians(rest)
+def _slow_pairs(rest: Floats, slow: Sequence[int], alpha: float) -> list[SlowPair]:
+    """``rest``: what groups leave of the logarithms. The pairs of slow nodes are judged by theirs.
+
+    The other nodes' medians stay in: to take them out would narrow the middle of a small matrix
+    more than its tail, and make outliers of noise.
+    """
+    effects = np.zeros(len(rest))
+    effects[list(slow)] = _row_medians(rest)[list(slow)]
     ones, others = np.triu_indices(len(rest), 1)
-    left = (rest - rows[:, None] - rows[None, :])[ones, others]
+    left = (rest - effects[:, None] - effects[None, :])[ones, others]
     known = np.flatnonzero(~np.isnan(left))
     left, ones, others = left[known], ones[known], others[known]
     left = left - np.median(left) if left.size else left
@@ -168,8 +173,9 @@ def _slow_pairs(rest: Floats, alpha: float) -> list[SlowPair]:
     ]
 
 
-def _levels(logs: Floats, nodes: Sequence[int], seed: int) -> list[Grouping]:
-    """The most telling grouping, and what lies above and below it."""
+def _levels(logs: Floats, aside: set[int], seed: int) -> list[Grouping]:
+    """The most telling grouping, and what lies above and below it; those set aside join later."""
+    nodes = [node for node in range(len(logs)) if node not in aside]
     found = _find_groups(logs[np.ix_(nodes, nodes)], seed)
     if found is None:
         return []
@@ -190,7 +196,7 @@ def _levels(logs: Floats, nodes: Sequence[int], seed: int) -> list[Grouping]:
         below += _renamed(parts, group) if parts is not None else [group]
     if len(below) > len(grouping):
         levels.append(tuple(below))
-    return levels
+    return [_joined(logs, each, aside) for each in levels]
 
 
 def _renamed(groups: Grouping, names: Sequence[int]) -> Grouping:
