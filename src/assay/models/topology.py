@@ -34,8 +34,7 @@ FALSE_ALARMS = 0.01
 SLOW = 1.1
 # Under six nodes even perfect groups are no rarer by chance than the rate above.
 FEWEST = 6
-# 1 of 199 shuffled matrices may be better: (1 + 1) / (199 + 1) = 1%.
-_SHUFFLES = 199
+# Of the shuffled matrices one may be better: (1 + 1) / (199 + 1) = 1%.
 _MAY_EXCEED = 1
 # The part of a node's pairs that are surely with its own group.
 _FAST_PART = 0.05
@@ -192,7 +191,7 @@ def _levels(logs: Floats, aside: set[int], seed: int) -> list[Grouping]:
             )
     below: list[tuple[int, ...]] = []
     for group in grouping:
-        parts = _find_groups(logs[np.ix_(group, group)], seed)
+        parts = _find_groups(logs[np.ix_(group, group)], seed, looks=len(grouping))
         below += _renamed(parts, group) if parts is not None else [group]
     if len(below) > len(grouping):
         levels.append(tuple(below))
@@ -203,8 +202,11 @@ def _renamed(groups: Grouping, names: Sequence[int]) -> Grouping:
     return tuple(tuple(names[member] for member in group) for group in groups)
 
 
-def _find_groups(logs: Floats, seed: int) -> Grouping | None:
-    """Groups of two and more among all of these nodes, None if chance would do as well."""
+def _find_groups(logs: Floats, seed: int, looks: int = 1) -> Grouping | None:
+    """Groups of two and more among all of these nodes, None if chance would do as well.
+
+    ``looks``: how many such matrices are looked at, which share the rate of false alarms.
+    """
     n = len(logs)
     if n < FEWEST:
         return None
@@ -218,7 +220,7 @@ def _find_groups(logs: Floats, seed: int) -> Grouping | None:
     expected, remainder = _additive(values, upper, n)
     draw = np.random.default_rng(seed)
     exceeding = 0
-    for _ in range(_SHUFFLES):
+    for _ in range(math.ceil(looks * (_MAY_EXCEED + 1) / FALSE_ALARMS) - 1):
         exceeding += _best_cut(expected + draw.permutation(remainder))[0] >= explained
         if exceeding > _MAY_EXCEED:
             return None

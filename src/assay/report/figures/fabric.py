@@ -163,7 +163,7 @@ def ring_figure(found: RingHops, number: int = 1) -> Figure:
 
 def bisection_figure(cells: Sequence[CellSummary]) -> Figure | None:
     """What a rank sends across each cut while all do, beside what one pair has alone."""
-    found = [point for point in points(cells, BISECTION, "bandwidth")]
+    found = points(cells, BISECTION, "bandwidth")
     if not found:
         return None
     rows: list[Row] = []
