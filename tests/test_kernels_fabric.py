@@ -103,6 +103,25 @@ def test_every_pair_is_told_once() -> None:
 
 
 @pytest.mark.slow
+def test_nodes_are_told_from_ranks(monkeypatch) -> None:
+    """MPICH takes one host for two nodes, every other rank on the second, if it is told to."""
+    monkeypatch.setenv("MPIR_CVAR_NUM_CLIQUES", "2")
+    orders = [
+        (PAIRS.name, {}),
+        (PAIRS.name, {"between": "ranks"}),
+        (BISECTION.name, {}),
+        (BISECTION.name, {"cut": "best"}),
+    ]
+    nodes, ranks, worst, best = measure(plain(), *orders, ranks=4)
+    assert nodes.parameters["between"] == "nodes" and nodes.facts["members"] == 2
+    assert [(s.rank, s.peer) for s in named(nodes, "pair")] == [(0, 1)]
+    assert ranks.parameters["between"] == "ranks" and len(named(ranks, "pair")) == 6
+    # Nodes {0, 2} and {1, 3}: across for the worst cut, within for the best.
+    assert {(s.rank, s.peer) for s in named(worst, "exchange")} == {(0, 1), (2, 3)}
+    assert {(s.rank, s.peer) for s in named(best, "exchange")} == {(0, 2), (1, 3)}
+
+
+@pytest.mark.slow
 def test_a_ring_tells_each_hop() -> None:
     orders = [
         {"bytes": 8},

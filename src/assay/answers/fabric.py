@@ -226,12 +226,13 @@ def _rings(part: Part, rings: Sequence[RingHops]) -> list[str]:
             )
         if odd:
             names = _listed([f"{hop.sender} to {hop.receiver}" for hop in odd])
+            stands = f"{'stands' if len(odd) == 1 else 'stand'} out: {names}"
+            hops = counted(len(odd), "hop")
             part.advice.append(
-                f"In the ring ({way}, {route} order, {size}) {counted(len(odd), 'hop')} "
-                f"{'stands' if len(odd) == 1 else 'stand'} out: {names}. Expect a switch boundary "
-                "or a slow cable there."
+                f"In the ring ({way}, {route} order, {size}) {hops} {stands}. Expect a switch "
+                "boundary or a slow cable there."
             )
-            remarks.append(f"{counted(len(odd), 'hop')} of the ring stand out: {names}")
+            remarks.append(f"{hops} of the ring {stands}")
     if rings:
         part.method.append(
             "Ring: each rank to the next. A token's hops are timed one by one as half of a round "
