@@ -62,13 +62,14 @@ def launches(cell: Cell, values, series_of) -> list[Measurement]:
     return made
 
 
-def pairs_run(nodes: int, time_of, *, ppn: int = 1, noise: float = 0.01, **given):
+def pairs_run(
+    nodes: int, time_of, *, ppn: int = 1, noise: float = 0.01, between: str = "nodes", **given
+):
     """``time_of(i, j)``: the seconds planted for each pair of members."""
-    between = "nodes" if nodes > 1 else "ranks"
     cell = make_cell("network.pairs", nodes, ppn, between=between, **given)
-    members = range(0, nodes * ppn, ppn) if nodes > 1 else range(ppn)
+    members = range(0, nodes * ppn, ppn) if between == "nodes" else range(nodes * ppn)
     ends = [(a, b) for k, a in enumerate(members) for b in list(members)[k + 1 :]]
-    per = ppn if nodes > 1 else 1
+    per = ppn if between == "nodes" else 1
 
     def series_of(rng):
         times = [
@@ -118,7 +119,10 @@ def test_switches_are_named_by_host() -> None:
     assert found.names == tuple(f"node{k}" for k in range(12))  # 10 after 9, not after 1
     assert found.times[0, 1] == pytest.approx(1.3 * LATENCY, rel=0.02)
     assert len(figure.rows) == 12 * 11 and "2 groups" in figure.alt
-    shown = list(dict.fromkeys(row["one"] for row in figure.rows))
+    shown = sorted(found.names, key={r["one"]: r["one_place"] for r in figure.rows}.__getitem__)
+    assert {r["other"]: r["other_place"] for r in figure.rows} == {
+        name: place for place, name in enumerate(shown)
+    }
     assert {int(name[4:]) % 2 for name in shown[:6]} in ({0}, {1})
 
 
@@ -143,9 +147,19 @@ def test_even_pairs_say_that_nothing_shows() -> None:
 
 
 def test_few_ranks_of_one_node_get_a_matrix_but_no_groups() -> None:
-    part, (figure,), _ = part_of(pairs_run(1, lambda i, j: LATENCY * (1 + i + j), ppn=4))
+    part, (figure,), _ = part_of(
+        pairs_run(1, lambda i, j: LATENCY * (1 + i + j), ppn=4, between="ranks")
+    )
     assert any("fewer than 6 ranks" in sentence for sentence in part.limits)
     assert {row["one"] for row in figure.rows} == {f"rank {r}" for r in range(4)}
+
+
+def test_two_hosts_tell_within_from_between() -> None:
+    part, _, _ = part_of(
+        pairs_run(2, lambda i, j: LATENCY * (1 if i // 2 == j // 2 else 8), ppn=2, between="ranks")
+    )
+    row = labelled(part, "Between nodes against within, 8 B")
+    assert row.value == pytest.approx(8, rel=0.02) and row.ci95[0] < row.value < row.ci95[1]
 
 
 def ring_run(nodes: int, ppn: int, time_of, **given):

@@ -42,6 +42,7 @@ def fabric_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
         *_rings(part, ring_hops(cells, run)),
         *_bisections(part, cells),
     ]
+    part.limits = list(dict.fromkeys(part.limits))
     part.remark = "; ".join(dict.fromkeys(remarks))
     return part if part.evidence else None
 
@@ -73,6 +74,7 @@ def _pairs(part: Part, matrices: Sequence[PairMatrix]) -> list[str]:
                     note="of each pass",
                 )
             )
+        _across_nodes(part, found, size)
         grouped.append(_groups(part, found, size, unit))
         for sentence in (*_slow_nodes(part, found, size), *_slow_pairs(part, found, size)):
             subject = sentence.partition(":")[0]
@@ -121,6 +123,21 @@ def _groups(part: Part, found: PairMatrix, size: str, unit: str) -> str:
     groups = counted(len(level.groups), "group")
     among = counted(len(found.names), unit)
     return f"{groups} show among {among}, {times:.2f} times as slow between them"
+
+
+def _across_nodes(part: Part, found: PairMatrix, size: str) -> None:
+    """Between nodes against within, which the placement tells without any clustering."""
+    hosts = np.array(found.hosts)
+    same = hosts[:, None] == hosts[None, :]
+    np.fill_diagonal(same, False)
+    inside, outside = _median(found.times, same), _median(found.times, ~same)
+    if np.isnan(inside) or np.isnan(outside):
+        return
+    value, interval = _over_launches(
+        [_median(times, ~same) / _median(times, same) for times in found.launches],
+        outside / inside,
+    )
+    part.evidence.append(_factor(f"Between nodes against within, {size}", found, value, interval))
 
 
 def _same_group(level: Level, n: int) -> np.ndarray:
@@ -268,7 +285,7 @@ def _bisections(part: Part, cells: Sequence[CellSummary]) -> list[str]:
         share = format_share(row.share, row.share_ci95)
         if cut_of(point) == "worst":  # the largest message comes last
             remarks = [f"across the middle pairs keep {share} of what one has alone"]
-        if row.share < FULL_BISECTION:
+        if row.share < FULL_BISECTION and point.summary.cell.placement.nodes > 1:
             part.advice.append(
                 f"When {counted(pairs, 'pair')} exchange at once across the {cut_of(point)} cut "
                 f"({format_size(message_bytes(point))}), each keeps {share} of {alone}: codes that "

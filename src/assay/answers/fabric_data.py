@@ -27,11 +27,13 @@ BISECTION = "network.bisection"
 class PairMatrix:
     """Seconds one way between ``names``; ``launches``: the same, launch by launch.
 
-    ``times`` has the medians over launches, NaN where a pair was measured in none.
+    ``times`` has the medians over launches, NaN where a pair was measured in none. ``hosts``: of
+    each name.
     """
 
     point: Point
     names: tuple[str, ...]
+    hosts: tuple[str, ...]
     times: Floats
     launches: tuple[Floats, ...]
     topology: Topology
@@ -77,7 +79,9 @@ def pair_matrices(cells: Iterable[CellSummary], run: RunData) -> list[PairMatrix
             for times in found
         )
         times = _medians(launches)
-        made.append(PairMatrix(point, names, times, launches, analyse(times)))
+        known = _hosts(measurements, "pair", point.parameter("between"))
+        hosts = tuple(known[name] for name in names)
+        made.append(PairMatrix(point, names, hosts, times, launches, analyse(times)))
     return made
 
 
@@ -89,9 +93,7 @@ def ring_hops(cells: Iterable[CellSummary], run: RunData) -> list[RingHops]:
         found = [_named_times(m, "hop", "ranks") for m in measurements]
         if not any(found):
             continue
-        hosts = {
-            name: host for m in measurements for name, host in _hosts(m, "hop", "ranks").items()
-        }
+        hosts = _hosts(measurements, "hop", "ranks")
         pairs = _chain(list(dict.fromkeys(pair for times in found for pair in times)))
         times = [tuple(t[pair] for t in found if pair in t) for pair in pairs]
         crosses = [hosts[a] != hosts[b] for a, b in pairs]
@@ -194,13 +196,15 @@ def _name(measurement: Measurement, rank: int, between: object) -> str:
     return f"rank {rank}" if alone else f"{host} rank {rank}"
 
 
-def _hosts(measurement: Measurement, metric: str, between: object) -> dict[str, str]:
-    known = {record.rank: record.host for record in measurement.ranks}
+def _hosts(measurements: Sequence[Measurement], metric: str, between: object) -> dict[str, str]:
+    """The host of each name."""
     made = {}
-    for series in measurement.record.series:
-        ends = _named(series) if series.metric == metric else None
-        for rank in ends or ():
-            made[_name(measurement, rank, between)] = known.get(rank, "")
+    for measurement in measurements:
+        known = {record.rank: record.host for record in measurement.ranks}
+        for series in measurement.record.series:
+            ends = _named(series) if series.metric == metric else None
+            for rank in ends or ():
+                made[_name(measurement, rank, between)] = known.get(rank, "")
     return made
 
 

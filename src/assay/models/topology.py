@@ -314,7 +314,7 @@ def _level(times: Floats, grouping: Grouping) -> Level:
 
 
 def _order(logs: Floats, levels: Sequence[Grouping]) -> tuple[int, ...]:
-    """Leaves of the tree, groups kept together, the slow ones last."""
+    """Leaves of the tree of average linkage, the groups of each level kept together."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
     n = len(logs)

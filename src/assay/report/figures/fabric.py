@@ -62,6 +62,8 @@ def matrix_figure(found: PairMatrix, number: int = 1) -> Figure:
             "one": found.names[one],
             "other": found.names[other],
             "time": float(found.times[one, other]),
+            "one_place": k,
+            "other_place": j,
         }
         for k, one in enumerate(order)
         for j, other in enumerate(order)
@@ -78,8 +80,8 @@ def matrix_figure(found: PairMatrix, number: int = 1) -> Figure:
         "transform": [{"calculate": f"datum.time / {factor!r}", "as": "shown"}],
         "mark": {"type": "rect"},
         "encoding": {
-            "x": _members("other", named),
-            "y": _members("one", named),
+            "x": _members("other", named, by="other_place"),
+            "y": _members("one", named, by="one_place"),
             "color": {
                 "field": "shown",
                 "type": "quantitative",
@@ -111,6 +113,8 @@ def matrix_figure(found: PairMatrix, number: int = 1) -> Figure:
             Field("one", "", "the one"),
             Field("other", "", "the other"),
             Field("time", "s", "half a round trip between them, median over launches"),
+            Field("one_place", "", "where the one stands in the figure, from 0"),
+            Field("other_place", "", "where the other stands"),
         ],
         rows=rows,
         spec=spec,
@@ -225,14 +229,14 @@ def bisection_figure(cells: Sequence[CellSummary]) -> Figure | None:
     )
 
 
-def _members(field: str, named: bool) -> Spec:
-    """An axis in the order of the rows, without names where they would not fit."""
+def _members(field: str, named: bool, by: str | None = None) -> Spec:
+    """An axis in the order of the rows or of a field; without names where they would not fit."""
     return {
         "field": field,
         "type": "nominal",
-        "sort": None,
+        "sort": None if by is None else {"field": by, "op": "min"},
         "title": None,
-        "axis": {"ticks": False, "labels": named, "labelLimit": 160},
+        "axis": {"ticks": False, "grid": False, "labels": named, "labelLimit": 260},
     }
 
 
