@@ -158,9 +158,7 @@ def _of(point: Point, run: RunData) -> list[Measurement]:
     found = [
         measurement
         for measurement in run.measurements
-        if measurement.cell.id == point.summary.id
-        and measurement.record.status == "ok"
-        and measurement.record.verified is not False
+        if measurement.cell.id == point.summary.id and measurement.record.status == "ok"
     ]
     return sorted(found, key=lambda measurement: measurement.replicate)
 
