@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
-#include "check.hpp"
+#include "tests/unit/check.hpp"
 
 namespace assay {
 namespace {
