@@ -325,7 +325,10 @@ def test_shipped_suites_load_everywhere(name, context):
 
 def test_quick_measures_what_it_promises():
     plan = load_plan(find_suite("quick"), TWO)
-    assert {c.kernel for c in plan.cells} == {kernel.name for kernel in kernels()}
+    assert {c.kernel for c in plan.cells} == {
+        *("memory.stream", "compute.dgemm", "network.pingpong", "network.barrier"),
+        *("npb.ep", "npb.cg"),
+    }
     assert plan.replication.min_launches >= 6
     assert plan.replication.budget <= 100
     stream = {
