@@ -1,0 +1,169 @@
+// network.bisection: each rank of one half exchanges with one of the other, all at the same time.
+#include <mpi.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/clock.hpp"
+#include "harness/kernel.hpp"
+#include "harness/stop_rule.hpp"
+#include "network/payload.hpp"
+#include "network/ranks.hpp"
+
+namespace assay {
+namespace {
+
+constexpr int kTag = 1;
+
+class Bisection : public Kernel {
+ public:
+  Bisection(const Context& context, Parameters& parameters) : context_(context) {
+    if (context.size % 2 != 0) {
+      throw KernelError("a bisection needs an even number of ranks, not " +
+                        std::to_string(context.size));
+    }
+    bytes_ = payload_bytes(parameters, 1 << 20);
+    cut_ = parameters.choice("cut", "worst", {"worst", "best", "random", "given"});
+    draw_ = parameters.integer("draw", 1);
+    const std::string half = parameters.text("half", "auto");
+    if ((cut_ == "given") != (half != "auto")) {
+      throw KernelError(
+          "parameter 'half' lists the ranks of one side of cut 'given', and of no "
+          "other");
+    }
+    const std::int64_t sides = context.size / 2;
+    if (cut_ == "given") half_ = read_ranks("half", half, context.size);
+    if (cut_ == "given" && half_.size() != static_cast<std::size_t>(sides)) {
+      throw KernelError("parameter 'half' names " + std::to_string(half_.size()) +
+                        " ranks, but half of them are " + std::to_string(sides));
+    }
+    const std::int64_t pairs = parameters.integer("pairs", 0);
+    if (pairs < 0 || pairs > sides) {
+      throw KernelError("parameter 'pairs' must be between 0 and " + std::to_string(sides) +
+                        ", not " + std::to_string(pairs));
+    }
+    pairs_ = pairs == 0 ? sides : pairs;
+    parameters.resolve("pairs", pairs_);
+#ifdef ASSAY_TEST_FAULTS
+    fault_ = parameters.choice("fault", "none", {"none", "byte", "short"});
+#endif
+  }
+
+  void setup() override {
+    payload_.allocate(context_, bytes_);
+    const std::vector<int> sides = both_sides(nodes_of_ranks(context_));
+    const std::size_t half = sides.size() / 2;
+    const auto found = std::find(sides.begin(), sides.end(), context_.rank);
+    const auto here = static_cast<std::size_t>(found - sides.begin());
+    first_side_ = here < half;
+    partner_ = sides[(here + half) % sides.size()];
+    active_ = static_cast<std::int64_t>(here % half) < pairs_;
+    payload_.fill(key_of(context_.rank, 0));
+    if (active_) exchange(payload_.count(), nullptr);  // opens the connection
+  }
+
+  void run(std::int64_t count) override {
+    if (!active_) return;
+    const Ticks start = ticks();
+    for (std::int64_t k = 0; k < count; ++k) exchange(payload_.count(), nullptr);
+    const double time = seconds(ticks() - start) / static_cast<double>(count);
+    if (count != batch_) times_.clear();  // the search for a batch that is long enough
+    batch_ = count;
+    times_.push_back(time);
+  }
+
+  // Every byte that the last timed exchange left on both sides, and of one with messages of its
+  // own.
+  Verification verify() override {
+    std::int64_t wrong = 0;
+    if (active_) {
+#ifdef ASSAY_TEST_FAULTS
+      if (fault_ == "byte" && !first_side_) payload_.incoming()[bytes_ / 2] ^= 1;
+#endif
+      wrong += payload_.wrong(key_of(partner_, 0));
+      payload_.fill(key_of(context_.rank, 1));
+      payload_.spoil(key_of(partner_, 1));
+      int sent = payload_.count();
+#ifdef ASSAY_TEST_FAULTS
+      if (fault_ == "short" && bytes_ > 0 && !first_side_) --sent;
+#endif
+      MPI_Status status;
+      exchange(sent, &status);
+      wrong += payload_.wrong(key_of(partner_, 1));
+      wrong += arrived_whole(status, payload_.count()) ? 0 : 1;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, context_.comm);
+    return {wrong == 0, "bytes wrong or missing, over all pairs and both ways",
+            static_cast<double>(wrong), 0.0};
+  }
+
+  bool times_here() const override { return active_; }
+  bool keeps_fastest() const override { return true; }
+
+  // Each pair's median, as its first side saw it.
+  std::vector<Series> series() const override {
+    const bool told = context_.rank < static_cast<int>(kMostSeries);
+    if (!active_ || !first_side_ || !told || times_.empty()) return {};
+    return {{"exchange", "s", context_.rank, partner_, {rounded(median(times_))}}};
+  }
+
+ private:
+  std::uint64_t key_of(int rank, int message) const {
+    return static_cast<std::uint64_t>(rank) +
+           static_cast<std::uint64_t>(message) * static_cast<std::uint64_t>(context_.size);
+  }
+
+  // One side and then the other; the k-th of one exchanges with the k-th of the other.
+  std::vector<int> both_sides(const std::vector<int>& nodes) const {
+    std::vector<int> ranks = all_ranks(context_.size);
+    if (cut_ == "random") return shuffled(ranks, static_cast<std::uint64_t>(draw_));
+    if (cut_ == "given") {
+      std::vector<int> sides = half_;
+      for (const int rank : ranks) {
+        if (std::find(half_.begin(), half_.end(), rank) == half_.end()) sides.push_back(rank);
+      }
+      return sides;
+    }
+    std::stable_sort(ranks.begin(), ranks.end(), [&](int one, int other) {
+      return nodes[static_cast<std::size_t>(one)] < nodes[static_cast<std::size_t>(other)];
+    });
+    // Worst: the first half of the nodes against the second, so that everything crosses the
+    // middle.
+    if (cut_ == "worst") return ranks;
+    // Best: neighbours, within a node where it has ranks enough.
+    std::vector<int> sides;
+    for (std::size_t side = 0; side < 2; ++side) {
+      for (std::size_t k = side; k < ranks.size(); k += 2) sides.push_back(ranks[k]);
+    }
+    return sides;
+  }
+
+  void exchange(int sent, MPI_Status* status) const {
+    const int failed = MPI_Sendrecv(payload_.outgoing(), sent, MPI_BYTE, partner_, kTag,
+                                    payload_.incoming(), payload_.count(), MPI_BYTE, partner_, kTag,
+                                    context_.comm, status ? status : MPI_STATUS_IGNORE);
+    if (failed != MPI_SUCCESS) throw KernelError("MPI failed to send or to receive a message");
+  }
+
+  Context context_;
+  std::size_t bytes_ = 0;
+  std::string cut_;
+  std::int64_t draw_ = 1;
+  std::vector<int> half_;
+  std::int64_t pairs_ = 0;
+  bool first_side_ = false;
+  bool active_ = false;
+  int partner_ = 0;
+  Payload payload_;
+  std::int64_t batch_ = 0;
+  std::vector<double> times_;  // seconds of an exchange, one for each sample
+#ifdef ASSAY_TEST_FAULTS
+  std::string fault_;
+#endif
+};
+
+ASSAY_KERNEL("network.bisection", Bisection);
+
+}  // namespace
+}  // namespace assay

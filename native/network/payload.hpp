@@ -1,0 +1,48 @@
+// What messages carry so that each byte that arrives can be told from any other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "harness/kernel.hpp"
+#include "memory/pages.hpp"
+
+namespace assay {
+
+constexpr std::int64_t kLargestPayload = std::int64_t{1} << 30;
+
+// The parameter "bytes" within what a payload can hold, or KernelError.
+std::size_t payload_bytes(Parameters& parameters, std::int64_t fallback);
+
+// A buffer to send from and one to receive into, from page boundaries on, on ordinary pages as an
+// application's would be. Bytes after the message must stay as they are.
+class Payload {
+ public:
+  // Throws KernelError where memory is short. Does not communicate.
+  void allocate(const Context& context, std::size_t bytes);
+
+  unsigned char* outgoing() const { return outgoing_; }
+  unsigned char* incoming() const { return incoming_; }
+  int count() const { return static_cast<int>(bytes_); }
+  std::size_t bytes() const { return bytes_; }
+
+  // Writes the message with that key into the outgoing buffer.
+  void fill(std::uint64_t key);
+  // Makes every byte of the incoming buffer differ from the message with that key.
+  void spoil(std::uint64_t key);
+  // Bytes of the incoming buffer that are not those of the message with that key, and bytes after
+  // it that were touched.
+  std::int64_t wrong(std::uint64_t key) const;
+
+ private:
+  std::size_t bytes_ = 0;
+  Pages outgoing_memory_;
+  Pages incoming_memory_;
+  unsigned char* outgoing_ = nullptr;
+  unsigned char* incoming_ = nullptr;
+};
+
+// Whether the status is of a message of exactly that many bytes.
+bool arrived_whole(MPI_Status& status, int bytes);
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+// Choosing and ordering ranks: by node, at random, or as given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/kernel.hpp"
+
+namespace assay {
+
+// The node of each rank, counted from 0 in the order of their first ranks. Collective.
+std::vector<int> nodes_of_ranks(const Context& context);
+
+// 0 … size - 1.
+std::vector<int> all_ranks(int size);
+
+// The same members in an order that depends on the seed alone, on every machine.
+std::vector<int> shuffled(std::vector<int> members, std::uint64_t seed);
+
+// "2-0-1", also with spaces or commas between: the ranks it names. Throws KernelError, naming the
+// parameter, for anything else, for a rank that isn't there, and for one named twice.
+std::vector<int> read_ranks(const std::string& parameter, const std::string& text, int size);
+
+// Seconds, rounded to picoseconds, so that records of thousands of numbers stay short.
+double rounded(double seconds);
+
+// A measurement's record stays below a megabyte with this many series of a single value.
+constexpr std::size_t kMostSeries = 8192;
+
+}  // namespace assay

@@ -1,0 +1,252 @@
+"""Kernels that measure the fabric: all pairs, rings, and cuts through the middle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
+from assay.plans.model import Placement, Value
+
+# A record stays below a megabyte with so many series of one value; as native/network/ranks.hpp.
+MOST_PAIRS = 8192
+_LARGEST = 1 << 30
+
+
+def read_ranks(text: str) -> list[int] | None:
+    """The ranks of ``"2-0-1"``, also with spaces between; None if it is no such list."""
+    words = [word for word in re.split(r"[-, ]", text) if word]
+    return [int(word) for word in words] if all(word.isdecimal() for word in words) else None
+
+
+def _two_buffers(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    return 2.0 * int(parameters["bytes"])
+
+
+def _one_message(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    return {"bytes": float(parameters["bytes"])}
+
+
+def _round_of_messages(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    return {"bytes": float(parameters["bytes"]) * ranks}
+
+
+def _exchanges(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    both_ways = 2.0 * float(parameters["bytes"])
+    pairs = int(parameters["pairs"]) or ranks // 2
+    return {"bytes": both_ways * pairs, "pair_bytes": both_ways}
+
+
+def _check_pairs(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    if parameters["between"] == "nodes" and placement.nodes < 2:
+        return "between = nodes needs at least 2 nodes; within one node there are pairs of ranks."
+    return None
+
+
+def _check_list(name: str, text: str, wanted: int, ranks: int) -> str | None:
+    listed = read_ranks(text)
+    if listed is None:
+        return f"{name} = '{text}' is no list of ranks such as '2-0-1'."
+    if any(rank >= ranks for rank in listed):
+        return f"{name} names rank {max(listed)}, but ranks go from 0 to {ranks - 1}."
+    if len(set(listed)) != len(listed):
+        return f"{name} names a rank twice."
+    if len(listed) != wanted:
+        return f"{name} names {len(listed)} of {ranks} ranks, but must name {wanted}."
+    return None
+
+
+def _check_ring(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    sequence = str(parameters["sequence"])
+    if (parameters["route"] == "given") != (sequence != "auto"):
+        return "'sequence' lists the ranks of route = given, and of no other."
+    if sequence == "auto":
+        return None
+    return _check_list("sequence", sequence, placement.ranks, placement.ranks)
+
+
+def _check_bisection(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    ranks, half = placement.ranks, str(parameters["half"])
+    if ranks % 2:
+        return f"A bisection needs an even number of ranks, not {ranks}."
+    if int(parameters["pairs"]) > ranks // 2:
+        return f"pairs = {parameters['pairs']}, but half of {ranks} ranks are {ranks // 2}."
+    if (parameters["cut"] == "given") != (half != "auto"):
+        return "'half' lists the ranks of one side of cut = given, and of no other."
+    return None if half == "auto" else _check_list("half", half, ranks // 2, ranks)
+
+
+KERNELS = (
+    Kernel(
+        name="network.pairs",
+        title="Every pair of nodes, or of ranks: a matrix of latencies",
+        parameters=(
+            Parameter("bytes", 8, "message size", unit="B", low=0, high=_LARGEST),
+            Parameter(
+                "between",
+                "auto",
+                "nodes (the first rank of each), or ranks; auto: nodes where there are several",
+                choices=("auto", "nodes", "ranks"),
+            ),
+            Parameter(
+                "concurrent",
+                "no",
+                "no: one pair at a time, undisturbed; yes: as many disjoint pairs as there are",
+                choices=("no", "yes"),
+            ),
+            Parameter(
+                "trips",
+                0,
+                "round trips of a pair in each pass; 0: as many as last 10 µs",
+                low=0,
+                high=1000,
+            ),
+            Parameter(
+                "most",
+                MOST_PAIRS,
+                "pairs to measure at most; of more a random part, with equally many for each node, "
+                "drawn anew in each launch",
+                low=1,
+                high=MOST_PAIRS,
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "one pass over all pairs with everything"),
+            Metric(
+                "latency", "s", "less", "half a round trip of the median pair", series="median_pair"
+            ),
+            Metric(
+                "slowest",
+                "s",
+                "less",
+                "half a round trip of the slowest pair",
+                series="slowest_pair",
+            ),
+            Metric(
+                "bandwidth",
+                "B/s",
+                "more",
+                "message size / latency",
+                series="median_pair",
+                quantity="bytes",
+            ),
+            Metric(
+                "worst_bandwidth",
+                "B/s",
+                "more",
+                "message size / slowest",
+                series="slowest_pair",
+                quantity="bytes",
+            ),
+        ),
+        work=_one_message,
+        source="Barczak, Messom & Johnson (2003), 3.3: what messages between nodes tell of the "
+        "switches between them; rounds by Kirkman's circle method",
+        min_ranks=2,
+        headline="latency",
+        notes="A sample is a pass over all pairs. Each visit begins with a trip that isn't timed. "
+        "The series 'pair' holds each pair's median over the passes.",
+        work_units={"bytes": "B"},
+        formulas={"bytes": "bytes, one way"},
+        memory=_two_buffers,
+        check=_check_pairs,
+    ),
+    Kernel(
+        name="network.ring",
+        title="Ring: each rank to the next, as a token or all at once",
+        parameters=(
+            Parameter("bytes", 127_000, "message size", unit="B", low=0, high=_LARGEST),
+            Parameter(
+                "mode",
+                "token",
+                "token: one message goes around; together: all send at the same time",
+                choices=("token", "together"),
+            ),
+            Parameter(
+                "route",
+                "natural",
+                "the ring's order of ranks: 0, 1, 2, … as they are placed, random, or given",
+                choices=("natural", "random", "given"),
+            ),
+            Parameter("draw", 1, "which random order: each number is another one", low=0),
+            Parameter("sequence", "auto", "the ranks of a given order, such as 0-2-1-3"),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "one round of the token, or one step of all, the slowest"),
+            Metric(
+                "bandwidth",
+                "B/s",
+                "more",
+                "bytes of all hops / time of the round",
+                quantity="bytes",
+            ),
+        ),
+        work=_round_of_messages,
+        source="Barczak, Messom & Johnson (2003), 3.3",
+        min_ranks=2,
+        notes="The series 'hop' tells the hops one by one, without comparing two clocks. For a "
+        "token: half of a round trip between neighbours, one hop after the other. Together: from "
+        "the receiver's start after a barrier until the message is there.",
+        work_units={"bytes": "B"},
+        formulas={"bytes": "bytes ranks"},
+        memory=_two_buffers,
+        check=_check_ring,
+    ),
+    Kernel(
+        name="network.bisection",
+        title="Bisection: one half of the ranks exchanges with the other",
+        parameters=(
+            Parameter("bytes", 1 << 20, "message size, each way", unit="B", low=0, high=_LARGEST),
+            Parameter(
+                "cut",
+                "worst",
+                "worst: the first half of the nodes with the second; best: neighbours; random; "
+                "given",
+                choices=("worst", "best", "random", "given"),
+            ),
+            Parameter("draw", 1, "which random cut: each number is another one", low=0),
+            Parameter("half", "auto", "one side of a given cut, such as 0-1; the others are meant"),
+            Parameter(
+                "pairs",
+                0,
+                "pairs that exchange while the others wait; 0: all, 1: what one has alone",
+                low=0,
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "one exchange, both ways at the same time, slowest pair"),
+            Metric(
+                "bandwidth",
+                "B/s",
+                "more",
+                "all pairs' bytes both ways / time",
+                quantity="bytes",
+            ),
+            Metric(
+                "pair_min",
+                "B/s",
+                "more",
+                "both ways, the slowest pair",
+                quantity="pair_bytes",
+            ),
+            Metric(
+                "pair_max",
+                "B/s",
+                "more",
+                "both ways, the fastest pair",
+                series="fastest",
+                quantity="pair_bytes",
+            ),
+        ),
+        work=_exchanges,
+        source="Barczak, Messom & Johnson (2003), 3.4",
+        min_ranks=2,
+        headline="bandwidth",
+        notes="The k-th rank of one half exchanges with the k-th of the other by MPI_Sendrecv. The "
+        "series 'exchange' holds each pair's median.",
+        work_units={"bytes": "B", "pair_bytes": "B"},
+        formulas={"bytes": "2 bytes pairs", "pair_bytes": "2 bytes"},
+        memory=_two_buffers,
+        check=_check_bisection,
+    ),
+)
