@@ -1,4 +1,4 @@
-"""How fast is it, and how far from its limits? Parts of four kernel families, and one verdict."""
+"""How fast is it, and how far from its limits? Parts of the kernel families, and one verdict."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from assay.answers.bandwidth import stream_part
 from assay.answers.benchmarks import TITLES as BENCHMARKS
 from assay.answers.benchmarks import benchmarks_part
 from assay.answers.confidence import AGAIN, caveats_of, describe, is_broken, judge, why_broken
+from assay.answers.memory_access import KERNELS as MEMORY_ACCESS
+from assay.answers.memory_access import memory_access_part
 from assay.answers.messages import messages_part
 from assay.answers.model import QUESTIONS, Answer
 from assay.answers.select import Growth, Part, Point, counted, quantity_text
@@ -18,7 +20,7 @@ from assay.records.model import RunData
 from assay.stats.model import CellSummary
 
 # The kernels whose failure touches this answer; messages are only context.
-_KERNELS = (STREAM, DGEMM, *BENCHMARKS)
+_KERNELS = (STREAM, DGEMM, *BENCHMARKS, *MEMORY_ACCESS)
 
 
 def answer_speed(
@@ -26,6 +28,7 @@ def answer_speed(
 ) -> Answer:
     """Speed against limits. ``history``: stored runs of the same system, for the best ever seen."""
     stream = stream_part(cells, history)
+    access = memory_access_part(cells, run)
     dgemm = dgemm_part(cells, run)
     benchmarks = benchmarks_part(cells)
     messages = messages_part(cells)
@@ -33,6 +36,7 @@ def answer_speed(
         part
         for part in (
             stream[0] if stream else None,
+            access,
             dgemm[0] if dgemm else None,
             benchmarks,
             messages,
@@ -49,7 +53,7 @@ def answer_speed(
         question="speed",
         title=QUESTIONS["speed"],
         status="answered",
-        verdict=_verdict(stream, dgemm, benchmarks, messages),
+        verdict=_verdict(stream, dgemm, benchmarks, messages, access),
         confidence=confidence,
         confidence_why=why,
         evidence=[row for part in parts for row in part.evidence],
@@ -81,6 +85,7 @@ def _verdict(
     dgemm: tuple[Part, Point] | None,
     benchmarks: Part | None,
     messages: Part | None,
+    access: Part | None,
 ) -> str:
     """One sentence: who sustains what, at which share of the limit, and where it stops growing."""
     memory = (
@@ -104,12 +109,16 @@ def _verdict(
         *(dgemm[0].growth if dgemm else []),
         *(benchmarks.growth if benchmarks else []),
     ]
-    remarks = [stream[0].remark if stream else "", _growth(growth)]
+    remarks = [
+        stream[0].remark if stream else "",
+        access.remark if access else "",
+        _growth(growth),
+    ]
     if not main and messages and not any(remarks):
         remarks.append(messages.remark)
     clauses = [clause for clause in (main, *remarks) if clause]
     if not clauses:
-        clauses = _plain_clauses(benchmarks)
+        clauses = _plain_clauses(benchmarks, access)
     sentence = "; ".join(clauses)
     return sentence[:1].upper() + sentence[1:] + "."
 
@@ -129,8 +138,10 @@ def _times(row: Growth, verb: str = "") -> str:
     return f"{verb}{row.times:.2f}-fold" if row.times >= 1 else f"falls to {row.times:.2f} of it"
 
 
-def _plain_clauses(benchmarks: Part | None) -> list[str]:
-    """For a run of nothing but NPB on a single core count: its rates as they are."""
+def _plain_clauses(benchmarks: Part | None, access: Part | None) -> list[str]:
+    """For a run that has no more to say: NPB's rates on a single core count as they are."""
+    if not benchmarks and access:
+        return ["memory was measured, but neither how fast it streams nor how soon it answers"]
     points = benchmarks.headline if benchmarks else []
     return [
         f"{BENCHMARKS[point.summary.kernel]} class {point.parameter('class')} runs at "
