@@ -48,7 +48,8 @@ def test_lists_are_factors_and_defaults_are_filled_in(tmp_path):
         ("triad", 2),
     ]
     assert all(
-        c.parameters == {"op": c.parameters["op"], "elements": 0, "stores": "auto"}
+        c.parameters
+        == {"op": c.parameters["op"], "elements": 0, "stores": "auto", "memory_node": -1}
         for c in plan.cells
     )
     assert {c.toolchain for c in plan.cells} == {"embedded"}
@@ -325,7 +326,8 @@ def test_shipped_suites_load_everywhere(name, context):
 
 def test_quick_measures_what_it_promises():
     plan = load_plan(find_suite("quick"), TWO)
-    assert {c.kernel for c in plan.cells} == {kernel.name for kernel in kernels()}
+    first_look = {"memory.stream", "compute.dgemm", "network.pingpong", "network.barrier"}
+    assert {c.kernel for c in plan.cells} == {*first_look, "npb.ep", "npb.cg"}
     assert plan.replication.min_launches >= 6
     assert plan.replication.budget <= 100
     stream = {

@@ -69,7 +69,7 @@ class Random : public Kernel {
     accesses_ = std::max<std::size_t>(elements_ / kElementsPerAccess, 1);
     allocate();
     if (mode_ == Mode::kUpdate) {
-      shift_ = 64 - std::bit_width(elements_ - 1);
+      shift_ = random_access::shift_of(elements_);
       for (std::size_t i = 0; i < elements_; ++i) words_[i] = i;
       // Ranks take disjoint parts of the stream.
       const auto first = static_cast<std::uint64_t>(context_.rank) * kParts * accesses_;
@@ -173,15 +173,7 @@ class Random : public Kernel {
     for (std::size_t k = 0; k < accesses_; ++k) numbers_[index_[k]] = value;
   }
 
-  // T[highest bits of a] ^= a, from the element `a` of the stream on.
-  void update(std::uint64_t a) {
-    std::uint64_t* const table = words_;
-    const int shift = shift_;
-    for (std::size_t k = 0; k < accesses_; ++k) {
-      table[a >> shift] ^= a;
-      a = random_access::next(a);
-    }
-  }
+  void update(std::uint64_t a) { random_access::update(words_, shift_, a, accesses_); }
 
   // An update made twice undoes itself: what was made an odd number of times is made once more.
   std::int64_t wrong_after_undoing() {

@@ -84,19 +84,24 @@ def levels(run: RunData) -> list[Level]:
 def plateaus(found: Sequence[Point], known: Sequence[Level]) -> list[Plateau]:
     """A plateau for each level that a working set shows; ``found`` ascend, ``known`` too.
 
-    A level's purest point is the largest set within half of it (what else a core needs takes the
-    rest), if that exceeds the level before; main memory's is the largest of all, which must exceed
-    the last cache twice.
+    A level's purest point is the set between its size and that of the level before that is nearest
+    to the middle (on a logarithmic scale): of smaller ones the level before answers a part, of
+    larger ones the level beyond, all the more where others share the cache. Main memory's is the
+    largest of all, which must exceed the last cache twice.
     """
     chosen: list[tuple[Level, Point]] = []
     before = 0
     for level in known:
-        most = math.inf if level.size is None else level.size / 2
-        least = 2 * before if level.size is None else before
-        fitting = [point for point in found if least < working_set(point) <= most]
+        if level.size is None:
+            fitting = [point for point in found if working_set(point) >= 2 * before]
+            chosen += [(level, fitting[-1])] if fitting else []
+            continue
+        middle = math.sqrt((before or level.size / 4) * level.size)
+        fitting = [point for point in found if before < working_set(point) <= level.size]
         if fitting:
-            chosen.append((level, fitting[-1]))
-        before = level.size or before
+            purest = min(fitting, key=lambda p: abs(math.log(working_set(p) / middle)))
+            chosen.append((level, purest))
+        before = level.size
     edges = [0.0]
     for (_, here), (_, beyond) in pairwise(chosen):
         middle = math.sqrt(here.metric.median * beyond.metric.median)

@@ -137,7 +137,7 @@ def _latency(part: Part, cells: Sequence[CellSummary], found: Sequence[Plateau])
     part.method.append(
         "Latency: dependent loads, one pointer a cache line, along a random cycle through the "
         "working set, so that neither prefetch nor overlap hides them; a level's number is that of "
-        "the largest set within half of it."
+        "the set in the middle between its size and the size of the level before."
     )
     last = found[-1]
     if last.level.name == MEMORY:
@@ -298,4 +298,4 @@ def _ratio_row(label: str, pair: Pair, note: str) -> Evidence:
 
 
 def _published(found: Sequence[SharedMemoryRatio]) -> str:
-    return f"2 processors of {', '.join(map(str, found))} ({SOURCE})"
+    return f"with 2 processors in 2005: {', '.join(map(str, found))} ({SOURCE})"

@@ -21,7 +21,7 @@ class SharedMemoryRatio:
 # G. R. Luecke, Y. Li, M. Cuma: Using nodes in a cluster efficiently (2005), section 4.2. Xeon:
 # dual 2.8 GHz; Opteron: dual 1.4 GHz. (For random reads on the Opteron it gives 1.06, from times
 # of 6.36 ms and 6.02 ms, of which the quotient is 1.06 the other way round.)
-SOURCE = "Luecke, Li & Cuma (2005), 4.2"
+SOURCE = "Luecke, Li & Cuma, 4.2"
 _UNIFORM = (SharedMemoryRatio("Xeon", 1.8, 2.0), SharedMemoryRatio("Opteron", 1.0, 1.01))
 _STREAMS = (SharedMemoryRatio("Xeon", 1.7, 2.0), SharedMemoryRatio("Opteron", 1.0, 1.04))
 STRIDED_RATIOS: dict[str, tuple[SharedMemoryRatio, ...]] = {

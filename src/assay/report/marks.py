@@ -119,6 +119,8 @@ def curve_layers(y: Spec, hue: Spec, told: Sequence[Spec], **channels: Spec) -> 
     """
     scale = {"scale": y["scale"]} if "scale" in y else {}
     details = [{"field": channel["field"], "type": "nominal"} for channel in channels.values()]
+    if hue.get("legend"):  # the band's opacity is not the legend's
+        hue = {**hue, "legend": {**hue["legend"], "symbolOpacity": 1}}
     return [
         {
             "transform": [{"filter": "isValid(datum.low)"}],
@@ -148,17 +150,18 @@ def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
     }
 
 
-def vertical_rule(at: float, name: str) -> list[Spec]:
-    """A dashed line at that place of x, named at its upper end."""
-    x = {"datum": at}
+def vertical_rule(field: str, at: float, name: str) -> list[Spec]:
+    """A dashed line where the field of x is ``at``, named at its upper end."""
+    data = {"values": [{field: at}]}
     return [
         {
+            "data": data,
             "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5, "opacity": 0.6},
-            "encoding": {"x": x},
         },
         {
+            "data": data,
             "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 2},
-            "encoding": {"x": x, "y": {"value": 0}, "text": {"value": name}},
+            "encoding": {"y": {"value": 0}, "text": {"value": name}},
         },
     ]
 

@@ -78,7 +78,11 @@ def saturation_figure(cells: Sequence[CellSummary]) -> Figure | None:
                 colour("binding", rows),
                 tooltip([("cores", "cores"), ("binding", "binding")], f"{prefix}B/s"),
             ),
-            *(vertical_rule(arrived, f"saturates at {arrived}") if arrived < counts[-1] else []),
+            *(
+                vertical_rule("cores", arrived, f"saturates at {arrived}")
+                if arrived < counts[-1]
+                else []
+            ),
         ],
     }
     return Figure(
@@ -108,7 +112,8 @@ def strided_figure(cells: Sequence[CellSummary]) -> Figure | None:
     ]
     if not _several_strides(rows):
         return None
-    most = max(int(row["cores"] or 0) for row in rows)
+    counts = sorted({int(row["cores"] or 0) for row in rows})
+    most = counts[-1]
     spec: Spec = {
         "height": 300,
         "transform": scaled_fields(_NS),
@@ -117,14 +122,19 @@ def strided_figure(cells: Sequence[CellSummary]) -> Figure | None:
             logarithmic_axis("time per access (ns)", rows, _NS),
             colour("operation", rows),
             tooltip([("operation", "operation"), ("stride", "stride"), ("cores", "cores")], "ns"),
-            strokeDash={"field": "cores", "type": "nominal", "sort": None},
+            strokeDash={
+                "field": "cores",
+                "type": "nominal",
+                "scale": {"domain": counts, "range": [[1, 0], *([[4, 2]] * (len(counts) - 1))]},
+                "legend": None,
+            },
         ),
     }
     return Figure(
         id="strided",
         title="Strided access: time per access, one core and all",
-        caption="Both axes logarithmic. Stride in elements of 8 bytes; the caches are flushed "
-        "before each pass. The band is the 95% interval.",
+        caption="Solid: one core, dashed: all. Both axes logarithmic. Stride in elements of 8 "
+        "bytes; the caches are flushed before each pass. The band is the 95% interval.",
         alt=f"Line chart of the time per access of {listed(_operations(rows))} against stride, on "
         f"1 and on {most} cores.",
         fields=[*_strided_fields(), Field("cores", "", "cores at work"), *data_fields("s")],
@@ -156,7 +166,12 @@ def strided_ratio_figure(cells: Sequence[CellSummary]) -> Figure | None:
             ),
             {
                 "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
-                "encoding": {"y": {"datum": 1}},
+                "data": {"values": [{}]},
+                "encoding": {
+                    "x": {"value": 0},
+                    "x2": {"value": "width"},
+                    "y": {"datum": 1},
+                },
             },
         ],
     }
@@ -202,7 +217,7 @@ def hierarchy_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | Non
                 layer
                 for level in caches
                 for layer in vertical_rule(
-                    float(level.size or 0), f"{level.name} {format_size(level.size)}"
+                    "bytes", float(level.size or 0), f"{level.name} {format_size(level.size)}"
                 )
             ),
         ],
