@@ -30,6 +30,7 @@ from assay.answers.select import (
     leading,
     on_any_memory,
     points,
+    quantity_text,
     ratio,
 )
 from assay.kernels.memory import MODES, STRIDED_WORDS
@@ -64,12 +65,15 @@ def memory_access_part(cells: Sequence[CellSummary], run: RunData) -> Part | Non
     strided = strided_pairs(cells)
     found = plateaus(alone(cells), levels(run))
     _latency(part, cells, found)
-    _strided(part, strided)
+    if strided:
+        _strided(part, strided)
+        _judge_sharing(part, strided)
     _random(part, cells)
     _small_pages(part, cells)
-    part.evidence += numa_evidence(cells)
-    if strided:
-        _advise_on_sharing(part, strided)
+    near_and_far = numa_evidence(cells)
+    part.evidence += near_and_far
+    if near_and_far and not part.remark:
+        part.remark = "memory of the own NUMA node was set against that of others"
     return part if part.evidence else None
 
 
@@ -179,12 +183,11 @@ def _strided(part: Part, strided: dict[str, dict[int, Pair]]) -> None:
                 f"{note}; {_published(STRIDED_RATIOS[op])}",
             )
         )
-    if strided:
-        part.method.append(
-            "Strided access: one pass over every stride-th element of long arrays by every rank at "
-            "once, after the caches were flushed and a barrier; the slowest rank's time, as time "
-            "per access; the ratio sets all cores against one. 1 is a memory that carries them all."
-        )
+    part.method.append(
+        "Strided access: one pass over every stride-th element of long arrays by every rank at "
+        "once, after the caches were flushed and a barrier; the slowest rank's time, as time per "
+        "access; the ratio sets all cores against one. 1 is a memory that carries them all."
+    )
 
 
 def _random(part: Part, cells: Sequence[CellSummary]) -> None:
@@ -200,6 +203,11 @@ def _random(part: Part, cells: Sequence[CellSummary]) -> None:
         if mode == "update":
             note += f"; {top.metric.median / 1e9:.3g} GUPS, a table for each rank"
             part.headline.append(top)
+        if not part.remark:
+            part.remark = (
+                f"random {mode}s run at {quantity_text(top.metric.median, 'op/s')} on "
+                f"{counted(top.cores, 'core')}"
+            )
         part.evidence.append(
             evidence(f"Random {mode}s, {counted(top.cores, 'core')}", top, "rate", note=note)
         )
@@ -257,9 +265,19 @@ def _by_pages(found: Sequence[Point]) -> Pair | None:
     return kind["huge"], kind["small"]
 
 
-def _advise_on_sharing(part: Part, strided: dict[str, dict[int, Pair]]) -> None:
-    ratios = [ratio(*_metrics(pair))[0] for pairs in strided.values() for pair in pairs.values()]
-    cores = next(iter(next(iter(strided.values())).values()))[1].cores
+def _judge_sharing(part: Part, strided: dict[str, dict[int, Pair]]) -> None:
+    by_ratio = {
+        ratio(*_metrics(pair))[0]: pair for pairs in strided.values() for pair in pairs.values()
+    }
+    ratios = list(by_ratio)
+    worst = by_ratio[max(ratios)]
+    cores = worst[1].cores
+    part.headline += worst
+    if not part.remark:
+        part.remark = (
+            f"on {cores} cores at once a strided access takes up to {max(ratios):.2f} times as "
+            "long as on 1"
+        )
     if max(ratios) >= POOR:
         part.advice.append(
             f"With all {cores} cores at work an access to memory takes up to {max(ratios):.2f} "

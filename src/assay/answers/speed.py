@@ -118,7 +118,7 @@ def _verdict(
         remarks.append(messages.remark)
     clauses = [clause for clause in (main, *remarks) if clause]
     if not clauses:
-        clauses = _plain_clauses(benchmarks, access)
+        clauses = _plain_clauses(benchmarks)
     sentence = "; ".join(clauses)
     return sentence[:1].upper() + sentence[1:] + "."
 
@@ -138,10 +138,8 @@ def _times(row: Growth, verb: str = "") -> str:
     return f"{verb}{row.times:.2f}-fold" if row.times >= 1 else f"falls to {row.times:.2f} of it"
 
 
-def _plain_clauses(benchmarks: Part | None, access: Part | None) -> list[str]:
-    """For a run that has no more to say: NPB's rates on a single core count as they are."""
-    if not benchmarks and access:
-        return ["memory was measured, but neither how fast it streams nor how soon it answers"]
+def _plain_clauses(benchmarks: Part | None) -> list[str]:
+    """For a run of nothing but NPB on a single core count: its rates as they are."""
     points = benchmarks.headline if benchmarks else []
     return [
         f"{BENCHMARKS[point.summary.kernel]} class {point.parameter('class')} runs at "
