@@ -7,6 +7,7 @@ import pytest
 from assay.answers.hierarchy import alone, levels, plateaus
 from assay.answers.memory_access import memory_access_part
 from assay.answers.numa import numa_matrix
+from assay.answers.select import on_any_memory, points
 from assay.answers.speed import answer_speed
 from assay.plans.model import Cell, Placement
 from assay.report.drawing import svg
@@ -73,6 +74,14 @@ def test_the_verdict_names_main_memory_and_nothing_that_was_not_measured():
     assert "main memory" not in speed(small).verdict
 
 
+def test_a_level_that_no_set_shows_is_left_out():
+    sparse = [c for c in hierarchy() if c.parameters["bytes"] in (32 * KIB, 128 * MIB)]
+    assert list(rows(speed(sparse))) == [
+        "Latency of a load, L1 cache of 48 KiB",
+        "Latency of a load, main memory",
+    ]
+
+
 def test_a_cache_that_is_shared_is_a_caveat():
     def shared(size):
         return latency_of(size, ((48 * KIB, L1), (1280 * KIB, L2), (8 * MIB, L3)))
@@ -91,7 +100,7 @@ def test_without_cache_sizes_only_memory_is_named():
 
 
 def test_huge_pages_stand_for_the_hierarchy_and_small_ones_are_set_against_them():
-    small = hierarchy(lambda size: 1.5 * latency_of(size), pages="small")
+    small = hierarchy(lambda size: (1.5 if size > 64 * MIB else 1.1) * latency_of(size), "small")
     answer = speed(small + hierarchy())
     assert rows(answer)["Latency of a load, main memory"].value == DRAM
     row = rows(answer)["Latency of a load, small pages over huge"]
@@ -196,6 +205,20 @@ def test_near_and_far_memory_of_numa_nodes():
     far = found["Latency of a load, memory of another NUMA node over the own"]
     assert far.value == pytest.approx(1.8)
     assert far.note.startswith("cores of node 1, memory of node 0: 180 ns")
+
+
+def test_the_own_node_is_the_own_even_if_another_is_faster():
+    cells = numa_cells("memory.latency", 100e-9, 50e-9, bytes=1 << 27, pages="huge")
+    found = rows(speed(cells))
+    assert found["Latency of a load, memory of the own NUMA node"].value == 100e-9
+
+
+def test_either_name_of_a_numa_node_counts():
+    free = cell("memory.latency", 1e-9, bytes=64)
+    bound = cell("memory.latency", 1e-9, bytes=64, binding="numa:0")
+    placed = cell("memory.latency", 1e-9, bytes=64, memory_node=0)
+    found = on_any_memory(points([free, bound, placed], "memory.latency", "latency"))
+    assert [point.summary for point in found] == [free]
 
 
 def test_cells_of_one_numa_node_do_not_speak_for_the_machine():

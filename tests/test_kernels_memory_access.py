@@ -174,7 +174,7 @@ def test_memory_lies_on_the_node_that_was_named() -> None:
             RANDOM: {"elements": 4096}, LATENCY: {"bytes": 1 << 20}}  # fmt: skip
     here = measure(plain(), *((name, {**size[name], "memory_node": 0}) for name in named))
     for record in here:
-        if "refused" in (record.error or ""):
+        if (record.error or "").endswith(("not permitted", "not implemented")):
             pytest.skip(f"memory policies are not allowed here: {record.error}")
         assert_good(record)
         assert record.facts["lies_on_node"] in (0, -1)

@@ -56,6 +56,25 @@ def test_what_is_not_there_is_refused_before_anything_is_launched(tmp_path, line
     assert "plan.toml:" in caught.value.where
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["mode=update", "elements=1000"], "a power of two, not 1000"),
+        (["mode=read", "elements=1"], "no random places"),
+        (["mode=read", "elements=1000"], ""),
+        (["mode=update", "elements=0,1024"], ""),
+        (["mode=read", "elements=2147483648"], "needs 18.3 GB a node, but 16.0 GB are available"),
+    ],
+)
+def test_tables_that_cannot_be_are_refused(words, complaint):
+    context = PlanContext(cores=2, memory=16e9)
+    if not complaint:
+        assert plan_from_words("memory.random", words, context=context).cells
+        return
+    with pytest.raises(AssayError, match=complaint):
+        plan_from_words("memory.random", words, context=context)
+
+
 def test_a_portable_plan_leaves_out_what_is_not_there(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text(
