@@ -92,6 +92,13 @@ def test_a_cache_that_is_shared_is_a_caveat():
     assert not any("answers for" in c for c in speed(hierarchy()).caveats)
 
 
+def test_a_disturbed_set_does_not_end_a_cache():
+    disturbed = hierarchy(lambda size: latency_of(size) * (50 if size == 16 * KIB else 1))
+    assert speed(disturbed).caveats == []
+    note = rows(speed(disturbed))["Latency of a load, L1 cache of 48 KiB"].note
+    assert note.endswith("sets of 4 KiB to 32 KiB answer like it")
+
+
 def test_without_cache_sizes_only_memory_is_named():
     cells = hierarchy()
     run = make_run(cells, system={"hostname": "box"})

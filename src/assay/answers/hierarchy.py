@@ -28,8 +28,9 @@ class Level:
 class Plateau:
     """One level's latency, at the point that shows it most purely.
 
-    ``first`` and ``last``: bytes of the smallest and the largest working set measured whose loads
-    take rather this level's time than a neighbour's (nearer on a logarithmic scale).
+    ``first`` and ``last``: bytes of the smallest and the largest working set that this level
+    answers. It ends where all larger sets measured take rather the next level's time than its own
+    (nearer on a logarithmic scale), so that a set that was disturbed ends nothing.
     """
 
     level: Level
@@ -105,8 +106,9 @@ def plateaus(found: Sequence[Point], known: Sequence[Level]) -> list[Plateau]:
     edges = [0.0]
     for (_, here), (_, beyond) in pairwise(chosen):
         middle = math.sqrt(here.metric.median * beyond.metric.median)
-        past = [p for p in found if p.metric.median > middle and working_set(p) > edges[-1]]
-        edges.append(float(working_set(past[0])) if past else math.inf)
+        within = [working_set(p) for p in found if p.metric.median <= middle]
+        past = [working_set(p) for p in found if working_set(p) > max(within, default=0)]
+        edges.append(float(min(past, default=math.inf)))
     edges.append(math.inf)
     made = []
     for (level, point), start, end in zip(chosen, edges, edges[1:], strict=False):

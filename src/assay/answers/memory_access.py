@@ -281,9 +281,8 @@ def _judge_sharing(part: Part, strided: dict[str, dict[int, Pair]]) -> None:
     if max(ratios) >= POOR:
         part.advice.append(
             f"With all {cores} cores at work an access to memory takes up to {max(ratios):.2f} "
-            f"times as long as with one (at best {min(ratios):.2f}): codes bound by memory may run "
-            "faster with fewer ranks a node on more nodes, as on the Xeons of Luecke, Li & Cuma "
-            "(2005)."
+            "times as long as with one: codes bound by memory may run faster with fewer ranks a "
+            "node on more nodes, as on the Xeons of Luecke, Li & Cuma (2005)."
         )
     elif max(ratios) <= PERFECT:
         part.advice.append(
