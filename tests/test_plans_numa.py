@@ -54,6 +54,8 @@ def test_what_is_not_there_is_refused_before_anything_is_launched(tmp_path, line
         cells(tmp_path, lines)
     assert caught.value.what == complaint
     assert "plan.toml:" in caught.value.where
+    if "There is no" in complaint:
+        assert caught.value.mend == "NUMA nodes here: 0, 1."
 
 
 @pytest.mark.parametrize(

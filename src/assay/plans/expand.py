@@ -310,8 +310,7 @@ def _has_numa_node(node: int, where: str, context: PlanContext) -> None:
         raise Misfit(
             f"There is no NUMA node {node}.",
             where=where,
-            mend=f"There {_are(len(context.numa), 'NUMA node')}, numbered from "
-            f"{min(context.numa)} to {max(context.numa)}.",
+            mend=f"NUMA nodes here: {', '.join(map(str, sorted(context.numa)))}.",
         )
 
 
