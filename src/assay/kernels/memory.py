@@ -191,7 +191,8 @@ KERNELS = (
         notes="Each rank has a table of its own (HPC Challenge's StarRandomAccess). A pass makes "
         "elements / 8 accesses, one for each cache line on average. Updates follow a(k+1) = a(k) "
         "<< 1, xor 7 if the bit shifted out is set; the highest bits of a name the element that is "
-        "xor-ed with a. Made twice they undo themselves, by which the whole table is verified; HPC Challenge allows 1% of "
+        "xor-ed with a. Made twice they undo themselves, by which the whole table is verified; "
+        "HPC Challenge allows 1% of "
         "errors, here none may be wrong.",
         work_units={"accesses": "op"},
         formulas={"accesses": "per access of a rank: ranks"},
