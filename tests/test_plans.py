@@ -48,7 +48,8 @@ def test_lists_are_factors_and_defaults_are_filled_in(tmp_path):
         ("triad", 2),
     ]
     assert all(
-        c.parameters == {"op": c.parameters["op"], "elements": 0, "stores": "auto"}
+        c.parameters
+        == {"op": c.parameters["op"], "elements": 0, "stores": "auto", "memory_node": -1}
         for c in plan.cells
     )
     assert {c.toolchain for c in plan.cells} == {"embedded"}

@@ -92,10 +92,9 @@ Order order(const json& given, const std::string& where) {
 
 Binding binding(const json& job) {
   const std::string word = text(job, "binding", "");
-  if (word == "compact") return Binding::kCompact;
-  if (word == "spread") return Binding::kSpread;
-  if (word == "none") return Binding::kNone;
-  wrong("", "'binding' can't be '" + word + "'; valid are: compact, spread, none");
+  const std::optional<Binding> found = parse_binding(word);
+  if (found) return *found;
+  wrong("", "'binding' can't be '" + word + "'; valid are: compact, spread, none, numa:NODE");
 }
 
 }  // namespace

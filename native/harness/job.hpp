@@ -26,7 +26,7 @@ struct Order {
 struct Job {
   std::string job;
   int threads = 1;
-  Binding binding = Binding::kCompact;
+  Binding binding;
   std::uint64_t seed = 0;
   std::vector<Order> measurements;
 };

@@ -156,7 +156,12 @@ int run_job(const std::string& job_path, const std::string& stream_path, Ticks s
   const bool writable = stream && !stream->failed();
   install_signal_handlers(launch.rank, host, writable ? stream->descriptor() : -1);
 
-  launch.layout = lay_out(launch.harness, job->threads, job->binding);
+  try {
+    launch.layout = lay_out(launch.harness, job->threads, job->binding);
+  } catch (const KernelError& error) {
+    if (launch.rank == 0) std::fprintf(stderr, "assay-kernels: binding: %s\n", error.what());
+    return kExitUsage;
+  }
   launch.clock = worst_clock(launch.harness);
   launch.global_clock = std::make_unique<GlobalClock>(launch.harness);
   const auto seats = gather_texts(launch.harness, rank_record(launch, host));

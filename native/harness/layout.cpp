@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <set>
 
+#include "harness/agreement.hpp"
+
 namespace assay {
 namespace {
 
@@ -88,7 +90,15 @@ Layout lay_out(MPI_Comm world, int threads, Binding binding) {
 
   const int slots = layout.local_size * threads;
   layout.oversubscribed = slots > static_cast<int>(cpus.size());
-  const std::vector<int> given = cpus_of_slots(cpus, slots, binding);
+  Complaint misfit;
+  std::vector<int> given;
+  try {
+    given = cpus_of_slots(cpus_of_binding(cpus, slots, binding), slots, binding.kind);
+  } catch (const KernelError&) {
+    misfit = words_of_exception();
+  }
+  misfit = agree(world, misfit);
+  if (misfit) throw KernelError(*misfit);
   std::vector<int> mine;
   if (!given.empty()) {
     const auto first = given.begin() + static_cast<std::ptrdiff_t>(layout.local_rank) * threads;

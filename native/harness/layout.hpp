@@ -13,7 +13,15 @@
 
 namespace assay {
 
-enum class Binding { kCompact, kSpread, kNone };
+// How threads are given to CPUs. `numa_node`: only its CPUs, or those of all nodes at -1.
+struct Binding {
+  enum Kind { kCompact, kSpread, kNone };
+  Kind kind = kCompact;
+  int numa_node = -1;
+};
+
+// "compact", "spread", "none" or "numa:1", which is compact on that node; nothing for another word.
+std::optional<Binding> parse_binding(const std::string& word);
 
 // One logical CPU as /sys describes it. `core` is unique within its package; `sibling` counts the
 // hardware threads of a core from 0.
@@ -34,7 +42,11 @@ std::vector<Cpu> in_pinning_order(std::vector<Cpu> cpus);
 // equal distances over all cores, as long as there are cores enough. Where more slots than CPUs are
 // asked for nothing is pinned: MPI ranks wait by polling, and two of them nailed to one CPU would
 // each burn the other's whole time slice while the scheduler may not part them.
-std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, Binding binding);
+std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, Binding::Kind kind);
+
+// Those that the binding leaves, in the same order. KernelError, with the numbers, where a NUMA
+// node was named that is not there or has fewer CPUs than there are slots.
+std::vector<Cpu> cpus_of_binding(const std::vector<Cpu>& ordered, int slots, Binding binding);
 
 // "0-3,8" as the kernel writes it.
 std::vector<int> parse_cpu_list(const std::string& text);
@@ -57,7 +69,8 @@ struct Layout {
   Caches caches;  // the greatest over all ranks, so that all agree
 };
 
-// Collective over `world`. Sets the number of OpenMP threads and pins each of them.
+// Collective over `world`. Sets the number of OpenMP threads and pins each of them. KernelError, on
+// all ranks, if the binding can't be had on some node.
 Layout lay_out(MPI_Comm world, int threads, Binding binding);
 
 // For the lifetime of the object, the main thread and every thread outside OpenMP (a BLAS's own

@@ -1,5 +1,6 @@
 // What /sys says about CPUs and caches, and the order in which CPUs are given out.
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -76,14 +77,49 @@ std::vector<Cpu> in_pinning_order(std::vector<Cpu> cpus) {
   return cpus;
 }
 
-std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, Binding binding) {
+std::optional<Binding> parse_binding(const std::string& word) {
+  if (word == "compact") return Binding{Binding::kCompact};
+  if (word == "spread") return Binding{Binding::kSpread};
+  if (word == "none") return Binding{Binding::kNone};
+  const std::string prefix = "numa:";
+  if (!word.starts_with(prefix)) return std::nullopt;
+  int node = -1;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data() + prefix.size(), end, node);
+  if (error != std::errc() || stop != end || node < 0) return std::nullopt;
+  return Binding{Binding::kCompact, node};
+}
+
+std::vector<Cpu> cpus_of_binding(const std::vector<Cpu>& ordered, int slots, Binding binding) {
+  if (binding.numa_node < 0) return ordered;
+  std::vector<Cpu> found;
+  std::set<int> nodes;
+  for (const Cpu& cpu : ordered) {
+    nodes.insert(cpu.numa);
+    if (cpu.numa == binding.numa_node) found.push_back(cpu);
+  }
+  const std::string name = "NUMA node " + std::to_string(binding.numa_node);
+  if (found.empty()) {
+    std::string valid;
+    for (const int node : nodes) valid += (valid.empty() ? "" : ", ") + std::to_string(node);
+    throw KernelError(name + " has no CPU that may be used here; these have: " + valid);
+  }
+  if (slots > static_cast<int>(found.size())) {
+    throw KernelError(name + " has " + std::to_string(found.size()) +
+                      " CPUs that may be used, but " + std::to_string(slots) +
+                      " threads are to be bound to it");
+  }
+  return found;
+}
+
+std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, Binding::Kind kind) {
   const auto count = static_cast<int>(ordered.size());
-  if (binding == Binding::kNone || slots > count) return {};
+  if (kind == Binding::kNone || slots > count) return {};
   const auto cores =
       static_cast<int>(std::count_if(ordered.begin(), ordered.end(), [&](const Cpu& c) {
         return c.sibling == ordered[0].sibling;
       }));
-  const bool spread = binding == Binding::kSpread && slots <= cores;
+  const bool spread = kind == Binding::kSpread && slots <= cores;
   std::vector<int> given;
   for (int slot = 0; slot < slots; ++slot) {
     const long long place = spread ? static_cast<long long>(slot) * cores / slots : slot;

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "memory/numa.hpp"
+
 namespace assay {
 namespace {
 
@@ -33,23 +35,23 @@ std::size_t spare_bytes() {
 
 }  // namespace
 
-Pages take_spare_pages(std::size_t bytes, Pages::Size size) {
+Pages take_spare_pages(std::size_t bytes, Pages::Size size, int node) {
   std::vector<Pages>& spare = spare_pages();
   for (Pages& each : spare) {
-    if (each.bytes() != bytes || each.size() != size) continue;
+    if (each.bytes() != bytes || each.size() != size || each.node() != node) continue;
     Pages found = std::move(each);
     each = std::move(spare.back());
     spare.pop_back();
     return found;
   }
-  return Pages(bytes, size);
+  return Pages(bytes, size, node);
 }
 
 void keep_as_spare(Pages&& pages) {
   if (pages.bytes() > 0) spare_pages().push_back(std::move(pages));
 }
 
-Pages::Pages(std::size_t bytes, Size size) : size_(size) {
+Pages::Pages(std::size_t bytes, Size size, int node) : size_(size), node_(node) {
   if (bytes >= kMuch) spare_pages().clear();
   const std::size_t slack = size == Size::huge ? kHugePage : 0;
   mapped_ = bytes + slack;
@@ -64,9 +66,16 @@ Pages::Pages(std::size_t bytes, Size size) : size_(size) {
   const std::size_t shift = slack == 0 ? 0 : (kHugePage - address % kHugePage) % kHugePage;
   start_ = static_cast<char*>(mapping_) + shift;
   bytes_ = bytes;
+  try {
+    if (node >= 0) bind_memory(mapping_, mapped_, node);
+  } catch (...) {
+    munmap(mapping_, mapped_);
+    throw;
+  }
 #ifdef MADV_HUGEPAGE
   // Advice only: a kernel without transparent huge pages declines and nothing else changes.
   if (size == Size::huge) madvise(start_, bytes, MADV_HUGEPAGE);
+  if (size == Size::small) madvise(start_, bytes, MADV_NOHUGEPAGE);
 #endif
 }
 

@@ -13,12 +13,16 @@ namespace assay {
 // which NUMA node it lies.
 class Pages {
  public:
-  enum class Size { ordinary, huge };
+  // `ordinary` is what the system gives by itself, `small` is never huge.
+  enum class Size { ordinary, huge, small };
+
+  static constexpr int kFirstTouch = -1;
 
   Pages() = default;
   // Throws KernelError if the system refuses. With Size::huge the start is aligned to a huge page
-  // and the system is advised to use them, which it may decline.
-  Pages(std::size_t bytes, Size size);
+  // and the system is advised to use them, which it may decline. With a `node` all pages will lie
+  // on that NUMA node, whoever touches them first.
+  Pages(std::size_t bytes, Size size, int node = kFirstTouch);
   Pages(Pages&& other) noexcept { swap(other); }
   Pages& operator=(Pages&& other) noexcept {
     swap(other);
@@ -35,6 +39,7 @@ class Pages {
 
   std::size_t bytes() const { return bytes_; }
   Size size() const { return size_; }
+  int node() const { return node_; }
 
   // Bytes of the mapping that lie on huge pages now, as the kernel's smaps say; 0 where unknown.
   std::size_t on_huge_pages() const;
@@ -46,6 +51,7 @@ class Pages {
     std::swap(start_, other.start_);
     std::swap(bytes_, other.bytes_);
     std::swap(size_, other.size_);
+    std::swap(node_, other.node_);
   }
 
   void* mapping_ = nullptr;
@@ -53,13 +59,14 @@ class Pages {
   void* start_ = nullptr;
   std::size_t bytes_ = 0;
   Size size_ = Size::ordinary;
+  int node_ = kFirstTouch;
 };
 
 // Pages that a measurement no longer needs, kept for the next one of this launch that asks for as
 // many: a virtual machine may take seconds to fault gigabytes in anew. They hold what was left in
 // them, on the NUMA nodes of those who touched them first. They count as available memory and are
 // given back as soon as anybody maps much.
-Pages take_spare_pages(std::size_t bytes, Pages::Size size);
+Pages take_spare_pages(std::size_t bytes, Pages::Size size, int node = Pages::kFirstTouch);
 void keep_as_spare(Pages&& pages);
 
 // The bytes that each rank may take so that the ranks of its node together take no more than `part`

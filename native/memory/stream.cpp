@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "harness/kernel.hpp"
+#include "memory/numa.hpp"
 #include "memory/pages.hpp"
+#include "memory/sizes.hpp"
 #include "memory/stream_loops.hpp"
 
 #ifdef __FAST_MATH__
@@ -32,8 +34,6 @@ using stream::Variant;
 constexpr std::size_t kFewestTimesCaches = 4;
 constexpr std::size_t kAimedTimesCaches = 16;
 constexpr std::size_t kEnoughBytesPerThread = std::size_t{2} << 30;
-// Taken for the caches where the system doesn't tell.
-constexpr std::size_t kAssumedCaches = std::size_t{64} << 20;
 // All arrays of a node together take no more than this part of the memory available there.
 constexpr double kPartOfMemory = 0.25;
 // Threads start at multiples of so many elements: a page of 4 KiB belongs to one thread.
@@ -63,6 +63,7 @@ class Stream : public Kernel {
         stores_(parameters.choice("stores", "auto", {"auto", "ordinary", "nontemporal"})) {
     const std::int64_t elements = parameters.integer("elements", 0);
     if (elements < 0) throw KernelError("parameter 'elements' must not be negative");
+    memory_node_ = read_memory_node(parameters, context_);
     elements_ = elements > 0 ? static_cast<std::size_t>(elements) : automatic_elements();
 #ifdef ASSAY_TEST_FAULTS
     fault_ = parameters.choice("fault", "none", {"none", "value", "nan", "skip"});
@@ -76,7 +77,8 @@ class Stream : public Kernel {
   Stream& operator=(const Stream&) = delete;
 
   void setup() override {
-    agree_on_elements();
+    elements_ = greatest_of_ranks(context_.comm, elements_);
+    parameters_.resolve("elements", static_cast<std::int64_t>(elements_));
     if (!allocate_everywhere()) return;
     for_my_part([&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) x_[i] = stream::x_value(i);
@@ -135,17 +137,14 @@ class Stream : public Kernel {
     }
     return {{"stores", std::string(variant_->stores)},
             {"vector_bits", std::int64_t{variant_->vector_bits}},
-            {"array_over_caches", bytes / static_cast<double>(node_caches())},
+            {"array_over_caches", bytes / static_cast<double>(node_caches(context_))},
             {"caches_known", std::int64_t{context_.caches.last_level_node > 0}},
-            {"huge_page_share", static_cast<double>(huge) / static_cast<double>(mapped)}};
+            {"huge_page_share", static_cast<double>(huge) / static_cast<double>(mapped)},
+            {"lies_on_node", std::int64_t{node_of_page(to_)}}};
   }
 
  private:
   int arrays() const { return 1 + operation_.reads; }
-
-  std::size_t node_caches() const {
-    return context_.caches.last_level_node > 0 ? context_.caches.last_level_node : kAssumedCaches;
-  }
 
   std::size_t node_bytes_of_an_array() const {
     return elements_ * sizeof(double) * static_cast<std::size_t>(context_.local_size);
@@ -159,12 +158,12 @@ class Stream : public Kernel {
     const double affordable = memory_per_rank(context_, kPartOfMemory) * context_.local_size / 3;
     std::size_t times = kAimedTimesCaches;
     while (times > kFewestTimesCaches &&
-           (static_cast<double>(times * node_caches()) > affordable ||
-            times * node_caches() > kEnoughBytesPerThread * node_threads)) {
+           (static_cast<double>(times * node_caches(context_)) > affordable ||
+            times * node_caches(context_) > kEnoughBytesPerThread * node_threads)) {
       times /= 2;
     }
     const std::size_t grain = kChunkGrain * static_cast<std::size_t>(context_.threads);
-    const std::size_t elements = times * node_caches() / sizeof(double) / ranks;
+    const std::size_t elements = times * node_caches(context_) / sizeof(double) / ranks;
     return (elements + grain - 1) / grain * grain;
   }
 
@@ -175,15 +174,6 @@ class Stream : public Kernel {
         context_, kPartOfMemory, static_cast<double>(elements_) * bytes_per_element,
         std::to_string(arrays()) + " arrays of " + std::to_string(elements_) + " elements",
         "elements can be at most " + std::to_string(std::llround(std::floor(most))));
-  }
-
-  // All ranks' bytes are counted as ranks times elements, so where nodes hold different numbers of
-  // ranks, every rank takes the largest share.
-  void agree_on_elements() {
-    auto elements = static_cast<std::int64_t>(elements_);
-    MPI_Allreduce(MPI_IN_PLACE, &elements, 1, MPI_INT64_T, MPI_MAX, context_.comm);
-    elements_ = static_cast<std::size_t>(elements);
-    parameters_.resolve("elements", elements);
   }
 
   // Throws where it doesn't work; false where it failed on another rank only. Either way all ranks
@@ -204,7 +194,8 @@ class Stream : public Kernel {
   void allocate() {
     check_memory();
     for (int k = 0; k < arrays(); ++k) {
-      memory_.push_back(take_spare_pages(elements_ * sizeof(double), Pages::Size::huge));
+      memory_.push_back(
+          take_spare_pages(elements_ * sizeof(double), Pages::Size::huge, memory_node_));
     }
     to_ = memory_[0].as<double>();
     x_ = memory_[1].as<double>();
@@ -292,6 +283,7 @@ class Stream : public Kernel {
   const Operation& operation_;
   std::string stores_;
   std::size_t elements_ = 0;
+  int memory_node_ = Pages::kFirstTouch;
   std::vector<Pages> memory_;
   double* to_ = nullptr;
   double* x_ = nullptr;

@@ -162,6 +162,12 @@ inline double scalar_of_pass(std::int64_t passes) {
 struct Errors {
   double greatest = 0.0;  // relative
   std::int64_t not_numbers = 0;
+
+  void add(double found, double expected) {
+    const double error = std::abs((found - expected) / expected);
+    greatest = error > greatest ? error : greatest;
+    not_numbers += error != error ? 1 : 0;
+  }
 };
 
 // Of the n elements at `to`, the first of which has that index, after a pass with that scalar.

@@ -58,6 +58,16 @@ def test_bad_job_is_one_sentence_and_no_stream(
     assert not list(tmp_path.glob("*.jsonl"))
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_numa_node_that_is_not_there_ends_the_launch_with_a_sentence(
+    launch: Launch, ranks: int
+) -> None:
+    done = launch(job(("test.sleep", {}), binding="numa:4000"), ranks=ranks)
+    assert (done.status, done.records) == (2, [])
+    (said,) = done.complaints
+    assert "binding: NUMA node 4000 has no CPU that may be used here; these have: 0" in said
+
+
 def test_missing_job_is_one_sentence(kernels: Path, tmp_path: Path) -> None:
     line = command(kernels, 2, tmp_path / "absent.json", tmp_path / "s.jsonl")
     done = subprocess.run(line, capture_output=True, text=True, check=False)

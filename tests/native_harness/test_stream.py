@@ -88,6 +88,8 @@ def test_ranks_say_where_they_sit(launch: Launch) -> None:
 def test_binding_none_pins_nothing_and_too_many_ranks_are_told(launch: Launch) -> None:
     cpus = len(os.sched_getaffinity(0))
     (free,) = launch(job(("test.sleep", {}), binding="none")).all(RankRecord)
+    (near,) = launch(job(("test.sleep", {}), binding="numa:0")).all(RankRecord)
+    assert near.pinned and near.numa == 0
     assert (free.pinned, free.oversubscribed) == (False, False)
     (crowded,) = launch(job(("test.sleep", {}), threads=cpus + 1)).all(RankRecord)
     assert (crowded.pinned, crowded.oversubscribed) == (False, True)

@@ -69,7 +69,8 @@ TEST(job_is_read) {
   const Job job = parse_job(job_with(kOrder));
   CHECK_EQUAL(job.job, "j");
   CHECK_EQUAL(job.threads, 2);
-  CHECK(job.binding == Binding::kSpread);
+  CHECK(job.binding.kind == Binding::kSpread);
+  CHECK_EQUAL(job.binding.numa_node, -1);
   CHECK_EQUAL(job.seed, 9u);
   CHECK_EQUAL(job.measurements.size(), 1u);
   const Order& order = job.measurements[0];

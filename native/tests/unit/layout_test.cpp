@@ -20,9 +20,9 @@ std::vector<Cpu> machine(int packages, int cores, int siblings) {
   return in_pinning_order(cpus);
 }
 
-std::string slots(const std::vector<Cpu>& cpus, int count, Binding binding) {
+std::string slots(const std::vector<Cpu>& cpus, int count, Binding::Kind kind) {
   std::string text;
-  for (const int id : cpus_of_slots(cpus, count, binding)) text += std::to_string(id) + " ";
+  for (const int id : cpus_of_slots(cpus, count, kind)) text += std::to_string(id) + " ";
   return text;
 }
 
@@ -58,6 +58,37 @@ TEST(order_follows_the_topology_and_not_the_numbers) {
   for (int id = 0; id < 8; ++id) cpus.push_back({id, id % 2, id % 2, id / 4, id / 2 % 2});
   CHECK_EQUAL(slots(in_pinning_order(cpus), 8, Binding::kCompact), "0 4 1 5 2 6 3 7 ");
   CHECK_EQUAL(slots(in_pinning_order(cpus), 2, Binding::kSpread), "0 1 ");
+}
+
+TEST(a_numa_node_gives_its_own_cpus_alone) {
+  // Two packages of two NUMA nodes each, two cores a node, two hardware threads a core.
+  std::vector<Cpu> cpus;
+  for (int id = 0; id < 16; ++id) cpus.push_back({id, id % 8 / 4, id % 8 / 2, id % 4, id / 8});
+  const auto ordered = in_pinning_order(cpus);
+  const auto of = [&](int node, int count) {
+    const Binding binding{Binding::kCompact, node};
+    return slots(cpus_of_binding(ordered, count, binding), count, binding.kind);
+  };
+  CHECK_EQUAL(of(0, 2), "0 1 ");
+  CHECK_EQUAL(of(2, 2), "4 5 ");
+  CHECK_EQUAL(of(3, 4), "6 7 14 15 ");
+  CHECK_EQUAL(of(-1, 9), "0 1 2 3 4 5 6 7 8 ");
+  CHECK_THROWS(of(3, 5), KernelError, "NUMA node 3 has 4 CPUs that may be used, but 5 threads");
+  CHECK_THROWS(of(4, 1), KernelError,
+               "NUMA node 4 has no CPU that may be used here; these have: "
+               "0, 1, 2, 3");
+}
+
+TEST(bindings_are_words) {
+  CHECK(parse_binding("spread")->kind == Binding::kSpread);
+  CHECK(parse_binding("none")->kind == Binding::kNone);
+  CHECK(parse_binding("numa:12")->kind == Binding::kCompact);
+  CHECK_EQUAL(parse_binding("numa:12")->numa_node, 12);
+  CHECK_EQUAL(parse_binding("compact")->numa_node, -1);
+  for (const char* wrong :
+       {"", "numa", "numa:", "numa:-1", "numa:1x", "numa: 1", "numa:99999999999", "Compact"}) {
+    CHECK(!parse_binding(wrong));
+  }
 }
 
 TEST(cpu_lists_are_read_as_the_kernel_writes_them) {

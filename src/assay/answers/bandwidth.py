@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.answers.model import Evidence
@@ -17,6 +17,7 @@ from assay.answers.select import (
     evidence,
     labeller,
     leading,
+    on_any_memory,
     points,
     rivals,
     speedup,
@@ -49,6 +50,7 @@ def stream_part(
 ) -> tuple[Part, Point] | None:
     """STREAM's part of the answer and its headline point; None if no usable cell measured it."""
     found = points(cells, KERNEL, "bandwidth")
+    found = on_any_memory(found) or found
     if not found:
         return None
     operation = _leading_operation(found)
@@ -160,14 +162,19 @@ def _method(headline: Point) -> list[str]:
     ]
 
 
+def saturation(by_cores: Mapping[int, Point]) -> int:
+    """The fewest cores measured that reach 95% of the best bandwidth; core counts ascend."""
+    top = max(point.metric.median for point in by_cores.values())
+    return next(c for c, point in by_cores.items() if point.metric.median >= ARRIVED * top)
+
+
 def _scaling(part: Part, by_cores: dict[int, Point], operation: str) -> None:
     counts = list(by_cores)
     few, all_cores = counts[0], counts[-1]
     row = speedup(f"STREAM {operation}", by_cores, few, all_cores)
     part.evidence.append(row)
     gain, interval = row.value, row.ci95
-    top = max(point.metric.median for point in by_cores.values())
-    saturated = next(c for c in counts if by_cores[c].metric.median >= ARRIVED * top)
+    saturated = saturation(by_cores)
     part.growth = [Growth(few, all_cores, "memory bandwidth", gain)]
     if saturated < all_cores:
         part.remark = f"memory saturates at {saturated} of {counted(all_cores, 'core')}"

@@ -112,6 +112,16 @@ def points(cells: Iterable[CellSummary], kernel: str, metric: str) -> list[Point
     ]
 
 
+def on_any_memory(found: Iterable[Point]) -> list[Point]:
+    """The points whose plan named no NUMA node, neither for the ranks nor for their memory."""
+    return [
+        point
+        for point in found
+        if point.summary.cell.placement.numa_node is None
+        and point.parameter("memory_node") in (None, -1)
+    ]
+
+
 def best(found: Sequence[Point]) -> Point:
     """The point with the best median. Raises ValueError when there is none."""
     more = found[0].metric.better == "more" if found else True

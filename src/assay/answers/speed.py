@@ -1,4 +1,4 @@
-"""How fast is it, and how far from its limits? Parts of four kernel families, and one verdict."""
+"""How fast is it, and how far from its limits? Parts of the kernel families, and one verdict."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from assay.answers.bandwidth import stream_part
 from assay.answers.benchmarks import TITLES as BENCHMARKS
 from assay.answers.benchmarks import benchmarks_part
 from assay.answers.confidence import AGAIN, caveats_of, describe, is_broken, judge, why_broken
+from assay.answers.memory_access import KERNELS as MEMORY_ACCESS
+from assay.answers.memory_access import memory_access_part
 from assay.answers.messages import messages_part
 from assay.answers.model import QUESTIONS, Answer
 from assay.answers.select import Growth, Part, Point, counted, quantity_text
@@ -18,7 +20,7 @@ from assay.records.model import RunData
 from assay.stats.model import CellSummary
 
 # The kernels whose failure touches this answer; messages are only context.
-_KERNELS = (STREAM, DGEMM, PEAK, *BENCHMARKS)
+_KERNELS = (STREAM, DGEMM, PEAK, *BENCHMARKS, *MEMORY_ACCESS)
 
 
 def answer_speed(
@@ -26,6 +28,7 @@ def answer_speed(
 ) -> Answer:
     """Speed against limits. ``history``: stored runs of the same system, for the best ever seen."""
     stream = stream_part(cells, history)
+    access = memory_access_part(cells, run)
     dgemm = dgemm_part(cells, run)
     peak = None if dgemm else peak_part(cells, run)
     benchmarks = benchmarks_part(cells)
@@ -34,6 +37,7 @@ def answer_speed(
         part
         for part in (
             stream[0] if stream else None,
+            access,
             dgemm[0] if dgemm else peak,
             benchmarks,
             messages,
@@ -50,7 +54,7 @@ def answer_speed(
         question="speed",
         title=QUESTIONS["speed"],
         status="answered",
-        verdict=_verdict(stream, dgemm, peak, benchmarks, messages),
+        verdict=_verdict(stream, dgemm, [access, peak], benchmarks, messages),
         confidence=confidence,
         confidence_why=why,
         evidence=[row for part in parts for row in part.evidence],
@@ -80,7 +84,7 @@ def _quantity(point: Point) -> str:
 def _verdict(
     stream: tuple[Part, Point] | None,
     dgemm: tuple[Part, Point] | None,
-    peak: Part | None,
+    context: Sequence[Part | None],
     benchmarks: Part | None,
     messages: Part | None,
 ) -> str:
@@ -106,7 +110,11 @@ def _verdict(
         *(dgemm[0].growth if dgemm else []),
         *(benchmarks.growth if benchmarks else []),
     ]
-    remarks = [stream[0].remark if stream else "", peak.remark if peak else "", _growth(growth)]
+    remarks = [
+        stream[0].remark if stream else "",
+        *(part.remark for part in context if part),
+        _growth(growth),
+    ]
     if not main and messages and not any(remarks):
         remarks.append(messages.remark)
     clauses = [clause for clause in (main, *remarks) if clause]

@@ -11,7 +11,7 @@ import msgspec
 
 from assay.config import Config
 from assay.launch.executor import Executor
-from assay.plans.model import PlanContext
+from assay.plans.model import ASSUMED_CACHES, PlanContext
 from assay.system.model import System
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class ThisMachine:
             cores=self.system.usable_cores or 1,
             nodes=1,
             memory=self.system.memory.available,
+            numa=self.system.usable_numa,
+            caches=self.system.last_level_caches or ASSUMED_CACHES,
             default_toolchain=select_toolchain(None, config).name,
             toolchains=tuple(t.name for t in detect_toolchains(config) if not t.problem),
         )

@@ -47,7 +47,8 @@ def measure(
     order
         Rank order: block, cyclic or reversed [default: block].
     binding
-        How ranks and threads are pinned to cores: compact, spread or none [default: compact].
+        How ranks and threads are pinned to cores: compact, spread, none or numa:NODE (only
+        the CPUs of that NUMA node) [default: compact].
     toolchain
         Compiler, MPI and BLAS, by name [default: as assay.toml says, else the embedded one].
     precision

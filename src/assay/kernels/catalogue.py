@@ -22,7 +22,10 @@ Check = Callable[[Mapping[str, Value], Placement], str | None]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers."""
+    """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers.
+
+    ``numa_node``: it is the number of a NUMA node, or negative; plans know which are there.
+    """
 
     name: str
     default: Value
@@ -31,6 +34,7 @@ class Parameter:
     choices: tuple[Value, ...] = ()
     low: float | None = None
     high: float | None = None
+    numa_node: bool = False
 
 
 @dataclass(frozen=True)

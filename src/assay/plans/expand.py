@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast, get_args
@@ -11,14 +12,14 @@ from assay.kernels import find_kernel, parameters_text
 from assay.kernels.catalogue import Kernel
 from assay.plans.expression import Expression, parse_expression
 from assay.plans.levels import Level, Names, Written, read_parameter, spread
-from assay.plans.model import Binding, Cell, Order, Placement, PlanContext, Value
+from assay.plans.model import BINDINGS, Cell, Order, Placement, PlanContext, Value
 from assay.units import format_quantity
 
 PLACEMENT_WORDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
 MOST_CELLS = 100_000
 
-_CHOICES = {"order": get_args(Order), "binding": get_args(Binding)}
+_CHOICES = {"order": get_args(Order), "binding": (*BINDINGS, "numa:NODE", "numa:all")}
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,13 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
                     continue
                 yield from walk(depth + 1, known)
 
-    yield from walk(0, {"cores": context.cores, "nodes": context.nodes})
+    machine: dict[str, Value] = {
+        "cores": context.cores,
+        "nodes": context.nodes,
+        "numa_nodes": max(len(context.numa), 1),
+        "caches": context.caches,
+    }
+    yield from walk(0, machine)
 
 
 def _make_cell(names: Names, kernel: Kernel, parameters: list[str]) -> Cell:
@@ -129,7 +136,7 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str]) -> Cell:
         ppn=int(names["ppn"]),
         threads=int(names["threads"]),
         order=cast(Order, names["order"]),
-        binding=cast(Binding, names["binding"]),
+        binding=str(names["binding"]),
         adapter=adapter if adapter != "default" else None,
     )
     return Cell(
@@ -166,11 +173,16 @@ def _values(
         yield from _toolchains(written, fitting.context)
     elif factor in ("nodes", "ppn", "threads"):
         yield from spread(written, lambda level: _count(level, factor, names), factor)
+    elif factor == "binding":
+        yield from _bindings(written, fitting.context)
     elif factor in PLACEMENT_WORDS:
         yield from spread(written, lambda level: _word(level, factor), factor)
     else:
         parameter = kernel.parameter(factor)
         assert parameter is not None
+        if parameter.numa_node and isinstance(written, Level) and written.raw == "all":
+            yield from fitting.context.numa or (0,)
+            return
         yield from spread(written, lambda level: read_parameter(level, parameter, names), factor)
 
 
@@ -200,6 +212,17 @@ def _toolchains(written: Written, context: PlanContext) -> Iterator[str]:
             where=written.where,
             mend=nearest(str(word), (*context.toolchains, "all", "default")),
         )
+
+
+def _bindings(written: Written, context: PlanContext) -> Iterator[Value]:
+    """A word, one NUMA node, or each of them in turn."""
+    word = written.raw if isinstance(written, Level) else None
+    if word == "numa:all":
+        yield from (f"numa:{node}" for node, cores in (context.numa or {0: 1}).items() if cores)
+    elif isinstance(word, str) and re.fullmatch(r"numa:[0-9]{1,4}", word):
+        yield f"numa:{int(word[5:])}"
+    else:
+        yield from spread(written, lambda level: _word(level, "binding"), "binding")
 
 
 def _most(factor: str, names: Names) -> int:
@@ -275,7 +298,37 @@ def _with_factor(
                 mend="Leave threads at 1.",
             )
         _check_cores(int(known["ppn"]), int(value), where, fitting)
+    elif factor == "binding":
+        _check_numa_node(known, where, fitting)
+    elif (parameter := kernel.parameter(factor)) and parameter.numa_node and int(value) >= 0:
+        _has_numa_node(int(value), where, fitting.context)
     return known
+
+
+def _has_numa_node(node: int, where: str, context: PlanContext) -> None:
+    if context.numa and node not in context.numa:
+        raise Misfit(
+            f"There is no NUMA node {node}.",
+            where=where,
+            mend=f"NUMA nodes here: {', '.join(map(str, sorted(context.numa)))}.",
+        )
+
+
+def _check_numa_node(names: Names, where: str, fitting: Fitting) -> None:
+    """Whether the node that the binding names is there, and has a core for each thread."""
+    context = fitting.context
+    node = Placement(binding=str(names["binding"])).numa_node
+    if node is None or not context.numa:
+        return
+    _has_numa_node(node, where, context)
+    ppn, threads, have = int(names["ppn"]), int(names["threads"]), context.numa[node]
+    if ppn * threads > have and not (fitting.oversubscribe and have):
+        raise Misfit(
+            f"binding = numa:{node} with {_count_of(ppn, 'rank')} of {_count_of(threads, 'thread')}"
+            f" needs {_count_of(ppn * threads, 'core')}, but NUMA node {node} has {have}.",
+            where=where,
+            mend="Ask for fewer ranks or threads, or for another binding.",
+        )
 
 
 def _check_cores(ppn: int, threads: int, where: str, fitting: Fitting) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 import msgspec
 
 Value = int | float | str
-Binding = Literal["compact", "spread", "none"]
+# Bytes, taken for a node's last-level caches where the system doesn't tell, as the kernels do.
+ASSUMED_CACHES = 64 << 20
+BINDINGS = ("compact", "spread", "none")
+# One of BINDINGS, or "numa:1": only the CPUs of that NUMA node.
+Binding = Annotated[str, msgspec.Meta(pattern=r"^(compact|spread|none|numa:[0-9]{1,4})$")]
 Order = Literal["block", "cyclic", "reversed"]
 
 
@@ -27,6 +32,12 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def ranks(self) -> int:
         """MPI processes in all."""
         return self.nodes * self.ppn
+
+    @property
+    def numa_node(self) -> int | None:
+        """The NUMA node that ranks are bound to; None where the binding names none."""
+        kind, _, number = self.binding.partition(":")
+        return int(number) if kind == "numa" else None
 
 
 class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,7 +93,9 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PlanContext:
     """The machine a plan is made for: cores of a node, nodes, and the toolchains by name.
 
-    ``memory``: bytes available on a node; None where that isn't known.
+    ``memory``: bytes available on a node; None where that isn't known. ``numa``: cores that may be
+    used of each NUMA node, by its number; empty where that isn't known. ``caches``: bytes of a
+    node's last-level caches.
     """
 
     cores: int
@@ -90,3 +103,5 @@ class PlanContext:
     default_toolchain: str = "embedded"
     toolchains: tuple[str, ...] = ("embedded",)
     memory: float | None = None
+    numa: Mapping[int, int] = field(default_factory=dict)
+    caches: int = ASSUMED_CACHES

@@ -112,6 +112,60 @@ def error_bars() -> Spec:
     }
 
 
+def curve_layers(y: Spec, hue: Spec, told: Sequence[Spec], **channels: Spec) -> list[Spec]:
+    """A line with its points over the band of its 95% interval; ``y`` as for the medians.
+
+    ``channels``: further encodings of the line, such as strokeDash.
+    """
+    scale = {"scale": y["scale"]} if "scale" in y else {}
+    details = [{"field": channel["field"], "type": "nominal"} for channel in channels.values()]
+    if hue.get("legend"):  # the band's opacity is not the legend's
+        hue = {**hue, "legend": {**hue["legend"], "symbolOpacity": 1}}
+    return [
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "area", "opacity": 0.25},
+            "encoding": {
+                "y": {"field": "y_low", "type": "quantitative", **scale},
+                "y2": {"field": "y_high"},
+                "color": hue,
+                **({"detail": details} if details else {}),
+            },
+        },
+        {
+            "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
+            "encoding": {"y": y, "color": hue, "tooltip": list(told), **channels},
+        },
+    ]
+
+
+def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
+    """The scaled median upwards, on a logarithmic axis."""
+    return {
+        "field": "y",
+        "type": "quantitative",
+        "title": title,
+        "scale": {"type": "log", "nice": True},
+        "axis": {"values": decades(rows, factor), "format": "~g"},
+    }
+
+
+def vertical_rule(field: str, at: float, name: str) -> list[Spec]:
+    """A dashed line where the field of x is ``at``, named at its upper end."""
+    data = {"values": [{field: at}]}
+    return [
+        {
+            "data": data,
+            "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5, "opacity": 0.6},
+        },
+        {
+            "data": data,
+            "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 2},
+            "encoding": {"y": {"value": 0}, "text": {"value": name}},
+        },
+    ]
+
+
 def scaled_fields(factor: float) -> list[Spec]:
     """What is drawn, in the axis's unit, beside what was measured in SI base units."""
     fields = {"y": "median", "y_low": "low", "y_high": "high"}

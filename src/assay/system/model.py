@@ -276,3 +276,25 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
         if allowed is None or not self.processor.siblings:
             return self.processor.cores
         return sum(1 for core in self.processor.siblings if set(core) & set(allowed))
+
+    @property
+    def usable_numa(self) -> dict[int, int]:
+        """Physical cores that this process may use of each NUMA node, by the node's number.
+
+        A node that has memory but no such core is there with 0; empty where no nodes are known.
+        """
+        allowed = self.limits.affinity if self.limits.affinity is not None else self.limits.cpuset
+        leads = {thread: min(core) for core in self.processor.siblings for thread in core}
+        return {
+            node.id: len(
+                {leads.get(cpu, cpu) for cpu in node.cpus if allowed is None or cpu in allowed}
+            )
+            for node in self.memory.nodes
+        }
+
+    @property
+    def last_level_caches(self) -> int | None:
+        """Bytes of all caches of the highest level together; None where they aren't known."""
+        known = [c for c in self.processor.caches if c.size and c.kind != "instruction"]
+        last = max((cache.level for cache in known), default=0)
+        return sum((c.size or 0) * (c.count or 1) for c in known if c.level == last) or None

@@ -13,6 +13,12 @@ from assay.answers.benchmarks import TITLES
 from assay.records.model import RunData
 from assay.report.figures.benchmarks import benchmark_figure
 from assay.report.figures.dgemm import dgemm_figure
+from assay.report.figures.memory_access import (
+    hierarchy_figure,
+    saturation_figure,
+    strided_figure,
+    strided_ratio_figure,
+)
 from assay.report.figures.messages import bandwidth_figure, latency_figure
 from assay.report.figures.peak import peak_figure
 from assay.report.figures.stream import stream_figure
@@ -31,6 +37,10 @@ def figures_of(question: str, cells: Sequence[CellSummary], run: RunData) -> lis
 def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
     return [
         stream_figure(cells),
+        saturation_figure(cells),
+        strided_figure(cells),
+        strided_ratio_figure(cells),
+        hierarchy_figure(cells, run),
         dgemm_figure(cells, run),
         peak_figure(cells),
         *(benchmark_figure(cells, kernel) for kernel in TITLES),

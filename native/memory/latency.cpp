@@ -1,0 +1,168 @@
+// memory.latency: loads each of which tells where the next one goes, all over a working set.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/kernel.hpp"
+#include "memory/draws.hpp"
+#include "memory/numa.hpp"
+#include "memory/pages.hpp"
+#include "memory/sizes.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kLoadsPerCount = 1024;
+constexpr std::size_t kTimesCaches = 4;
+// A core alone can't fill the caches of a large node.
+constexpr std::size_t kEnoughBytes = std::size_t{1} << 30;
+constexpr double kPartOfMemory = 0.5;
+constexpr std::size_t kUsualLine = 64;
+
+// The bytes of a cache line.
+std::size_t cache_line() {
+#ifdef _SC_LEVEL1_DCACHE_LINESIZE
+  const long line = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
+  if (line >= static_cast<long>(sizeof(void*)) && line <= 4096) {
+    return static_cast<std::size_t>(line);
+  }
+#endif
+  return kUsualLine;
+}
+
+class Latency : public Kernel {
+ public:
+  Latency(const Context& context, Parameters& parameters)
+      : context_(context), parameters_(parameters), line_(cache_line()) {
+    const std::int64_t bytes = parameters.integer("bytes", 0);
+    if (bytes < 0) throw KernelError("parameter 'bytes' must not be negative");
+    pages_ = parameters.choice("pages", "huge", {"huge", "small"}) == "huge" ? Pages::Size::huge
+                                                                             : Pages::Size::small;
+    memory_node_ = read_memory_node(parameters, context_);
+    const std::size_t wanted = bytes > 0 ? static_cast<std::size_t>(bytes) : automatic_bytes();
+    lines_ = std::max<std::size_t>(wanted / line_, 1);
+#ifdef ASSAY_TEST_FAULTS
+    fault_ = parameters.choice("fault", "none", {"none", "cut", "swap", "skip"});
+#endif
+  }
+
+  ~Latency() override { keep_as_spare(std::move(memory_)); }
+  Latency(const Latency&) = delete;
+  Latency& operator=(const Latency&) = delete;
+
+  void setup() override {
+    lines_ = greatest_of_ranks(context_.comm, lines_);
+    parameters_.resolve("bytes", static_cast<std::int64_t>(lines_ * line_));
+    require_memory(context_, kPartOfMemory, static_cast<double>(lines_ * line_), "working sets",
+                   "give a smaller number of 'bytes'");
+    memory_ = take_spare_pages(lines_ * line_, pages_, memory_node_);
+    link();
+    at_ = first();
+    chase(static_cast<std::int64_t>(lines_));  // what fits into a cache is in it
+    at_ = first();
+  }
+
+  void run(std::int64_t count) override {
+    for (std::int64_t k = 0; k < count; ++k) chase(kLoadsPerCount);
+    loads_ += count * kLoadsPerCount;
+  }
+
+  std::int64_t max_batch() const override { return std::int64_t{1} << 30; }
+  double operations_per_count() const override { return static_cast<double>(kLoadsPerCount); }
+
+  // One cycle from the start must meet every line once and come back, and the timed loads must have
+  // ended where so many steps along it lead.
+  Verification verify() override {
+    inject_fault();
+    const auto steps = static_cast<std::size_t>(loads_) % lines_;
+    std::vector<bool> met(lines_, false);
+    std::size_t wrong = 0;
+    void* const* place = first();
+    for (std::size_t k = 0; k < lines_; ++k) {
+      if (k == steps && place != at_) ++wrong;
+      const std::size_t line = index_of(place);
+      if (line == lines_ || met[line]) {
+        wrong += lines_ - k;  // the rest of the cycle is not reached
+        break;
+      }
+      met[line] = true;
+      place = static_cast<void* const*>(*place);
+    }
+    if (wrong == 0 && place != first()) ++wrong;
+    return {wrong == 0, "cache lines missed or met twice in a cycle", static_cast<double>(wrong),
+            0.0};
+  }
+
+  std::map<std::string, Value> facts() const override {
+    return {{"line", static_cast<std::int64_t>(line_)},
+            {"huge_page_share",
+             static_cast<double>(memory_.on_huge_pages()) / static_cast<double>(memory_.bytes())},
+            {"lies_on_node", std::int64_t{node_of_page(memory_.as<char>())}}};
+  }
+
+ private:
+  std::size_t automatic_bytes() const {
+    const double affordable = memory_per_rank(context_, kPartOfMemory);
+    const std::size_t bytes = std::min(kTimesCaches * node_caches(context_), kEnoughBytes);
+    return static_cast<double>(bytes) <= affordable ? bytes : static_cast<std::size_t>(affordable);
+  }
+
+  void** place(std::size_t line) const {
+    return reinterpret_cast<void**>(memory_.as<char>() + line * line_);
+  }
+  void** first() const { return place(0); }
+
+  // The line at that address; lines_ if none begins there.
+  std::size_t index_of(const void* address) const {
+    const auto distance =
+        static_cast<std::size_t>(static_cast<const char*>(address) - memory_.as<char>());
+    return distance % line_ == 0 && distance / line_ < lines_ ? distance / line_ : lines_;
+  }
+
+  // A random permutation that is one single cycle (Sattolo 1986): lines swap successors, each with
+  // one before it.
+  void link() {
+    for (std::size_t line = 0; line < lines_; ++line) *place(line) = place(line);
+    Draws draws = draws_of_rank(context_.seed, context_.rank);
+    for (std::size_t line = lines_ - 1; line > 0; --line) {
+      std::swap(*place(line), *place(draws.below(line)));
+    }
+  }
+
+  // Loads, each from the address that the one before it found.
+  void chase(std::int64_t loads) {
+    void* const* place = at_;
+    for (std::int64_t k = 0; k < loads; ++k) place = static_cast<void* const*>(*place);
+    at_ = place;
+  }
+
+  void inject_fault() {
+#ifdef ASSAY_TEST_FAULTS
+    if (fault_ == "cut") *place(lines_ / 2) = first();
+    if (fault_ == "swap") std::swap(*place(lines_ / 2), *place(lines_ / 3));
+    if (fault_ == "skip") ++loads_;
+#endif
+  }
+
+  Context context_;
+  Parameters& parameters_;  // outlives the kernel; setup() resolves what 0 came to
+  std::size_t line_ = kUsualLine;
+  std::size_t lines_ = 1;
+  Pages::Size pages_ = Pages::Size::huge;
+  int memory_node_ = Pages::kFirstTouch;
+  Pages memory_;
+  void* const* at_ = nullptr;
+  std::int64_t loads_ = 0;
+#ifdef ASSAY_TEST_FAULTS
+  std::string fault_;
+#endif
+};
+
+ASSAY_KERNEL("memory.latency", Latency);
+
+}  // namespace
+}  // namespace assay

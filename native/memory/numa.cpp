@@ -1,0 +1,79 @@
+#include "memory/numa.hpp"
+
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <istream>
+#include <string>
+#include <vector>
+
+#include "memory/pages.hpp"
+
+namespace assay {
+namespace {
+
+constexpr int kMostNodes = 1 << 12;
+constexpr int kBitsOfWord = sizeof(unsigned long) * CHAR_BIT;
+
+std::string folder_of(int node) { return "/sys/devices/system/node/node" + std::to_string(node); }
+
+// Bytes that can be had on a node without swapping, from its meminfo: free, and held by nothing but
+// files. 0 where that isn't known.
+std::size_t memory_of_node(std::istream& lines) {
+  std::size_t bytes = 0;
+  for (std::string line; std::getline(lines, line);) {
+    char name[64] = {};
+    std::size_t kibibytes = 0;
+    if (std::sscanf(line.c_str(), "Node %*d %63[^:]: %zu kB", name, &kibibytes) != 2) continue;
+    const std::string key = name;
+    if (key == "MemFree" || key == "Inactive(file)" || key == "SReclaimable") {
+      bytes += kibibytes * 1024;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void bind_memory(void* start, std::size_t bytes, int node) {
+  std::vector<unsigned long> mask(kMostNodes / kBitsOfWord, 0);
+  const auto word = static_cast<std::size_t>(node / kBitsOfWord);
+  if (word < mask.size()) mask[word] = 1UL << (node % kBitsOfWord);
+  const long status =
+      syscall(SYS_mbind, start, bytes, MPOL_BIND, mask.data(), mask.size() * kBitsOfWord + 1, 0);
+  if (status == 0) return;
+  throw KernelError("the system refused to bind memory to NUMA node " + std::to_string(node) +
+                    " (mbind): " + std::strerror(errno));
+}
+
+int node_of_page(void* address) {
+  int node = -1;
+  const long status =
+      syscall(SYS_get_mempolicy, &node, nullptr, 0UL, address, MPOL_F_NODE | MPOL_F_ADDR);
+  return status == 0 ? node : -1;
+}
+
+int read_memory_node(Parameters& parameters, Context& context) {
+  const std::int64_t node = parameters.integer("memory_node", Pages::kFirstTouch);
+  if (node == Pages::kFirstTouch) return Pages::kFirstTouch;
+  std::ifstream file;
+  if (node >= 0 && node < kMostNodes) file.open(folder_of(static_cast<int>(node)) + "/meminfo");
+  if (!file.is_open()) {
+    throw KernelError("parameter 'memory_node' is " + std::to_string(node) +
+                      ", but there is no such NUMA node here");
+  }
+  const std::size_t there = memory_of_node(file);
+  if (there > 0 && context.node_memory_available > 0) {
+    context.node_memory_available = std::min(context.node_memory_available, there);
+  }
+  return static_cast<int>(node);
+}
+
+}  // namespace assay
