@@ -123,9 +123,7 @@ class _Layout:
         for many in _NEIGHBOURS[1:]:
             if 2 * many < bins.size:
                 wanted[bins >= many] = many
-        self.groups = [
-            (int(many), np.flatnonzero(wanted == many)) for many in np.unique(wanted)
-        ]
+        self.groups = [(int(many), np.flatnonzero(wanted == many)) for many in np.unique(wanted)]
 
     def floor(self, power: Floats) -> Floats:
         """The median of the neighbours of each, itself and those beside it left out."""
