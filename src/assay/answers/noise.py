@@ -19,7 +19,7 @@ from assay.answers.select import (
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 from assay.stats.noise import FTQ, FWQ, Slowdown, Trace, slowdown, trace_spectrum, traces
-from assay.stats.spectrum import Periodic
+from assay.stats.spectrum import BROAD, Periodic
 from assay.units import format_quantity, format_share
 
 # Petrini, Kerbyson & Pakin (2003), abstract: what removing noise gave an application there.
@@ -47,43 +47,48 @@ class Noise:
     """What the traces of a run come to. ``headline``: share of time lost; ``worst``: s, or None."""
 
     headline: Point
-    traces: dict[str, list[Trace]]  # by cell id, of the headline toolchain's cells
+    points: tuple[Point, ...]
+    traces: tuple[Trace, ...]
     components: tuple[Component, ...]
     worst: tuple[float, Point] | None
     slowdowns: tuple[Slowdown, ...]
 
 
-def noise_of(cells: Sequence[CellSummary], run: RunData) -> Noise | None:
-    """The noise of the cells with the most ranks; None if no usable cell measured any.
+def traced_points(cells: Sequence[CellSummary], run: RunData) -> list[tuple[Point, list[Trace]]]:
+    """The cells with the most ranks, and their traces, the finest first.
 
     Fixed work leads where it was measured: what it loses is what a program loses.
     """
-    found = [*points(cells, FWQ, "noise"), *points(cells, FTQ, "noise")]
     chosen = [
         point
         for kernel in (FWQ, FTQ)
-        if (of_kernel := [p for p in found if p.summary.kernel == kernel])
+        if (of_kernel := points(cells, kernel, "noise"))
         for point in _widest(of_kernel)
     ]
-    if not chosen:
-        return None
-    held = {
-        point.summary.id: traces(m for m in run.measurements if m.cell.id == point.summary.id)
+    return [
+        (point, traces(m for m in run.measurements if m.cell.id == point.summary.id))
         for point in chosen
-    }
+    ]
+
+
+def noise_of(cells: Sequence[CellSummary], run: RunData) -> Noise | None:
+    """The noise of the cells with the most ranks; None if no usable cell measured any."""
+    found = traced_points(cells, run)
+    if not found:
+        return None
     worst = [
         (metric.max, point)
-        for point in chosen
+        for point, _ in found
         if (metric := point.summary.metrics.get("detour")) is not None
     ]
-    headline = chosen[0]
-    lead = held[headline.summary.id]
+    headline, lead = found[0]
     ranks = headline.summary.cell.placement.ranks
-    slowdowns = [slowdown(lead, step, ranks) for step in STEPS] if lead else []
+    slowdowns = [slowdown(lead, step, ranks) for step in STEPS]
     return Noise(
         headline=headline,
-        traces=held,
-        components=tuple(_components(held)),
+        points=tuple(point for point, _ in found),
+        traces=tuple(trace for _, of_cell in found for trace in of_cell),
+        components=tuple(_components(found)),
         worst=max(worst, key=lambda pair: pair[0]) if worst else None,
         slowdowns=tuple(each for each in slowdowns if each is not None),
     )
@@ -102,17 +107,20 @@ def _widest(found: Sequence[Point]) -> list[Point]:
     return sorted((p for p in of_lead if p.cores == most), key=step_of)
 
 
-def _components(held: dict[str, list[Trace]]) -> list[Component]:
+def _components(cells: Sequence[tuple[Point, list[Trace]]]) -> list[Component]:
     """The periods of all traces, those of the same frequency as one, the greatest share first."""
     found: list[tuple[Periodic, Trace, str, float]] = []
-    for cell, of_cell in sorted(
-        held.items(), key=lambda item: min((trace.step for trace in item[1]), default=0.0)
-    ):
+    for point, of_cell in sorted(cells, key=lambda pair: step_of(pair[0])):
         for trace in of_cell:
             seen = trace_spectrum(trace)
-            for periodic in seen.periodic if seen else ():
-                if not _folded(periodic, trace.step, [known[0] for known in found]):
-                    found.append((periodic, trace, cell, seen.resolution if seen else 0.0))
+            if seen is None:
+                continue
+            finer = [known[0] for known in found if known[1].step < trace.step]
+            found += [
+                (periodic, trace, point.summary.id, seen.resolution)
+                for periodic in seen.periodic
+                if not _folded(periodic, trace.step, finer)
+            ]
     merged: list[Component] = []
     left = sorted(found, key=lambda each: -each[0].share)
     while left:
@@ -120,7 +128,8 @@ def _components(held: dict[str, list[Trace]]) -> list[Component]:
         same = [
             each
             for each in left
-            if abs(each[0].frequency - lead.frequency) <= 2.0 * max(each[3], left[0][3])
+            if abs(each[0].frequency - lead.frequency)
+            <= max(2.0 * each[3], 2.0 * left[0][3], BROAD * lead.frequency)
         ]
         ranks = tuple(sorted({each[1].rank for each in same}))
         merged.append(Component(lead, ranks, seat(trace), cell))
@@ -156,14 +165,13 @@ def periodic_text(periodic: Periodic) -> str:
     )
 
 
-def noise_part(noise: Noise, cells: Sequence[CellSummary]) -> Part:
+def noise_part(noise: Noise) -> Part:
     """The part of the traces. ``remark`` is its clause of the verdict."""
     part = Part(headline=[noise.headline])
-    chosen = [p for p in _chosen(cells) if p.summary.id in noise.traces]
-    label = labeller(chosen)
-    for point in chosen:
+    label = labeller(noise.points)
+    for point in noise.points:
         part.evidence.append(
-            evidence(f"Time lost, {_method(point)}", point, "noise", note=label(point))
+            evidence(f"Noise, {_method(point)}", point, "noise", note=label(point))
         )
     if noise.worst:
         length, point = noise.worst
@@ -180,21 +188,17 @@ def noise_part(noise: Noise, cells: Sequence[CellSummary]) -> Part:
     part.evidence += [_component_row(component) for component in noise.components[:_LISTED]]
     part.evidence += [
         _row(
-            f"Lost by a code that synchronises every {format_quantity(cost.step, 's')}",
+            f"What a code that synchronises every {format_quantity(cost.step, 's')} takes longer",
             "slowdown",
             "1",
             cost.together,
             [noise.headline.summary.id],
-            f"{counted(cost.ranks, 'rank')}; a rank alone loses {format_share(cost.alone)}",
+            f"{counted(cost.ranks, 'rank')}; a rank alone {format_share(cost.alone)}",
         )
         for cost in noise.slowdowns
     ]
     _words(part, noise)
     return part
-
-
-def _chosen(cells: Sequence[CellSummary]) -> list[Point]:
-    return [*points(cells, FWQ, "noise"), *points(cells, FTQ, "noise")]
 
 
 def _method(point: Point) -> str:
@@ -239,7 +243,10 @@ def _words(part: Part, noise: Noise) -> None:
     ranks = noise.headline.summary.cell.placement.ranks
     lost = quantity_text(metric.median, metric.unit, metric.ci95)
     clauses = [
-        f"{counted(ranks, 'rank')} {'loses' if ranks == 1 else 'lose'} {lost} of the time to noise"
+        f"noise makes work on {counted(ranks, 'rank')} take {lost} longer"
+        if noise.headline.summary.kernel == FWQ
+        else f"{counted(ranks, 'rank')} {'loses' if ranks == 1 else 'lose'} {lost} of the work to "
+        "noise"
     ]
     named = noise.components[:_NAMED]
     if named:
@@ -251,22 +258,23 @@ def _words(part: Part, noise: Noise) -> None:
     if noise.slowdowns and ranks > 1:
         cost = noise.slowdowns[0]
         clauses.append(
-            f"a code that synchronises all {ranks} every {format_quantity(cost.step, 's')} loses "
-            f"{format_share(cost.together)}"
+            f"a code that synchronises all {ranks} every {format_quantity(cost.step, 's')} takes "
+            f"{format_share(cost.together)} longer"
         )
     part.remark = "; ".join(clauses)
     part.method = [
         "Noise: the same work over and over (fixed work), or as much work as fits into equal "
         "intervals (fixed time), on all ranks at once; what is lost against the fastest piece or "
-        "the fullest interval of the rank (Sottile & Minnich 2004). Periods: lines of the spectrum "
-        "of the lost time that noise without period would show once in a hundred spectra.",
+        "the fullest interval of the rank, over that (Sottile & Minnich 2004). Periods: lines of "
+        "the spectrum of the lost time that noise without period would show once in a hundred "
+        "spectra.",
         "Cost of synchronising: the mean of the greatest loss of as many ranks, drawn "
         "independently from the losses traced; ranks that are interrupted together lose less.",
     ]
     part.limits = _limits(noise)
     if metric.median >= NOISY:
         part.advice.append(
-            f"Noise takes {format_share(metric.median)} of the time: look for what else runs "
+            f"Noise costs {format_share(metric.median)}: look for what else runs "
             "(other processes, interrupts, the hypervisor's steal time stand in the covariates), "
             "and try leaving one core of a node to the system. Petrini, Kerbyson & Pakin (2003) "
             f"made an application {ASCI_Q} faster by removing noise."
@@ -280,7 +288,7 @@ def _words(part: Part, noise: Noise) -> None:
 
 
 def _limits(noise: Noise) -> list[str]:
-    all_traces = [trace for of_cell in noise.traces.values() for trace in of_cell]
+    all_traces = noise.traces
     if not all_traces:
         return ["The records hold no traces, so periods and single interruptions are unknown."]
     shortest = min(trace.step for trace in all_traces)

@@ -30,7 +30,7 @@ def answer_steadiness(
     arrivals = arrivals_of(cells, run)
     parts: list[Part] = []
     if noise:
-        parts.append(noise_part(noise, cells))
+        parts.append(noise_part(noise))
     if arrivals:
         parts.append(arrivals_part(arrivals))
     if not parts:

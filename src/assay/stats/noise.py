@@ -15,9 +15,13 @@ from assay.stats.spectrum import Spectrum, spectrum
 FWQ, FTQ, BARRIER = "noise.fwq", "noise.ftq", "noise.barrier"
 TRACED = (FWQ, FTQ)
 
-# An interruption is what exceeds the usual loss by so many deviations (of the median, scaled to the
-# normal distribution's). The jitter of an undisturbed core practically never does.
+# An interruption is what exceeds the usual loss by so many deviations: the jitter of an undisturbed
+# core practically never does.
 _DEVIATIONS = 10.0
+# Quantiles that the usual loss and its deviation are taken from: low ones, for on a busy machine
+# half of the quanta are interrupted; and the distances of a normal distribution's from its middle.
+_LOW, _QUARTER = 0.05, 0.25
+_LOW_SCORE, _QUARTER_SCORE = 1.6449, 0.6745
 
 
 @dataclass(frozen=True)
@@ -162,8 +166,9 @@ def detours(trace: Trace) -> Detours:
     quantum, and several within a quantum can't be told from one.
     """
     lost = trace.lost
-    usual = float(np.median(lost))
-    deviation = 1.4826 * float(np.median(np.abs(lost - usual)))
+    low, quarter = (float(q) for q in np.quantile(lost, (_LOW, _QUARTER)))
+    deviation = (quarter - low) / (_LOW_SCORE - _QUARTER_SCORE)
+    usual = quarter + _QUARTER_SCORE * deviation
     floor = max(_DEVIATIONS * deviation, 3.0 * trace.grain)
     starts: list[float] = []
     lengths: list[float] = []

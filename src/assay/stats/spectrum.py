@@ -19,6 +19,8 @@ from assay.stats.intervals import Floats
 FALSE_ALARMS = 0.01
 # Fewer intervals hold no floor to tell a line from.
 SHORTEST = 256
+# Lines whose frequencies differ by less than this part are one that jitter has broadened.
+BROAD = 0.1
 # A period must fit so often into a trace: below, drift can't be told from it.
 _LEAST_CYCLES = 4
 # Frequencies between those that the trace tells apart: to hit a line's middle.
@@ -149,9 +151,7 @@ def _cutting(table: Floats) -> float:
 
 
 def _view(table: Floats, cut: float, layout: _Layout) -> _View:
-    from scipy.signal import detrend
-
-    values = detrend(np.minimum(table, cut), axis=1)
+    values = _straightened(np.minimum(table, cut))
     window = _hann(layout.length)
     fine = np.abs(np.fft.rfft(values * window, _PADDING * layout.length, axis=1)) ** 2
     fine = fine.mean(axis=0) / window.sum() ** 2
@@ -161,6 +161,13 @@ def _view(table: Floats, cut: float, layout: _Layout) -> _View:
     floor = np.maximum(floor, np.finfo(np.float64).tiny)
     mean_floor = floor * layout.segments / _gamma_median(layout.segments)
     return _View(table, fine, power / floor, mean_floor, cut)
+
+
+def _straightened(table: Floats) -> Floats:
+    """Each row less its least-squares line, so that drift has no part in the spectrum."""
+    time = np.arange(table.shape[1]) - (table.shape[1] - 1) / 2.0
+    slopes = table @ time / float(time @ time)
+    return np.asarray(table - table.mean(axis=1, keepdims=True) - slopes[:, None] * time)
 
 
 def _hann(length: int) -> Floats:
@@ -183,7 +190,7 @@ def _chance(ratio: float, segments: int, neighbours: int) -> float:
     from scipy.special import betaln, gammaincc, gammaincinv
 
     half = (neighbours / _TIED + 1.0) / 2.0
-    logit = np.linspace(-30.0, 30.0, 2001)
+    logit = np.linspace(-25.0, 25.0, 501)
     u = 1.0 / (1.0 + np.exp(-logit))
     # Density of u times du / dlogit.
     density = np.exp(half * (np.log(u) - np.logaddexp(0.0, logit)) - betaln(half, half))
@@ -195,7 +202,7 @@ def _chance(ratio: float, segments: int, neighbours: int) -> float:
 def _line_over_floor(segments: int, neighbours: int, chance: float) -> float:
     """The ratio to the floor that white noise exceeds with this chance."""
     low, high = 1.0, 1e12
-    for _ in range(80):
+    for _ in range(45):
         middle = float(np.sqrt(low * high))
         if _chance(middle, segments, neighbours) > chance:
             low = middle
@@ -217,7 +224,12 @@ def _search(views: list[_View], layout: _Layout, threshold: Floats) -> list[Peri
             length = _length(view, layout, frequency)
             found.append(Periodic(1.0 / frequency, length, length * frequency))
         _close(open_, view, layout, frequency, bins)
-    return sorted(found, key=lambda each: -each.share)
+    found.sort(key=lambda each: -each.share)
+    return [
+        each
+        for index, each in enumerate(found)
+        if not any(_overtone(each.frequency, greater.frequency) for greater in found[:index])
+    ]
 
 
 def _strongest_line(
@@ -233,9 +245,13 @@ def _strongest_line(
 
 
 def _overtone(frequency: float, known: float) -> bool:
-    """Whether a line is a further one of a comb found before, whose lines jitter has smeared."""
+    """Whether a line is a further one of a comb found before, whose lines jitter has smeared.
+
+    What comes only about every P seconds, such as time slices, has a broad line: within a tenth it
+    is the same one.
+    """
     order = max(1.0, round(frequency / known))
-    return abs(frequency / known - order) < min(0.25, 0.03 * order)
+    return abs(frequency / known - order) < min(0.25, max(BROAD, 0.03 * order))
 
 
 def _close(
@@ -251,7 +267,8 @@ def _close(
     orders = np.arange(1.0, max(64.0, 4.0 * layout.length / spacing) + 1.0)
     expected = strongest * np.sinc(orders * frequency * layout.step) ** 2
     inside = orders * spacing <= layout.bins[-1]
-    for order, power in zip(orders[inside | (expected > 1.0)], expected[inside | (expected > 1.0)]):
+    kept = inside | (expected > 1.0)
+    for order, power in zip(orders[kept], expected[kept], strict=True):
         line = order * spacing % layout.length
         line = min(line, layout.length - line)
         # The fundamental is known to a fraction of a bin, its n-th multiple to n times that.
@@ -278,11 +295,13 @@ def _fundamental(view: _View, layout: _Layout, bins: float) -> float:
             break
         # A weak line is known to half a bin, its fraction to as small a part of that; in steps that
         # move the highest multiple by a quarter of a bin.
-        for trial in start + np.arange(-0.5 / part, 0.5 / part, 0.25 / _MOST_HARMONICS):
-            unlikely, orders = _comb_evidence(view, layout, trial)
-            # A comb of which only some teeth are there is a multiple of it.
-            if unlikely < best - 1e-9 and orders >= 0.6:
-                best, choice = unlikely, float(trial)
+        trials = start + np.arange(-0.5 / part, 0.5 / part, 0.25 / _MOST_HARMONICS)
+        unlikely, present = _comb_evidence(view, layout, trials)
+        # A comb of which only some teeth are there is a multiple of it.
+        unlikely = np.where(present >= 0.6, unlikely, 0.0)
+        least = int(np.argmin(unlikely))
+        if unlikely[least] < best - 1e-9:
+            best, choice = float(unlikely[least]), float(trials[least])
     return _refined(view, layout, choice) / span
 
 
@@ -292,7 +311,8 @@ def _orders(layout: _Layout, bins: float, most: int = _MOST_HARMONICS) -> Floats
 
 def _nearest(layout: _Layout, bins: Floats) -> npt.NDArray[np.int64]:
     """The index of the nearest frequency looked at."""
-    return np.clip(np.round(bins).astype(np.int64) - layout.bins[0], 0, layout.bins.size - 1)
+    nearest = np.round(bins).astype(np.int64) - layout.bins[0]
+    return np.asarray(np.clip(nearest, 0, layout.bins.size - 1))
 
 
 def _whitened(view: _View, layout: _Layout, bins: Floats) -> Floats:
@@ -301,20 +321,22 @@ def _whitened(view: _View, layout: _Layout, bins: Floats) -> Floats:
     return np.asarray(view.fine[places] / view.mean_floor[_nearest(layout, bins)])
 
 
-def _comb_evidence(view: _View, layout: _Layout, bins: float) -> tuple[float, float]:
-    """The logarithm of the chance of the comb's power, and the share of its first teeth there."""
-    teeth = _whitened(view, layout, _orders(layout, bins) * bins)
-    sums = np.cumsum(teeth)
-    best = 0.0
-    many = 1
-    for number in (1, 2, 4, 8, 16, 32, 64):
-        if number <= sums.size:
-            chance = _log_gamma_tail(number * layout.segments, layout.segments * sums[number - 1])
-            if chance < best:
-                best, many = chance, number
-    first = teeth[: min(many, 16)]
-    present = first > _gamma_quantile(layout.segments, 0.05) / layout.segments
-    return best, float(present.mean())
+def _comb_evidence(view: _View, layout: _Layout, bins: Floats) -> tuple[Floats, Floats]:
+    """Of each fundamental, the logarithm of the chance of its comb's power, and the share of its
+    first teeth that stand out.
+    """
+    orders = _orders(layout, float(bins.max()))
+    teeth = _whitened(view, layout, bins[:, None] * orders[None, :])
+    sums = np.cumsum(teeth, axis=1)
+    numbers = np.array([n for n in (1, 2, 4, 8, 16, 32, 64) if n <= orders.size])
+    chances = _log_gamma_tail(
+        (numbers * layout.segments).astype(np.float64), layout.segments * sums[:, numbers - 1]
+    )
+    many = numbers[np.argmin(chances, axis=1)]
+    stands_out = teeth > _gamma_quantile(layout.segments, 0.05) / layout.segments
+    first = np.minimum(many, 16)
+    present = np.cumsum(stands_out, axis=1)[np.arange(bins.size), first - 1] / first
+    return chances.min(axis=1), present
 
 
 @lru_cache(maxsize=64)
@@ -324,15 +346,16 @@ def _gamma_quantile(shape: int, tail: float) -> float:
     return float(gammainccinv(shape, tail))
 
 
-def _log_gamma_tail(shape: float, x: float) -> float:
+def _log_gamma_tail(shape: Floats, x: Floats) -> Floats:
     """log P(Gamma(shape) > x), also where that is too small for a double."""
     from scipy.special import gammaincc, gammaln
 
-    tail = float(gammaincc(shape, x))
-    if tail > 1e-250:
-        return float(np.log(tail))
-    # First term of the continued fraction (Abramowitz & Stegun 6.5.31), x far above the shape.
-    return float((shape - 1.0) * np.log(x) - x - gammaln(shape) - np.log1p(-(shape - 1.0) / x))
+    tail = np.asarray(gammaincc(shape, x))
+    # First term of the continued fraction (Abramowitz & Stegun 6.5.31), for x far above the shape.
+    above = np.maximum(x, 2.0 * shape)
+    far = (shape - 1.0) * np.log(above) - above - gammaln(shape)
+    far = far - np.log1p(-(shape - 1.0) / above)
+    return np.asarray(np.where(tail > 1e-250, np.log(np.maximum(tail, 1e-250)), far))
 
 
 def _peak(fine: Floats, place: int, reach: int) -> float:

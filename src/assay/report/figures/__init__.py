@@ -14,6 +14,7 @@ from assay.records.model import RunData
 from assay.report.figures.benchmarks import benchmark_figure
 from assay.report.figures.dgemm import dgemm_figure
 from assay.report.figures.messages import bandwidth_figure, latency_figure
+from assay.report.figures.noise import noise_figures
 from assay.report.figures.stream import stream_figure
 from assay.report.model import Figure
 from assay.stats.model import CellSummary
@@ -39,4 +40,5 @@ def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
 
 _FIGURES: dict[str, Callable[[Sequence[CellSummary], RunData], Figures]] = {
     "speed": _speed,
+    "steadiness": noise_figures,
 }
