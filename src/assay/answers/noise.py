@@ -19,7 +19,7 @@ from assay.answers.select import (
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 from assay.stats.noise import FTQ, FWQ, Slowdown, Trace, slowdown, trace_spectrum, traces
-from assay.stats.spectrum import BROAD, Periodic
+from assay.stats.spectrum import BROAD, LEAST_CYCLES, Periodic
 from assay.units import format_quantity, format_share
 
 # Petrini, Kerbyson & Pakin (2003), abstract: what removing noise gave an application there.
@@ -296,7 +296,7 @@ def _limits(noise: Noise) -> list[str]:
     seconds = sum(trace.duration for trace in all_traces)
     return [
         f"Traces cover {format_quantity(seconds, 's')} of all ranks together; periods from "
-        f"{format_quantity(2 * shortest, 's')} to {format_quantity(longest / 4, 's')} can be told. "
-        "What runs more rarely (hourly jobs, backups) would show as a single interruption, or not "
-        "at all.",
+        f"{format_quantity(2 * shortest, 's')} to {format_quantity(longest / LEAST_CYCLES, 's')} "
+        "can be told. What runs more rarely (hourly jobs, backups) would show as a single "
+        "interruption, or not at all.",
     ]

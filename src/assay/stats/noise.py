@@ -16,8 +16,9 @@ FWQ, FTQ, BARRIER = "noise.fwq", "noise.ftq", "noise.barrier"
 TRACED = (FWQ, FTQ)
 
 # An interruption is what exceeds the usual loss by so many deviations: the jitter of an undisturbed
-# core practically never does.
-_DEVIATIONS = 10.0
+# core practically never does, not even where it leans to one side so that low quantiles lie close
+# to each other (five true deviations of a normal distribution folded at its middle).
+_DEVIATIONS = 20.0
 # Quantiles that the usual loss and its deviation are taken from: low ones, for on a busy machine
 # half of the quanta are interrupted; and the distances of a normal distribution's from its middle.
 _LOW, _QUARTER = 0.05, 0.25

@@ -6,6 +6,8 @@ are told from chance against white noise, with the rate of false alarms held ove
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +24,7 @@ SHORTEST = 256
 # Lines whose frequencies differ by less than this part are one that jitter has broadened.
 BROAD = 0.1
 # A period must fit so often into a trace: below, drift can't be told from it.
-_LEAST_CYCLES = 4
+LEAST_CYCLES = 8
 # Frequencies between those that the trace tells apart: to hit a line's middle.
 _PADDING = 8
 # Neighbouring frequencies whose median is the floor, at most, and at least at the lowest ones,
@@ -33,6 +35,8 @@ _NEIGHBOURS = (16, 32, 64, 128)
 _TIED = 1.0 + 2.0 * (4.0 / 9.0 + 1.0 / 36.0)
 _MOST_COMPONENTS = 6
 _MOST_HARMONICS = 64
+# What the teeth of a comb must have of the height of those that are known to be there.
+_LEVEL = 0.2
 # Standard deviations over the usual level at which the second view cuts the losses off.
 _CUT = 10.0
 
@@ -96,7 +100,7 @@ def spectrum(
         return None
     table = np.stack([segment[:length] for segment in segments])
     count = len(segments)
-    bins = np.arange(_LEAST_CYCLES, (length + 1) // 2 - 2)
+    bins = np.arange(LEAST_CYCLES, (length + 1) // 2 - 2)
     layout = _Layout(length, step, bins, count)
     views = [_view(table, np.inf, layout), _view(table, _cutting(table), layout)]
     trials = len(views) * bins.size
@@ -156,11 +160,29 @@ def _view(table: Floats, cut: float, layout: _Layout) -> _View:
     fine = np.abs(np.fft.rfft(values * window, _PADDING * layout.length, axis=1)) ** 2
     fine = fine.mean(axis=0) / window.sum() ** 2
     power = fine[_PADDING * layout.bins]
-    floor = layout.floor(power)
-    # Counts that never differ have no spectrum at all.
-    floor = np.maximum(floor, np.finfo(np.float64).tiny)
+    trend = _trend(fine[::_PADDING], layout.bins)
+    floor = np.maximum(trend * layout.floor(power / trend), np.finfo(np.float64).tiny)
     mean_floor = floor * layout.segments / _gamma_median(layout.segments)
     return _View(table, fine, power / floor, mean_floor, cut)
+
+
+def _trend(power: Floats, bins: npt.NDArray[np.int64]) -> Floats:
+    """How power rises towards low frequencies, so steeply that a median of neighbours lags behind.
+
+    The median of each octave, and never less than that of the next higher one, joined by straight
+    lines on logarithmic axes; the tenth octave and those above it count as one. Only its slope
+    matters.
+    """
+    edges = [1, 2, 4, 8, 16, 32, 64, 128, 256, power.size]
+    edges = [edge for edge in edges if edge < power.size] + [power.size]
+    # Counts that never differ have no power at all.
+    tiny = np.finfo(np.float64).tiny * 2.0**60
+    pairs = list(itertools.pairwise(edges))
+    medians = np.array([float(np.median(power[low:high])) for low, high in pairs])
+    medians = np.maximum.accumulate(np.maximum(medians, tiny)[::-1])[::-1]
+    middles = np.array([math.sqrt(low * (high - 1)) for low, high in pairs])
+    middles[-1] = pairs[-1][0]
+    return np.asarray(np.exp(np.interp(np.log(bins), np.log(middles), np.log(medians))))
 
 
 def _straightened(table: Floats) -> Floats:
@@ -221,8 +243,9 @@ def _search(views: list[_View], layout: _Layout, threshold: Floats) -> list[Peri
         view, bins = candidate
         frequency = _fundamental(view, layout, bins)
         if not any(_overtone(frequency, known.frequency) for known in found):
-            length = _length(view, layout, frequency)
-            found.append(Periodic(1.0 / frequency, length, length * frequency))
+            length = _length(view, layout, frequency, open_)
+            if length > 0.0:
+                found.append(Periodic(1.0 / frequency, length, length * frequency))
         _close(open_, view, layout, frequency, bins)
     found.sort(key=lambda each: -each.share)
     return [
@@ -267,13 +290,15 @@ def _close(
     orders = np.arange(1.0, max(64.0, 4.0 * layout.length / spacing) + 1.0)
     expected = strongest * np.sinc(orders * frequency * layout.step) ** 2
     inside = orders * spacing <= layout.bins[-1]
+    known = min(_orders(layout, spacing).size, _MOST_HARMONICS)
     kept = inside | (expected > 1.0)
     for order, power in zip(orders[kept], expected[kept], strict=True):
         line = order * spacing % layout.length
         line = min(line, layout.length - line)
-        # The fundamental is known to a fraction of a bin, its n-th multiple to n times that.
+        # The fundamental is known to a fraction of a bin, the better the more multiples told it,
+        # and its n-th multiple to n times that.
         wide = 2.0 + max(2.0 * power / np.pi**2, 0.0) ** (1.0 / 6.0)
-        wide += min(order / (4.0 * _MOST_HARMONICS), 2.0)
+        wide += 0.15 * order / known
         low, high = np.searchsorted(layout.bins, [line - wide, line + wide])
         open_[low:high] = False
     open_[_nearest(layout, np.array([bins]))] = False
@@ -288,25 +313,24 @@ def _fundamental(view: _View, layout: _Layout, bins: float) -> float:
     """
     span = layout.length * layout.step
     line = _peak(view.fine, round(_PADDING * bins), _PADDING // 2) / _PADDING
+    # A weak line is known to half a bin; the steps move its highest multiple by a quarter of one.
+    # All fractions are tried at the same places of the line, lest one win by its aim.
+    places = line + np.arange(-0.5, 0.5, 0.25 / _MOST_HARMONICS)
     best, choice = np.inf, float(line)
     for part in range(1, 33):
-        start = line / part
-        if start < _LEAST_CYCLES:
+        if line / part < LEAST_CYCLES:
             break
-        # A weak line is known to half a bin, its fraction to as small a part of that; in steps that
-        # move the highest multiple by a quarter of a bin.
-        trials = start + np.arange(-0.5 / part, 0.5 / part, 0.25 / _MOST_HARMONICS)
-        unlikely, present = _comb_evidence(view, layout, trials)
-        # A comb of which only some teeth are there is a multiple of it.
-        unlikely = np.where(present >= 0.6, unlikely, 0.0)
+        unlikely = _comb_evidence(view, layout, places / part, part)
         least = int(np.argmin(unlikely))
         if unlikely[least] < best - 1e-9:
-            best, choice = float(unlikely[least]), float(trials[least])
+            best, choice = float(unlikely[least]), float(places[least] / part)
     return _refined(view, layout, choice) / span
 
 
-def _orders(layout: _Layout, bins: float, most: int = _MOST_HARMONICS) -> Floats:
-    return np.arange(1, max(1, min(most, int(layout.bins[-1] / bins))) + 1, dtype=np.float64)
+def _orders(layout: _Layout, bins: float) -> Floats:
+    return np.arange(
+        1, max(1, min(_MOST_HARMONICS, int(layout.bins[-1] / bins))) + 1, dtype=np.float64
+    )
 
 
 def _nearest(layout: _Layout, bins: Floats) -> npt.NDArray[np.int64]:
@@ -321,29 +345,25 @@ def _whitened(view: _View, layout: _Layout, bins: Floats) -> Floats:
     return np.asarray(view.fine[places] / view.mean_floor[_nearest(layout, bins)])
 
 
-def _comb_evidence(view: _View, layout: _Layout, bins: Floats) -> tuple[Floats, Floats]:
-    """Of each fundamental, the logarithm of the chance of its comb's power, and the share of its
-    first teeth that stand out.
+def _comb_evidence(view: _View, layout: _Layout, bins: Floats, part: int) -> Floats:
+    """Of each fundamental, a ``part`` of the line's frequency, the logarithm of the chance of its
+    comb's power; 0 where a multiple of that fundamental has all the power there is.
     """
     orders = _orders(layout, float(bins.max()))
     teeth = _whitened(view, layout, bins[:, None] * orders[None, :])
-    sums = np.cumsum(teeth, axis=1)
     numbers = np.array([n for n in (1, 2, 4, 8, 16, 32, 64) if n <= orders.size])
+    sums = np.cumsum(teeth, axis=1)
     chances = _log_gamma_tail(
         (numbers * layout.segments).astype(np.float64), layout.segments * sums[:, numbers - 1]
     )
-    many = numbers[np.argmin(chances, axis=1)]
-    stands_out = teeth > _gamma_quantile(layout.segments, 0.05) / layout.segments
-    first = np.minimum(many, 16)
-    present = np.cumsum(stands_out, axis=1)[np.arange(bins.size), first - 1] / first
-    return chances.min(axis=1), present
-
-
-@lru_cache(maxsize=64)
-def _gamma_quantile(shape: int, tail: float) -> float:
-    from scipy.special import gammainccinv
-
-    return float(gammainccinv(shape, tail))
+    for factor in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31):
+        own = orders % factor == 0
+        if part % factor or not own.any():
+            continue
+        # Short losses make teeth of one height; what is far lower is a trace of something else.
+        between = teeth[:, ~own].mean(axis=1) - 1.0
+        chances[between < _LEVEL * (teeth[:, own].mean(axis=1) - 1.0)] = 0.0
+    return np.asarray(chances.min(axis=1))
 
 
 def _log_gamma_tail(shape: Floats, x: Floats) -> Floats:
@@ -366,7 +386,10 @@ def _peak(fine: Floats, place: int, reach: int) -> float:
         return float(top)
     left, middle, right = fine[top - 1 : top + 2]
     bend = left - 2.0 * middle + right
-    return float(top) if bend >= 0.0 else top + 0.5 * float((left - right) / bend)
+    # Where the reach ends on a slope, the parabola's own top may lie anywhere.
+    return (
+        float(top) if bend >= 0.0 else top + float(np.clip(0.5 * (left - right) / bend, -0.5, 0.5))
+    )
 
 
 def _refined(view: _View, layout: _Layout, bins: float) -> float:
@@ -385,24 +408,31 @@ def _refined(view: _View, layout: _Layout, bins: float) -> float:
     return bins
 
 
-def _length(view: _View, layout: _Layout, frequency: float) -> float:
-    """Seconds lost in each period, by the size of the comb's first lines.
+def _length(view: _View, layout: _Layout, frequency: float, open_: npt.NDArray[np.bool_]) -> float:
+    """Seconds lost in each period, by the size of the comb's first lines that are no other's.
 
     Short losses of A seconds every P make lines of A / P in each second, at every multiple of 1/P.
     A view that cut them off can't tell how long they were, and one that lets far longer losses pass
     tells it badly, so the cut is raised until it is well above what it shows.
     """
     while True:
-        length = _length_in(view, layout, frequency)
+        length = _length_in(view, layout, frequency, open_)
         if length < 0.5 * view.cut:
             return length
         higher = 4.0 * view.cut
         view = _view(view.table, higher if higher < float(view.table.max()) else np.inf, layout)
 
 
-def _length_in(view: _View, layout: _Layout, frequency: float) -> float:
+def _length_in(
+    view: _View, layout: _Layout, frequency: float, open_: npt.NDArray[np.bool_]
+) -> float:
     bins = frequency * layout.length * layout.step
     period = 1.0 / frequency
+
+    own = _orders(layout, bins)
+    own = own[open_[_nearest(layout, own * bins)]]
+    if own.size == 0:
+        return 0.0
 
     def estimate(orders: Floats) -> float:
         places = np.round(_PADDING * orders * bins).astype(np.int64)
@@ -412,7 +442,7 @@ def _length_in(view: _View, layout: _Layout, frequency: float) -> float:
         blur = np.sinc(orders * frequency * layout.step)
         return float(np.sqrt(np.mean(lines / blur**2))) * period / layout.step
 
-    first = estimate(_orders(layout, bins, 1))
+    first = estimate(own[:1])
     # Lines far below 1 / A are not lowered by the length A of the losses themselves.
     most = int(np.clip(0.1 * period / max(first, 1e-12), 1, 8))
-    return estimate(_orders(layout, bins, most))
+    return estimate(own[:most])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from assay.report.model import Field, Figure
 from assay.stats.intervals import Floats
 from assay.stats.model import CellSummary
 from assay.stats.noise import FTQ, Trace, detours, trace_spectrum
+from assay.stats.spectrum import Spectrum
 from assay.units import format_quantity
 
 # Points of a line that the eye still tells apart in the text's width.
@@ -23,6 +24,7 @@ _POINTS = 1200
 _BINS_A_DECADE = 5
 _NAMED = 4
 _RANKS = 64  # boxes that fit side by side
+_FORMAT = ",.6~g"
 
 
 def noise_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figure | None]:
@@ -55,9 +57,23 @@ def _thinned(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
     return x[tops], y[tops]
 
 
-def _axis(title: str, kind: str = "linear") -> Spec:
-    scale: Spec = {"type": kind, "nice": kind != "log"}
-    return {"title": title, "scale": scale, "axis": {"tickCount": 6, "format": "~g"}}
+def _axis(title: str) -> Spec:
+    return {
+        "title": title,
+        "scale": {"type": "linear", "nice": True},
+        "axis": {"tickCount": 6, "format": _FORMAT},
+    }
+
+
+def _log_axis(title: str, values: Iterable[float]) -> Spec:
+    """Ticks at powers of ten only: lines at each multiple would be a wall."""
+    shown = [value for value in values if value > 0.0]
+    low, high = math.floor(math.log10(min(shown))), math.ceil(math.log10(max(shown)))
+    return {
+        "title": title,
+        "scale": {"type": "log", "nice": False},
+        "axis": {"values": [10.0**power for power in range(low, high + 1)], "format": _FORMAT},
+    }
 
 
 def _scaled(factors: dict[str, float]) -> list[Spec]:
@@ -78,7 +94,7 @@ def _trace_figure(trace: Trace) -> Figure:
     spec = {
         "height": 200,
         "transform": _scaled({"lost": factor}),
-        "mark": {"type": "rule", "strokeWidth": 1},
+        "mark": {"type": "bar", "width": 1},
         "encoding": {
             "x": {"field": "time", "type": "quantitative", **_axis("time (s)")},
             "y": {
@@ -86,7 +102,6 @@ def _trace_figure(trace: Trace) -> Figure:
                 "type": "quantitative",
                 **_axis(f"lost in a quantum ({prefix}s)"),
             },
-            "y2": {"datum": 0},
             "tooltip": [
                 {"field": "time", "type": "quantitative", "title": "time (s)", "format": ".6~g"},
                 {
@@ -114,6 +129,13 @@ def _trace_figure(trace: Trace) -> Figure:
     )
 
 
+def _strongest_line(seen: Spectrum, frequency: float) -> float:
+    """The frequency of the comb's line that stands out most: where the eye looks for its name."""
+    lines = np.arange(frequency, seen.frequencies[-1], frequency)
+    places = np.clip(np.searchsorted(seen.frequencies, lines), 0, seen.power.size - 1)
+    return float(lines[np.argmax(seen.power[places])])
+
+
 def _spectrum_figure(trace: Trace) -> Figure | None:
     seen = trace_spectrum(trace)
     if seen is None:
@@ -125,12 +147,17 @@ def _spectrum_figure(trace: Trace) -> Figure | None:
         for f, p, t in zip(frequencies, power, threshold, strict=True)
     ]
     for periodic in seen.periodic[:_NAMED]:
-        nearest = int(np.argmin(np.abs(frequencies - periodic.frequency)))
+        strongest = _strongest_line(seen, periodic.frequency)
+        nearest = int(np.argmin(np.abs(frequencies - strongest)))
         rows[nearest]["name"] = (
             f"{format_quantity(periodic.period, 's')}: {format_quantity(periodic.length, 's')}"
         )
-    x = {"field": "frequency", "type": "quantitative", **_axis("frequency (Hz)", "log")}
-    y: Spec = {"type": "quantitative", **_axis("power over the floor", "log")}
+    x = {
+        "field": "frequency",
+        "type": "quantitative",
+        **_log_axis("frequency (Hz)", frequencies.tolist()),
+    }
+    y: Spec = {"type": "quantitative", **_log_axis("power over the floor", power.tolist())}
     spec = {
         "height": 240,
         # A logarithmic axis has no place for nothing.
@@ -208,7 +235,11 @@ def _detour_figure(trace: Trace) -> Figure | None:
     ]
     base = 0.5 / found.duration  # half of the rate of a single one
     factor, prefix = 1e-6, "µ"
-    x = {"field": "shown_low", "type": "quantitative", **_axis(f"length ({prefix}s)", "log")}
+    x = {
+        "field": "shown_low",
+        "type": "quantitative",
+        **_log_axis(f"length ({prefix}s)", (edges / factor).tolist()),
+    }
     spec = {
         "height": 220,
         "transform": _scaled({"low": factor, "high": factor}),
@@ -219,7 +250,7 @@ def _detour_figure(trace: Trace) -> Figure | None:
             "y": {
                 "field": "rate",
                 "type": "quantitative",
-                **_axis("interruptions a second", "log"),
+                **_log_axis("interruptions a second", (counts / found.duration).tolist()),
             },
             "y2": {"datum": base},
             "tooltip": [
@@ -272,7 +303,7 @@ def _lateness_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | Non
         "title": f"behind the first ({prefix}s)",
         # Linear below 0.1 µs, where the first itself has its place, and logarithmic above.
         "scale": {"type": "symlog", "constant": 0.1},
-        "axis": {"values": [0, 0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6], "format": "~g"},
+        "axis": {"values": [0, 0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6], "format": _FORMAT},
     }
     spec = {
         "height": 220,
@@ -294,7 +325,7 @@ def _lateness_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | Non
                 "encoding": {"y": {"field": "shown_p05", **y}, "y2": {"field": "shown_p95"}},
             },
             {
-                "mark": {"type": "tick", "thickness": 2},
+                "mark": {"type": "tick", "thickness": 2, "size": 24},
                 "encoding": {"y": {"field": "shown_median", **y}},
             },
             {
