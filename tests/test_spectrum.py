@@ -38,6 +38,22 @@ def background(rng, count, jitter, spikes=5):
     return noise
 
 
+def interrupted_quanta(rng, count, jitter, period, length, once=None):
+    """How long equal quanta take by a clock at whose every ``period`` something takes ``length``.
+
+    ``once``: the index of a quantum that also loses 3 ms.
+    """
+    clock, due, spans = 0.0, 0.3 * period, []
+    for index, more in enumerate(np.abs(rng.normal(0.0, jitter, count))):
+        span = STEP + more + (3e-3 if index == once else 0.0)
+        while due < clock + span:
+            span += length
+            due += period
+        spans.append(span)
+        clock += span
+    return np.array(spans)
+
+
 def make_trace(kernel, lost, step=STEP, spans=None):
     spans = np.full(len(lost), step) if spans is None else spans
     starts = np.concatenate([[0.0], np.cumsum(spans)[:-1]])
@@ -100,28 +116,27 @@ def decaying(rng):
     return values
 
 
-@pytest.mark.parametrize("segments", [1, 4])
 @pytest.mark.parametrize(
-    "draw",
+    ("segments", "draw"),
     [
-        lambda rng: rng.normal(size=1024),
-        lambda rng: background(rng, 1024, 1e-7, rng.poisson(20)),
-        lambda rng: background(rng, 1024, 1e-7, rng.poisson(2)),
-        lambda rng: rng.poisson(3.0, 1024).astype(float),
-        decaying,
-        walk,
+        (1, lambda rng: rng.normal(size=1024)),
+        (4, lambda rng: rng.normal(size=1024)),
+        (1, lambda rng: background(rng, 1024, 1e-7, rng.poisson(20))),
+        (1, lambda rng: background(rng, 1024, 1e-7, rng.poisson(2))),
+        (1, lambda rng: rng.poisson(3.0, 1024).astype(float)),
+        (1, decaying),
+        (4, walk),
     ],
-    ids=["normal", "Poisson, many", "Poisson, few", "counts", "decaying", "walk"],
+    ids=["normal", "normal, 4", "Poisson, many", "Poisson, few", "counts", "decaying", "walk, 4"],
 )
-def test_false_alarms_stay_at_the_rate_that_is_promised(draw, segments):
+def test_false_alarms_stay_at_the_rate_that_is_promised(segments, draw):
     rng = np.random.default_rng(11)
-    traces = 300
     alarms = sum(
-        bool(spectrum([draw(rng) for _ in range(segments)], STEP).periodic) for _ in range(traces)
+        bool(spectrum([draw(rng) for _ in range(segments)], STEP).periodic) for _ in range(200)
     )
-    # 3 expected at the rate of 1%; nine or more come by chance in 4 of 1000 such tests.
+    # 2 expected at the rate of 1%; eight or more come by chance once in a thousand such tests.
     assert FALSE_ALARMS == 0.01
-    assert alarms <= 8
+    assert alarms <= 7
 
 
 def test_the_rate_of_false_alarms_is_the_one_asked_for():
@@ -148,22 +163,11 @@ def test_fixed_work_is_binned_without_losing_time():
 
 def test_the_period_is_that_of_time_not_of_work():
     """Quanta that are interrupted last longer, so that an index of quanta is no clock."""
-    rng = np.random.default_rng(2)
     period, length = 20e-3, 2e-3
-    clock, spans, next_pulse = 0.0, [], 5e-3
-    while len(spans) < 10000:
-        span = STEP + abs(rng.normal(0, 1e-7))
-        if clock <= next_pulse < clock + span:
-            span += length
-            next_pulse += period
-        spans.append(span)
-        clock += span
-    spans = np.array(spans)
-    found, *rest = trace_spectrum(make_trace(FWQ, spans - spans.min(), STEP, spans)).periodic
+    spans = interrupted_quanta(np.random.default_rng(2), 10000, 1e-7, period, length)
+    (found,) = trace_spectrum(make_trace(FWQ, spans - spans.min(), STEP, spans)).periodic
     assert found.period == pytest.approx(period, rel=1e-3)
     assert found.length == pytest.approx(length, rel=0.15)
-    # The pulses begin with a quantum, which makes a slight pattern of its own.
-    assert sum(each.share for each in rest) < 0.02 * found.share
 
 
 def test_interruptions_are_counted_whole():

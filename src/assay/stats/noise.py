@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,9 @@ _DEVIATIONS = 20.0
 # half of the quanta are interrupted; and the distances of a normal distribution's from its middle.
 _LOW, _QUARTER = 0.05, 0.25
 _LOW_SCORE, _QUARTER_SCORE = 1.6449, 0.6745
+
+# The beats of the greatest period with the quanta of fixed work stay below this share of it.
+_BEATS = 0.25
 
 
 @dataclass(frozen=True)
@@ -152,12 +155,19 @@ def even(segment: Segment, step: float) -> Floats:
 
 
 def trace_spectrum(trace: Trace) -> Spectrum | None:
-    """The spectrum of a rank's lost time; None where the traces are too short for one."""
+    """The spectrum of a rank's lost time; None where the traces are too short for one.
+
+    Fixed work tells only in which quantum time was lost, so what is periodic in time beats with the
+    quanta: of its periods those that are small beside the greatest are left out.
+    """
     if trace.kernel == FTQ:
         return spectrum([segment.lost for segment in trace.segments], trace.step)
-    binned = [even(segment, trace.step) for segment in trace.segments]
     # A trace that lost much lasted longer, and all are cut to the shortest.
-    return spectrum(binned, trace.step)
+    seen = spectrum([even(segment, trace.step) for segment in trace.segments], trace.step)
+    if seen is None or not seen.periodic:
+        return seen
+    least = _BEATS * seen.periodic[0].share
+    return replace(seen, periodic=tuple(c for c in seen.periodic if c.share >= least))
 
 
 def detours(trace: Trace) -> Detours:
