@@ -165,7 +165,7 @@ def test_defaults_are_the_catalogues():
 
 
 def disturbed(kernel, parameters, cpu):
-    """One rank's spectrum on that CPU while a process burns 2 ms of each 50 ms of it."""
+    """One rank's trace on that CPU while a process burns 2 ms of each 50 ms of it."""
     command = [sys.executable, "-c", DISTURBER, str(cpu), "0.05", "0.002"]
     allowed = os.sched_getaffinity(0)
     with subprocess.Popen(command, stdout=subprocess.PIPE) as disturber:
@@ -179,22 +179,24 @@ def disturbed(kernel, parameters, cpu):
     assert is_good(record)
     cell = make_cell(kernel, ppn=1, **parameters)
     (trace,) = traces([Measurement(cell, 0, "0", 0.0, record, None, ())])
-    return trace_spectrum(trace)
+    return trace
 
 
 @pytest.mark.slow
 def test_a_disturber_is_found_in_the_spectrum_of_a_real_trace():
     """It must be found, not measured: other work on this machine may move all else."""
-    # A trace of 4 s has 80 periods. The machine may be busy: of two tries one must show it.
-    for count in (4000, 12000):
-        parameters = {"interval": 1e-3, "count": count}
-        seen = disturbed(FTQ, parameters, min(os.sched_getaffinity(0)))
-        lines = np.arange(1, 9) * 20.0
-        if any(
-            abs(each.frequency - line) < 0.02 * line for each in seen.periodic for line in lines
-        ):
+    lost = []
+    for cpu in sorted(os.sched_getaffinity(0))[:3]:
+        trace = disturbed(FTQ, {"interval": 1e-3, "count": 4000}, cpu)  # 80 periods
+        found = trace_spectrum(trace).periodic
+        orders = [each.frequency / 20.0 for each in found]
+        if any(round(order) >= 1 and abs(order - round(order)) < 0.02 for order in orders):
             return
-    pytest.fail(f"no line at 20 Hz or a multiple of it: {seen.periodic}")
+        lost.append(trace.share)
+        # The disturber takes 4%; where others take far more it doesn't get its turn in time.
+        if trace.share < 0.2:
+            pytest.fail(f"no line at 20 Hz or a multiple of it: {found}")
+    pytest.skip(f"other work took the CPUs: {', '.join(f'{share:.0%}' for share in lost)} lost")
 
 
 @pytest.mark.slow
