@@ -16,6 +16,7 @@ from assay.stats.noise import (
     slowdown,
     trace_spectrum,
 )
+from assay.stats.periodogram import chance
 from assay.stats.spectrum import FALSE_ALARMS, SHORTEST, spectrum
 
 STEP = 1e-4
@@ -132,11 +133,11 @@ def decaying(rng):
 def test_false_alarms_stay_at_the_rate_that_is_promised(segments, draw):
     rng = np.random.default_rng(11)
     alarms = sum(
-        bool(spectrum([draw(rng) for _ in range(segments)], STEP).periodic) for _ in range(200)
+        bool(spectrum([draw(rng) for _ in range(segments)], STEP).periodic) for _ in range(120)
     )
-    # 2 expected at the rate of 1%; eight or more come by chance once in a thousand such tests.
+    # 1.2 expected at the rate of 1%; six or more come by chance in 2 of a thousand such tests.
     assert FALSE_ALARMS == 0.01
-    assert alarms <= 7
+    assert alarms <= 5
 
 
 def test_the_rate_of_false_alarms_is_the_one_asked_for():
@@ -144,6 +145,17 @@ def test_the_rate_of_false_alarms_is_the_one_asked_for():
     rng = np.random.default_rng(5)
     alarms = sum(bool(spectrum([rng.normal(size=600)], STEP, 0.3).periodic) for _ in range(200))
     assert 8 <= alarms <= 75
+
+
+def test_the_chance_of_a_line_is_exact():
+    """For single traces in closed form: the median of 9 exponentials is a sum of exponentials."""
+    for ratio in (0.5, 3.0, 30.0, 300.0):
+        closed = np.prod([(9 - j) / (9 - j + ratio) for j in range(5)])
+        assert chance(ratio, 1, 9) == pytest.approx(closed, rel=1e-6)
+    rng = np.random.default_rng(1)
+    power = rng.gamma(4.0, size=200_000)
+    medians = np.median(rng.gamma(4.0, size=(200_000, 9)), axis=1)
+    assert chance(3.0, 4, 9) == pytest.approx(np.mean(power >= 3.0 * medians), rel=0.05)
 
 
 def test_what_is_too_short_has_no_spectrum():

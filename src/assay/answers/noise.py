@@ -19,7 +19,8 @@ from assay.answers.select import (
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 from assay.stats.noise import FTQ, FWQ, Slowdown, Trace, slowdown, trace_spectrum, traces
-from assay.stats.spectrum import BROAD, LEAST_CYCLES, Periodic
+from assay.stats.periodogram import LEAST_CYCLES
+from assay.stats.spectrum import BROAD, Periodic
 from assay.units import format_quantity, format_share
 
 # Petrini, Kerbyson & Pakin (2003), abstract: what removing noise gave an application there.

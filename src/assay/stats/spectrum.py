@@ -6,16 +6,24 @@ are told from chance against white noise, with the rate of false alarms held ove
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from assay.stats.intervals import Floats
+from assay.stats.periodogram import (
+    LEAST_CYCLES,
+    PADDING,
+    Layout,
+    View,
+    cutting,
+    line_over_floor,
+    nearest,
+    view_of,
+    whitened,
+)
 
 # Probability that a trace of noise without any period is said to have one.
 FALSE_ALARMS = 0.01
@@ -23,22 +31,10 @@ FALSE_ALARMS = 0.01
 SHORTEST = 256
 # Lines whose frequencies differ by less than this part are one that jitter has broadened.
 BROAD = 0.1
-# A period must fit so often into a trace: below, drift can't be told from it.
-LEAST_CYCLES = 8
-# Frequencies between those that the trace tells apart: to hit a line's middle.
-_PADDING = 8
-# Neighbouring frequencies whose median is the floor, at most, and at least at the lowest ones,
-# where noise often rises steeply.
-_NEIGHBOURS = (16, 32, 64, 128)
-# Hann's window ties neighbouring frequencies: so many are worth one independent one (the
-# correlations of power are 4/9 and 1/36 at distances of one and two).
-_TIED = 1.0 + 2.0 * (4.0 / 9.0 + 1.0 / 36.0)
 _MOST_COMPONENTS = 6
 _MOST_HARMONICS = 64
 # What the teeth of a comb must have of the height of those that are known to be there.
 _LEVEL = 0.2
-# Standard deviations over the usual level at which the second view cuts the losses off.
-_CUT = 10.0
 
 
 @dataclass(frozen=True)
@@ -71,17 +67,6 @@ class Spectrum:
     periodic: tuple[Periodic, ...]
 
 
-@dataclass
-class _View:
-    """The segments' mean periodogram in one view. ``cut``: where losses were cut off, or inf."""
-
-    table: Floats  # the segments, not cut off
-    fine: Floats  # power at all frequencies, the padded ones too
-    power: Floats  # power over its floor, at the frequencies looked at
-    mean_floor: Floats  # of the same, in the unit of ``fine``
-    cut: float
-
-
 def spectrum(
     segments: Sequence[Floats], step: float, false_alarms: float = FALSE_ALARMS
 ) -> Spectrum | None:
@@ -101,12 +86,12 @@ def spectrum(
     table = np.stack([segment[:length] for segment in segments])
     count = len(segments)
     bins = np.arange(LEAST_CYCLES, (length + 1) // 2 - 2)
-    layout = _Layout(length, step, bins, count)
-    views = [_view(table, np.inf, layout), _view(table, _cutting(table), layout)]
+    layout = Layout(length, step, bins, count)
+    views = [view_of(table, np.inf, layout), view_of(table, cutting(table), layout)]
     trials = len(views) * bins.size
     threshold = np.empty(bins.size)
     for many, members in layout.groups:
-        threshold[members] = _line_over_floor(count, many, false_alarms / trials)
+        threshold[members] = line_over_floor(count, many, false_alarms / trials)
     found = _search(views, layout, threshold)
     return Spectrum(
         frequencies=bins / (length * step),
@@ -118,122 +103,7 @@ def spectrum(
     )
 
 
-class _Layout:
-    """The frequencies looked at, and which neighbours make the floor of each."""
-
-    def __init__(
-        self, length: int, step: float, bins: npt.NDArray[np.int64], segments: int
-    ) -> None:
-        self.length, self.step, self.bins, self.segments = length, step, bins, segments
-        wanted = np.full(bins.size, _NEIGHBOURS[0])
-        for many in _NEIGHBOURS[1:]:
-            if 2 * many < bins.size:
-                wanted[bins >= many] = many
-        self.groups = [(int(many), np.flatnonzero(wanted == many)) for many in np.unique(wanted)]
-
-    def floor(self, power: Floats) -> Floats:
-        """The median of the neighbours of each, itself and those beside it left out."""
-        floor = np.empty(power.size)
-        for many, members in self.groups:
-            half = many // 2
-            offsets = np.concatenate([np.arange(-half - 1, -1), np.arange(2, half + 2)])
-            places = members[:, None] + offsets[None, :]
-            # What an end of the spectrum cuts off is taken further on at the other side.
-            low, high = places < 0, places >= power.size
-            places = np.where(low, members[:, None] + half + 1 - places, places)
-            places = np.where(high, members[:, None] - half - 2 - (places - power.size), places)
-            floor[members] = np.median(power[np.clip(places, 0, power.size - 1)], axis=1)
-        return floor
-
-
-def _cutting(table: Floats) -> float:
-    middle = float(np.median(table))
-    deviation = 1.4826 * float(np.median(np.abs(table - middle)))
-    if deviation == 0.0:  # a coarse count: most values are the same
-        deviation = float(np.abs(table - middle).mean()) / _CUT
-    return middle + _CUT * deviation
-
-
-def _view(table: Floats, cut: float, layout: _Layout) -> _View:
-    values = _straightened(np.minimum(table, cut))
-    window = _hann(layout.length)
-    fine = np.abs(np.fft.rfft(values * window, _PADDING * layout.length, axis=1)) ** 2
-    fine = fine.mean(axis=0) / window.sum() ** 2
-    power = fine[_PADDING * layout.bins]
-    trend = _trend(fine[::_PADDING], layout.bins)
-    floor = np.maximum(trend * layout.floor(power / trend), np.finfo(np.float64).tiny)
-    mean_floor = floor * layout.segments / _gamma_median(layout.segments)
-    return _View(table, fine, power / floor, mean_floor, cut)
-
-
-def _trend(power: Floats, bins: npt.NDArray[np.int64]) -> Floats:
-    """How power rises towards low frequencies, so steeply that a median of neighbours lags behind.
-
-    The median of each octave, and never less than that of the next higher one, joined by straight
-    lines on logarithmic axes; the tenth octave and those above it count as one. Only its slope
-    matters.
-    """
-    edges = [1, 2, 4, 8, 16, 32, 64, 128, 256, power.size]
-    edges = [edge for edge in edges if edge < power.size] + [power.size]
-    # Counts that never differ have no power at all.
-    tiny = np.finfo(np.float64).tiny * 2.0**60
-    pairs = list(itertools.pairwise(edges))
-    medians = np.array([float(np.median(power[low:high])) for low, high in pairs])
-    medians = np.maximum.accumulate(np.maximum(medians, tiny)[::-1])[::-1]
-    middles = np.array([math.sqrt(low * (high - 1)) for low, high in pairs])
-    middles[-1] = pairs[-1][0]
-    return np.asarray(np.exp(np.interp(np.log(bins), np.log(middles), np.log(medians))))
-
-
-def _straightened(table: Floats) -> Floats:
-    """Each row less its least-squares line, so that drift has no part in the spectrum."""
-    time = np.arange(table.shape[1]) - (table.shape[1] - 1) / 2.0
-    slopes = table @ time / float(time @ time)
-    return np.asarray(table - table.mean(axis=1, keepdims=True) - slopes[:, None] * time)
-
-
-def _hann(length: int) -> Floats:
-    return np.asarray(0.5 - 0.5 * np.cos(2.0 * np.pi * (np.arange(length) + 0.5) / length))
-
-
-@lru_cache(maxsize=64)
-def _gamma_median(shape: int) -> float:
-    from scipy.special import gammaincinv
-
-    return float(gammaincinv(shape, 0.5))
-
-
-def _chance(ratio: float, segments: int, neighbours: int) -> float:
-    """P(power of white noise >= ratio times the median of its neighbours).
-
-    Averaged over K segments the power is Gamma(K); the median of m independent ones lies at the
-    quantile u ~ Beta((m + 1) / 2, (m + 1) / 2) of that: the chance is its mean over u.
-    """
-    from scipy.special import betaln, gammaincc, gammaincinv
-
-    half = (neighbours / _TIED + 1.0) / 2.0
-    logit = np.linspace(-25.0, 25.0, 501)
-    u = 1.0 / (1.0 + np.exp(-logit))
-    # Density of u times du / dlogit.
-    density = np.exp(half * (np.log(u) - np.logaddexp(0.0, logit)) - betaln(half, half))
-    tail = gammaincc(segments, ratio * gammaincinv(segments, u))
-    return float(np.sum(density * tail) * (logit[1] - logit[0]))
-
-
-@lru_cache(maxsize=256)
-def _line_over_floor(segments: int, neighbours: int, chance: float) -> float:
-    """The ratio to the floor that white noise exceeds with this chance."""
-    low, high = 1.0, 1e12
-    for _ in range(45):
-        middle = float(np.sqrt(low * high))
-        if _chance(middle, segments, neighbours) > chance:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def _search(views: list[_View], layout: _Layout, threshold: Floats) -> list[Periodic]:
+def _search(views: list[View], layout: Layout, threshold: Floats) -> list[Periodic]:
     found: list[Periodic] = []
     open_ = np.ones(layout.bins.size, dtype=bool)
     for _ in range(4 * _MOST_COMPONENTS):
@@ -256,8 +126,8 @@ def _search(views: list[_View], layout: _Layout, threshold: Floats) -> list[Peri
 
 
 def _strongest_line(
-    views: list[_View], layout: _Layout, threshold: Floats, open_: npt.NDArray[np.bool_]
-) -> tuple[_View, float] | None:
+    views: list[View], layout: Layout, threshold: Floats, open_: npt.NDArray[np.bool_]
+) -> tuple[View, float] | None:
     """The line furthest over its threshold, in bins, and the view that shows it."""
     over = [np.where(open_, view.power / threshold, 0.0) for view in views]
     which = int(np.argmax([each.max() for each in over]))
@@ -278,7 +148,7 @@ def _overtone(frequency: float, known: float) -> bool:
 
 
 def _close(
-    open_: npt.NDArray[np.bool_], view: _View, layout: _Layout, frequency: float, bins: float
+    open_: npt.NDArray[np.bool_], view: View, layout: Layout, frequency: float, bins: float
 ) -> None:
     """Leave out the comb's lines, as wide as Hann's window leaks: 1 / (pi d^3)^2 of a line.
 
@@ -286,7 +156,7 @@ def _close(
     over an interval.
     """
     spacing = frequency * layout.length * layout.step  # in bins
-    strongest = float(view.power[_nearest(layout, spacing * _orders(layout, spacing))].max())
+    strongest = float(view.power[nearest(layout, spacing * _orders(layout, spacing))].max())
     orders = np.arange(1.0, max(64.0, 4.0 * layout.length / spacing) + 1.0)
     expected = strongest * np.sinc(orders * frequency * layout.step) ** 2
     inside = orders * spacing <= layout.bins[-1]
@@ -301,10 +171,10 @@ def _close(
         wide += 0.15 * order / known
         low, high = np.searchsorted(layout.bins, [line - wide, line + wide])
         open_[low:high] = False
-    open_[_nearest(layout, np.array([bins]))] = False
+    open_[nearest(layout, np.array([bins]))] = False
 
 
-def _fundamental(view: _View, layout: _Layout, bins: float) -> float:
+def _fundamental(view: View, layout: Layout, bins: float) -> float:
     """The frequency (Hz) of the comb that the line belongs to.
 
     Of the line's whole fractions, the one whose multiples hold the most power for their number: the
@@ -312,7 +182,7 @@ def _fundamental(view: _View, layout: _Layout, bins: float) -> float:
     sum of pulsar searches: de Jager, Raubenheimer & Swanepoel 1989).
     """
     span = layout.length * layout.step
-    line = _peak(view.fine, round(_PADDING * bins), _PADDING // 2) / _PADDING
+    line = _peak(view.fine, round(PADDING * bins), PADDING // 2) / PADDING
     # A weak line is known to half a bin; the steps move its highest multiple by a quarter of one.
     # All fractions are tried at the same places of the line, lest one win by its aim.
     places = line + np.arange(-0.5, 0.5, 0.25 / _MOST_HARMONICS)
@@ -327,30 +197,18 @@ def _fundamental(view: _View, layout: _Layout, bins: float) -> float:
     return _refined(view, layout, choice) / span
 
 
-def _orders(layout: _Layout, bins: float) -> Floats:
+def _orders(layout: Layout, bins: float) -> Floats:
     return np.arange(
         1, max(1, min(_MOST_HARMONICS, int(layout.bins[-1] / bins))) + 1, dtype=np.float64
     )
 
 
-def _nearest(layout: _Layout, bins: Floats) -> npt.NDArray[np.int64]:
-    """The index of the nearest frequency looked at."""
-    nearest = np.round(bins).astype(np.int64) - layout.bins[0]
-    return np.asarray(np.clip(nearest, 0, layout.bins.size - 1))
-
-
-def _whitened(view: _View, layout: _Layout, bins: Floats) -> Floats:
-    """Power over mean floor at fractional bins."""
-    places = np.round(_PADDING * bins).astype(np.int64)
-    return np.asarray(view.fine[places] / view.mean_floor[_nearest(layout, bins)])
-
-
-def _comb_evidence(view: _View, layout: _Layout, bins: Floats, part: int) -> Floats:
+def _comb_evidence(view: View, layout: Layout, bins: Floats, part: int) -> Floats:
     """Of each fundamental, a ``part`` of the line's frequency, the logarithm of the chance of its
     comb's power; 0 where a multiple of that fundamental has all the power there is.
     """
     orders = _orders(layout, float(bins.max()))
-    teeth = _whitened(view, layout, bins[:, None] * orders[None, :])
+    teeth = whitened(view, layout, bins[:, None] * orders[None, :])
     numbers = np.array([n for n in (1, 2, 4, 8, 16, 32, 64) if n <= orders.size])
     sums = np.cumsum(teeth, axis=1)
     chances = _log_gamma_tail(
@@ -392,7 +250,7 @@ def _peak(fine: Floats, place: int, reach: int) -> float:
     )
 
 
-def _refined(view: _View, layout: _Layout, bins: float) -> float:
+def _refined(view: View, layout: Layout, bins: float) -> float:
     """The fundamental by its multiples, each of which is known as well as it itself, in bins.
 
     Doubling the order keeps the error at each step below half the distance that could confuse it.
@@ -400,15 +258,15 @@ def _refined(view: _View, layout: _Layout, bins: float) -> float:
     order = 2
     limit = layout.bins[-1]
     while order <= _MOST_HARMONICS and order * bins < limit:
-        place = round(_PADDING * order * bins)
-        here = _whitened(view, layout, np.array([order * bins]))[0]
+        place = round(PADDING * order * bins)
+        here = whitened(view, layout, np.array([order * bins]))[0]
         if here > 4.0:
-            bins = _peak(view.fine, place, _PADDING // 2) / (_PADDING * order)
+            bins = _peak(view.fine, place, PADDING // 2) / (PADDING * order)
         order *= 2
     return bins
 
 
-def _length(view: _View, layout: _Layout, frequency: float, open_: npt.NDArray[np.bool_]) -> float:
+def _length(view: View, layout: Layout, frequency: float, open_: npt.NDArray[np.bool_]) -> float:
     """Seconds lost in each period, by the size of the comb's first lines that are no other's.
 
     Short losses of A seconds every P make lines of A / P in each second, at every multiple of 1/P.
@@ -420,23 +278,21 @@ def _length(view: _View, layout: _Layout, frequency: float, open_: npt.NDArray[n
         if length < 0.5 * view.cut:
             return length
         higher = 4.0 * view.cut
-        view = _view(view.table, higher if higher < float(view.table.max()) else np.inf, layout)
+        view = view_of(view.table, higher if higher < float(view.table.max()) else np.inf, layout)
 
 
-def _length_in(
-    view: _View, layout: _Layout, frequency: float, open_: npt.NDArray[np.bool_]
-) -> float:
+def _length_in(view: View, layout: Layout, frequency: float, open_: npt.NDArray[np.bool_]) -> float:
     bins = frequency * layout.length * layout.step
     period = 1.0 / frequency
 
     own = _orders(layout, bins)
-    own = own[open_[_nearest(layout, own * bins)]]
+    own = own[open_[nearest(layout, own * bins)]]
     if own.size == 0:
         return 0.0
 
     def estimate(orders: Floats) -> float:
-        places = np.round(_PADDING * orders * bins).astype(np.int64)
-        floor = view.mean_floor[_nearest(layout, orders * bins)]
+        places = np.round(PADDING * orders * bins).astype(np.int64)
+        floor = view.mean_floor[nearest(layout, orders * bins)]
         lines = np.maximum(view.fine[places] - floor, 0.0)
         # An interval of the trace averages over its step, which lowers high lines.
         blur = np.sinc(orders * frequency * layout.step)
