@@ -79,11 +79,22 @@ def test_traces_hold_every_quantum_of_every_rank():
     for rank in (0, 1):
         first = sum(named(fwq, "quantum", rank)[:300])
         assert first <= named(fwq, "time")[0] * 300 * (1 + 1e-9)
-    # By the definition, from the traces themselves where all of them are told.
-    if int(fwq.facts["traces_told"]) == len(named(fwq, "noise")):
-        tables = [np.array(named(fwq, "quantum", rank)).reshape(-1, 300) for rank in (0, 1)]
-        expected = np.mean([t.mean(axis=1) / t.min() - 1 for t in tables], axis=0)
-        assert named(fwq, "noise") == pytest.approx(expected.tolist())
+    # By the definitions, from the traces themselves: one or two samples fit into the budget.
+    shares = {
+        "quantum": lambda t: t.mean(axis=1) / t.min() - 1,
+        "pieces": lambda t: 1 - t.mean(axis=1) / t.max(),
+    }
+    for record, name in ((fwq, "quantum"), (ftq, "pieces")):
+        if int(record.facts["traces_told"]) < len(named(record, "noise")):
+            continue
+        tables = [np.array(named(record, name, rank)).reshape(-1, 300) for rank in (0, 1)]
+        each = [shares[name](table) for table in tables]
+        assert named(record, "noise") == pytest.approx(np.mean(each, axis=0).tolist())
+        for rank in (0, 1):
+            assert named(record, "noise", rank) == pytest.approx([each[rank].mean()])
+        if name == "quantum":
+            longest = [table.max(axis=1) - table.min() for table in tables]
+            assert named(record, "detour") == pytest.approx(np.max(longest, axis=0).tolist())
 
 
 @pytest.mark.slow
@@ -124,6 +135,19 @@ def test_arrivals_add_up():
         assert 0.0 <= lost < 1.0
         assert spread / 2 <= lost * time * (1 + 1e-9) <= spread * (1 + 1e-6)
     assert all(value > 0 for value in named(record, "barrier"))
+
+
+@pytest.mark.slow
+def test_a_rank_with_more_to_do_is_the_late_one():
+    """The last rank works five times as long: it comes last, four quanta behind."""
+    (record,) = measure(
+        faulty(), (BARRIER, {"quantum": 5e-5, "count": 200, "fault": "late"}), ranks=2
+    )
+    assert is_good(record)
+    assert named(record, "last", 1)[0] > 0.8 > 0.2 > named(record, "last", 0)[0]
+    middle = LATENESS_LEVELS.index(0.5)
+    assert named(record, "lateness", 0)[middle] == 0.0
+    assert named(record, "lateness", 1)[middle] > 3 * 5e-5
 
 
 @pytest.mark.slow

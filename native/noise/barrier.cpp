@@ -34,7 +34,7 @@ class ArrivalAtBarrier : public Kernel {
     // Ranks of one node read the same clock. Between nodes nothing is known of the clocks yet.
     common_ = context.local_size == context.size;
 #ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "work", "count", "early"});
+    fault_ = parameters.choice("fault", "none", {"none", "work", "count", "early", "late"});
 #endif
   }
 
@@ -56,6 +56,9 @@ class ArrivalAtBarrier : public Kernel {
     begin_ = ticks();
     for (std::size_t i = 0; i < arrivals_.size(); ++i) {
       work_.steps(steps_);
+#ifdef ASSAY_TEST_FAULTS
+      if (fault_ == "late" && context_.rank == context_.size - 1) more_.steps(4 * steps_);
+#endif
       arrivals_[i] = ticks();
       pass_barrier(i);
     }
@@ -214,6 +217,7 @@ class ArrivalAtBarrier : public Kernel {
   Told told_;
 #ifdef ASSAY_TEST_FAULTS
   std::string fault_;
+  FixedWork more_{0};  // what makes a rank late
 #endif
 };
 
