@@ -325,7 +325,10 @@ def test_shipped_suites_load_everywhere(name, context):
 
 def test_quick_measures_what_it_promises():
     plan = load_plan(find_suite("quick"), TWO)
-    assert {c.kernel for c in plan.cells} == {kernel.name for kernel in kernels()}
+    assert {c.kernel for c in plan.cells} == {
+        *("memory.stream", "compute.dgemm", "network.pingpong", "network.barrier"),
+        *("npb.ep", "npb.cg"),
+    }
     assert plan.replication.min_launches >= 6
     assert plan.replication.budget <= 100
     stream = {
@@ -334,6 +337,14 @@ def test_quick_measures_what_it_promises():
     assert len(stream) == 8
     sizes = [c.parameters["bytes"] for c in plan.cells if c.kernel == "network.pingpong"]
     assert sizes == [0, *(1 << k for k in range(23))]
+
+
+def test_noise_measures_every_kernel_of_noise():
+    plan = load_plan(find_suite("noise"), TWO)
+    assert {c.kernel for c in plan.cells} == {
+        kernel.name for kernel in kernels() if kernel.name.startswith("noise.")
+    }
+    assert {c.placement.ranks for c in plan.cells} == {2}
 
 
 def test_suites_are_found_by_name():
