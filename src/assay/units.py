@@ -33,8 +33,11 @@ def format_quantity(
     ``digits`` are significant digits where there is no interval; with one, the value has the digits
     that the interval's width supports (its first digit, its second too where the first is 1). A
     value that no prefix reaches is given in powers of ten. With ``unit`` "" a whole number is
-    a count and keeps every digit: ``"12,345"``.
+    a count and keeps every digit: ``"12,345"``. With ``unit`` "1" it is a share, as by
+    ``format_share``.
     """
+    if unit == "1":
+        return format_share(value, interval)
     if value is None:
         return MISSING
     if not math.isfinite(value):

@@ -17,9 +17,10 @@ def answer_all(
     """The five questions in their order; what a run can't answer is one honest line."""
     from assay.answers.model import QUESTIONS
     from assay.answers.speed import answer_speed
+    from assay.answers.steadiness import answer_steadiness
     from assay.answers.unmeasured import unmeasured
 
-    answers = {"speed": answer_speed}
+    answers = {"speed": answer_speed, "steadiness": answer_steadiness}
     return [
         answers[question](cells, run, history)
         if question in answers

@@ -20,6 +20,7 @@ from assay.report.figures.memory_access import (
     strided_ratio_figure,
 )
 from assay.report.figures.messages import bandwidth_figure, latency_figure
+from assay.report.figures.noise import noise_figures
 from assay.report.figures.peak import peak_figure
 from assay.report.figures.stream import stream_figure
 from assay.report.model import Figure
@@ -51,4 +52,5 @@ def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
 
 _FIGURES: dict[str, Callable[[Sequence[CellSummary], RunData], Figures]] = {
     "speed": _speed,
+    "steadiness": noise_figures,
 }

@@ -1,0 +1,153 @@
+// noise.ftq: fixed time quantum. How many small pieces of work get done in each of many equal
+// intervals of time, on every rank at once (Sottile & Minnich, Cluster 2004). The intervals are
+// evenly spaced whatever happens, which is what a spectrum wants.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/clock.hpp"
+#include "harness/kernel.hpp"
+#include "noise/fixed_work.hpp"
+#include "noise/telling.hpp"
+
+namespace assay {
+namespace {
+
+// A piece of work: about 250 cycles, several times what reading the clock costs.
+constexpr std::int64_t kSteps = 64;
+// An interval must hold so many pieces to tell 1% of it.
+constexpr double kLeastPieces = 100.0;
+
+class FixedTimeQuantum : public Kernel {
+ public:
+  FixedTimeQuantum(const Context& context, Parameters& parameters)
+      : context_(context),
+        interval_(checked_span(parameters, "interval", 1e-4)),
+        count_(checked_count(parameters, 10000)),
+        traces_(context, count_),
+        work_(context.seed + static_cast<std::uint64_t>(context.rank)) {
+    check_trace(interval_, count_);
+#ifdef ASSAY_TEST_FAULTS
+    fault_ = parameters.choice("fault", "none", {"none", "work", "count"});
+#endif
+  }
+
+  // Runs a few pieces for their least time, against which a detour is told.
+  void setup() override {
+    traces_.allocate();
+    const double pieces = static_cast<double>(steps_lasting(context_.comm, interval_, work_)) /
+                          static_cast<double>(kSteps);
+    if (pieces < kLeastPieces) {
+      throw KernelError("an interval of " + std::to_string(interval_) +
+                        " s holds too few pieces of work to tell 1% of it; give a longer "
+                        "'interval'");
+    }
+    for (int i = 0; i < 10000; ++i) {
+      const Ticks before = ticks();
+      work_.steps(kSteps);
+      const Ticks gap = ticks() - before;
+      if (i == 0 || gap < least_) least_ = gap;
+    }
+    calibration_ = work_.done();
+  }
+
+  void before_sample() override { note(); }
+
+  // One sample is one trace. An interval that passes while something else has the CPU counts 0. A
+  // piece counts where it began; the greatest gap between two looks at the clock is the longest
+  // detour.
+  void run(std::int64_t) override {
+    double* values = traces_.next();
+    const auto interval = static_cast<Ticks>(1e9 * interval_);
+    greatest_ = 0;
+    Ticks now = ticks();
+    Ticks end = now;
+    for (std::int64_t i = 0; i < count_; ++i) {
+      end += interval;
+      std::int64_t pieces = 0;
+      while (now < end) {
+        work_.steps(kSteps);
+        const Ticks then = ticks();
+        if (then - now > greatest_) greatest_ = then - now;
+        now = then;
+        ++pieces;
+      }
+      values[i] = static_cast<double>(pieces);
+      pieces_ += pieces;
+    }
+    taken_ = true;
+  }
+
+  // The value that all steps lead to, and their number.
+  Verification verify() override {
+    note();
+#ifdef ASSAY_TEST_FAULTS
+    if (fault_ == "work" && context_.rank == context_.size - 1) work_.damage();
+    if (fault_ == "count" && context_.rank == context_.size - 1) ++pieces_;
+#endif
+    const auto expected = calibration_ + static_cast<std::uint64_t>(pieces_ * kSteps);
+    long long wrong = work_.right() && work_.done() == expected ? 0 : 1;
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, context_.comm);
+    double noise = 0.0;
+    for (const double each : noise_of_samples()) noise += each;
+    told_ = choose_told(context_.comm, noise);
+    return {wrong == 0, "ranks whose work came to a wrong value or was not counted right",
+            static_cast<double>(wrong), 0.0};
+  }
+
+  double operations_per_count() const override { return static_cast<double>(count_); }
+  std::int64_t max_batch() const override { return 1; }
+
+  std::vector<Series> series() const override {
+    std::vector<Series> all;
+    std::vector<double> detours;
+    for (const Ticks worst : worst_) detours.push_back(seconds(worst - std::min(least_, worst)));
+    tell_noise(context_, told_, noise_of_samples(), detours, all);
+    traces_.tell(all, told_, "pieces", "");
+    return all;
+  }
+
+  std::map<std::string, Value> facts() const override {
+    return {{"resolution", interval_ / std::max(traces_.greatest(), 1.0)},
+            {"traces_told", traces_.segments(told_)},
+            {"ranks_traced", listed(told_.traced)}};
+  }
+
+ private:
+  void note() {
+    if (!taken_) return;
+    traces_.note();
+    worst_.push_back(greatest_);
+    taken_ = false;
+  }
+
+  // (max - mean) / max of each sample, the greatest being over all samples of this rank.
+  std::vector<double> noise_of_samples() const {
+    std::vector<double> noise;
+    for (const double mean : traces_.means()) {
+      noise.push_back((traces_.greatest() - mean) / traces_.greatest());
+    }
+    return noise;
+  }
+
+  Context context_;
+  double interval_;
+  std::int64_t count_;
+  Traces traces_;
+  FixedWork work_;
+  std::uint64_t calibration_ = 0;  // steps done before the first sample
+  std::int64_t pieces_ = 0;
+  Ticks least_ = 0;  // of one piece and a look at the clock
+  bool taken_ = false;
+  Ticks greatest_ = 0;
+  std::vector<Ticks> worst_;
+  Told told_;
+#ifdef ASSAY_TEST_FAULTS
+  std::string fault_;
+#endif
+};
+
+ASSAY_KERNEL("noise.ftq", FixedTimeQuantum);
+
+}  // namespace
+}  // namespace assay
