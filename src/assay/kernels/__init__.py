@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.errors import AssayError, nearest
-from assay.kernels import compute, memory, network, npb
+from assay.kernels import compute, memory, network, npb, storage
 from assay.kernels.catalogue import Kernel
 from assay.plans.model import Cell, Value
 
@@ -11,7 +11,9 @@ from assay.plans.model import Cell, Value
 _LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto")
 
 _CATALOGUE: dict[str, Kernel] = {
-    kernel.name: kernel for family in (memory, compute, network, npb) for kernel in family.KERNELS
+    kernel.name: kernel
+    for family in (memory, compute, network, storage, npb)
+    for kernel in family.KERNELS
 }
 
 
