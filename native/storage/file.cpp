@@ -25,6 +25,7 @@ constexpr std::int64_t kDirectGrain = 4096;  // of O_DIRECT: the largest sector 
 constexpr std::int64_t kLargestRecord = std::int64_t{1} << 30;
 // Random operations in a sample unless told: enough for a 99th percentile of their latencies.
 constexpr std::int64_t kRandomRecords = 1024;
+constexpr std::int64_t kStride = 17;  // IOzone's
 constexpr double kPartOfMemory = 0.5;
 constexpr double kTail = 0.99;
 
@@ -42,7 +43,7 @@ class File : public Kernel {
     const std::int64_t grain = method_ == "direct" ? kDirectGrain : kGrain;
     const std::int64_t record = parameters.integer("record", 1 << 20);
     const std::int64_t size = parameters.integer("file_size", 64 << 20);
-    const std::int64_t stride = parameters.integer("stride", 17);
+    const std::int64_t stride = parameters.integer("stride", 0);
     const std::int64_t records = parameters.integer("records", 0);
     if (record < grain || record > kLargestRecord || record % grain != 0) {
       throw KernelError("parameter 'record' must be a multiple of " + std::to_string(grain) +
@@ -56,13 +57,14 @@ class File : public Kernel {
     if (!writes_ && (method_ == "fsync" || method_ == "dsync")) {
       throw KernelError("method=" + method_ + " is for writing, and op=" + op_ + " reads");
     }
-    if (stride < 1) throw KernelError("parameter 'stride' must be at least 1");
+    if (stride < 0) throw KernelError("parameter 'stride' must not be negative");
     if (records < 0) throw KernelError("parameter 'records' must not be negative");
     record_ = static_cast<std::size_t>(record);
     in_file_ = size / record;
-    stride_ = stride;
+    stride_ = stride > 0 ? stride : kStride;
+    parameters.resolve("stride", stride_);
     in_sample_ = in_file_;
-    if (op_ == "stride_read") in_sample_ = (in_file_ + stride - 1) / stride;
+    if (op_ == "stride_read") in_sample_ = (in_file_ + stride_ - 1) / stride_;
     if (random_) in_sample_ = std::min(records > 0 ? records : kRandomRecords, in_file_);
     parameters.resolve("records", in_sample_);
 #ifdef ASSAY_TEST_FAULTS

@@ -1,4 +1,4 @@
-"""How fast is it, and how far from its limits? Parts of four kernel families, and one verdict."""
+"""How fast is it, and how far from its limits? Parts of five kernel families, and one verdict."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from assay.answers.confidence import AGAIN, caveats_of, describe, is_broken, jud
 from assay.answers.messages import messages_part
 from assay.answers.model import QUESTIONS, Answer
 from assay.answers.select import Growth, Part, Point, counted, quantity_text
+from assay.answers.storage import KERNELS as STORAGE
+from assay.answers.storage import storage_part
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 
 # The kernels whose failure touches this answer; messages are only context.
-_KERNELS = (STREAM, DGEMM, *BENCHMARKS)
+_KERNELS = (STREAM, DGEMM, *BENCHMARKS, *STORAGE)
 
 
 def answer_speed(
@@ -29,6 +31,7 @@ def answer_speed(
     dgemm = dgemm_part(cells, run)
     benchmarks = benchmarks_part(cells)
     messages = messages_part(cells)
+    storage = storage_part(cells, run)
     parts = [
         part
         for part in (
@@ -36,6 +39,7 @@ def answer_speed(
             dgemm[0] if dgemm else None,
             benchmarks,
             messages,
+            storage,
         )
         if part is not None
     ]
@@ -49,7 +53,7 @@ def answer_speed(
         question="speed",
         title=QUESTIONS["speed"],
         status="answered",
-        verdict=_verdict(stream, dgemm, benchmarks, messages),
+        verdict=_verdict(stream, dgemm, benchmarks, messages, storage),
         confidence=confidence,
         confidence_why=why,
         evidence=[row for part in parts for row in part.evidence],
@@ -81,6 +85,7 @@ def _verdict(
     dgemm: tuple[Part, Point] | None,
     benchmarks: Part | None,
     messages: Part | None,
+    storage: Part | None,
 ) -> str:
     """One sentence: who sustains what, at which share of the limit, and where it stops growing."""
     memory = (
@@ -104,7 +109,11 @@ def _verdict(
         *(dgemm[0].growth if dgemm else []),
         *(benchmarks.growth if benchmarks else []),
     ]
-    remarks = [stream[0].remark if stream else "", _growth(growth)]
+    remarks = [
+        stream[0].remark if stream else "",
+        _growth(growth),
+        storage.remark if storage else "",
+    ]
     if not main and messages and not any(remarks):
         remarks.append(messages.remark)
     clauses = [clause for clause in (main, *remarks) if clause]
@@ -148,7 +157,7 @@ def _unmeasured(broken: Sequence[CellSummary]) -> Answer:
         f"{'all' if len(broken) > 1 else 'the'} {_cells(len(broken))} that would tell failed or "
         f"{'were' if len(broken) > 1 else 'was'} interrupted"
         if broken
-        else "this run holds no cell that would tell (STREAM, DGEMM, EP, CG)"
+        else "this run holds no cell that would tell (STREAM, DGEMM, EP, CG, storage)"
     )
     return Answer(
         question="speed",

@@ -7,8 +7,8 @@ from assay.kernels import compute, memory, network, npb, storage
 from assay.kernels.catalogue import Kernel
 from assay.plans.model import Cell, Value
 
-# Defaults that mean "chosen on the machine".
-_LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto")
+# Defaults that mean "chosen on the machine"; "." is where assay runs.
+_LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto", ".")
 
 _CATALOGUE: dict[str, Kernel] = {
     kernel.name: kernel

@@ -22,6 +22,7 @@ _GRAIN = 512
 _DIRECT_GRAIN = 4096  # O_DIRECT wants multiples of the sector, which is at most this
 _LARGEST_RECORD = 1 << 30
 _RANDOM_RECORDS = 1024
+_STRIDE = 17  # IOzone's
 _SPARE = 1.05  # a file system needs room beside the data
 _BYTES_PER_FILE = 1024.0  # what an empty file takes in tables
 
@@ -32,7 +33,7 @@ def records_of_sample(parameters: Mapping[str, Value]) -> int:
     if parameters["op"] in RANDOM:
         return min(int(parameters["records"]) or _RANDOM_RECORDS, in_file)
     if parameters["op"] == "stride_read":
-        return -(-in_file // int(parameters["stride"]))
+        return -(-in_file // (int(parameters["stride"]) or _STRIDE))
     return in_file
 
 
@@ -162,7 +163,12 @@ KERNELS = (
                 "and flushed to the device before the time is taken; dsync: each write is flushed",
                 choices=METHODS,
             ),
-            Parameter("stride", 17, "of stride_read: from record to record, in records", low=1),
+            Parameter(
+                "stride",
+                0,
+                "of stride_read: from record to record, in records; 0: 17, as IOzone has it",
+                low=0,
+            ),
             Parameter(
                 "records",
                 0,
