@@ -124,7 +124,7 @@ def test_covariate_is_the_median_over_the_cells_named_and_null_where_none_has_it
         (2196e6, "op/s", (2183e6, 2209e6), "2196 Mop/s [2183, 2209]"),
         (0.0, "op/s", None, "0 op/s"),
         (25.3e3, "op/s", None, "25.3 kop/s"),
-        (25.3e3, "op/s", (25.0e3, 25.5e3), "25.3 kop/s [25, 25.5]"),
+        (25.3e3, "op/s", (25.0e3, 25.5e3), "25.3 kop/s [25.0, 25.5]"),
         (1.8, "", (1.78, 1.82), "1.80× [1.78, 1.82]"),
         (2.0, "", None, "2×"),
         (35.1e9, "B/s", None, "35.1 GB/s"),

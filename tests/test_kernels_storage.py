@@ -265,12 +265,12 @@ def largest_file(size: int):
 def test_a_disk_that_ends_is_an_error_and_leaves_nothing(tmp_path) -> None:
     here = {"directory": str(tmp_path)}
     orders = [
-        (FILE.name, {"op": "write", "file_size": 4 * MIB, **here}),
-        (FILE.name, {"op": "read", "file_size": 4 * MIB, **here}),
-        (PARALLEL.name, {"bytes": 4 * MIB, "layout": "shared", "api": "mpiio_collective", **here}),
+        (FILE.name, {"op": "write", "file_size": 12 * MIB, **here}),
+        (FILE.name, {"op": "read", "file_size": 12 * MIB, **here}),
+        (PARALLEL.name, {"bytes": 6 * MIB, "layout": "shared", "api": "mpiio_collective", **here}),
         (FILE.name, {"op": "write", "file_size": MIB, **here}),
     ]
-    with largest_file(2 * MIB):
+    with largest_file(8 * MIB):  # MPI's own segments are files of some megabytes
         *failed, after = measure(plain(), *orders, ranks=2)
     for record in failed:
         assert record.status == "failed", record
@@ -316,7 +316,7 @@ def test_a_disk_that_is_full(tmp_path) -> None:
 def long_measurement(directory: Path, scratch: Path) -> subprocess.Popen[bytes]:
     """mpirun with a measurement that goes on for a minute, begun."""
     parameters = {"op": "rewrite", "directory": str(directory), **SMALL}
-    order = MeasurementOrder("m", FILE.name, parameters, 1e-9, 0.95, 60.0, 5, 1 << 30)
+    order = MeasurementOrder("m", FILE.name, parameters, 1e-9, 0.95, 60.0, 5, 1_000_000)
     path = scratch / "job.json"
     path.write_bytes(msgspec.json.encode(Job(1, "job", 1, "compact", 1, [order])))
     command = [TOOLS / "mpirun", "-n", "2", plain(), "--job", path, "--out", scratch / "stream"]

@@ -34,7 +34,7 @@ MUCH_SLOWER = 1.1
 IN_MEMORY = ("tmpfs", "ramfs")
 
 _FROM_CACHE = "from_cache"
-_TITLES = {
+OPERATION_TITLES = {
     "write": "Write",
     "rewrite": "Rewrite",
     "read": "Read",
@@ -56,7 +56,7 @@ def storage_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
     part = Part()
     label = labeller([*files, *parallel, *metadata])
     _headline(part, files or parallel, metadata, facts)
-    for op in _TITLES:
+    for op in OPERATION_TITLES:
         _operation(part, [p for p in files if p.parameter("op") == op], facts, label)
     _page_cache(part, files)
     _small_records(part, cells, label)
@@ -141,7 +141,7 @@ def _operation(
         alike = [point for point in own if point.cores == most]
         top = best(alike)
         note = _joined(label(top), _from_record(alike), _cache_note(top, facts))
-        title = f"{_TITLES[str(top.parameter('op'))]}, {method}, records of {_record(top)}"
+        title = f"{OPERATION_TITLES[str(top.parameter('op'))]}, {method}, records of {_record(top)}"
         part.evidence.append(evidence(title, top, "bandwidth", note=note))
 
 
@@ -197,7 +197,8 @@ def _page_cache(part: Part, files: Sequence[Point]) -> None:
         value, interval = ratio(buffered.metric, around.metric)
         part.evidence.append(
             Evidence(
-                label=f"{_TITLES[op]}, buffered over direct, records of {_record(buffered)}",
+                label=f"{OPERATION_TITLES[op]}, buffered over direct, "
+                f"records of {_record(buffered)}",
                 metric="ratio",
                 unit="",
                 value=value,
@@ -222,7 +223,7 @@ def _small_records(part: Part, cells: Sequence[CellSummary], label: Callable[[Po
                 continue
             least = min(_number(point, "record") for point in own)
             top = best([point for point in own if _number(point, "record") == least])
-            title = f"{_TITLES[op]}, {method}, records of {_record(top)}"
+            title = f"{OPERATION_TITLES[op]}, {method}, records of {_record(top)}"
             part.evidence.append(evidence(title, top, "rate", note=label(top)))
             for metric, what in (("latency", "a record"), ("latency_p99", "99% of records within")):
                 told = top.summary.metrics.get(metric)
@@ -232,7 +233,7 @@ def _small_records(part: Part, cells: Sequence[CellSummary], label: Callable[[Po
                     part.evidence.append(row)
 
 
-def _way(point: Point) -> str:
+def way_of(point: Point) -> str:
     """``a file each, posix``."""
     layouts = {"own": "a file each", "shared": "one file in parts", "strided": "one file in turns"}
     layout = str(point.parameter("layout"))
@@ -249,7 +250,7 @@ def _parallel(
             continue
         most = max(point.cores for point in own)
         at_most = [point for point in own if point.cores == most]
-        ways = {way: best([p for p in at_most if _way(p) == way]) for way in map(_way, at_most)}
+        ways = {way: best([p for p in at_most if way_of(p) == way]) for way in map(way_of, at_most)}
         for way, point in ways.items():
             title = f"Parallel {op}, {counted(most, 'rank')}, {way}"
             note = _joined(label(point), _cache_note(point, facts))
@@ -259,8 +260,8 @@ def _parallel(
 
 
 def _growth(part: Part, own: Sequence[Point], op: str) -> None:
-    for way in dict.fromkeys(map(_way, own)):
-        by_ranks = best_by([p for p in own if _way(p) == way], lambda point: point.cores)
+    for way in dict.fromkeys(map(way_of, own)):
+        by_ranks = best_by([p for p in own if way_of(p) == way], lambda point: point.cores)
         few, most = min(by_ranks), max(by_ranks)
         if few == most:
             continue
