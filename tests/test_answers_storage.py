@@ -134,12 +134,14 @@ def test_small_random_records_have_rates_and_latencies():
     part = part_of(
         file_cell("random_read", "direct", 4096 * 10_000, record=4096, latency=90e-6),
         file_cell("random_read", "direct", 1e9, record=MIB, latency=1e-3),
+        file_cell("random_write", "fsync", 4096 * 30_000, record=4096, latency=1e-6),
     )
     found = [(row.metric, row.value) for row in part.evidence]
     assert found == [
         ("rate", pytest.approx(10_000)),
         ("latency", pytest.approx(90e-6)),
         ("latency_p99", pytest.approx(450e-6)),
+        ("rate", pytest.approx(30_000)),  # whose latencies are the cache's
     ]
 
 
@@ -202,8 +204,9 @@ def test_figures_hold_the_planted_numbers_and_can_be_drawn():
         metadata_cell("create", 12_000),
         metadata_cell("create", 7_000, layout="shared"),
     )
-    assert set(made) == {"storage-records", "storage-parallel", "storage-metadata"}
-    assert [(r["record"], r["operation"], r["median"]) for r in made["storage-records"].rows] == [
+    assert set(made) == {f"storage-{n}" for n in ("writing", "reading", "parallel", "metadata")}
+    curves = made["storage-writing"].rows + made["storage-reading"].rows
+    assert [(r["record"], r["operation"], r["median"]) for r in curves] == [
         (4096, "write", 409_600.0),
         (65536, "write", 6_553_600.0),
         (MIB, "write", 104_857_600.0),

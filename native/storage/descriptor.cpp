@@ -24,20 +24,18 @@ void fail_with_errno(const std::string& doing) {
   throw KernelError(words);
 }
 
-Descriptor create_file(int directory, const std::string& name, int flags) {
-  const int all = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags;
+Descriptor open_file(int directory, const std::string& name, int flags) {
+  const int all = O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags;
   Descriptor file(openat(directory, name.c_str(), all, 0600));
   if (!file && errno == EINVAL && (flags & O_DIRECT) != 0) {
     throw KernelError("this file system takes no O_DIRECT: use method=buffered or method=fsync");
   }
-  if (!file) fail_with_errno("could not create the file '" + name + "'");
+  if (!file) fail_with_errno("could not open the file '" + name + "'");
   return file;
 }
 
-Descriptor open_file(int directory, const std::string& name, int flags) {
-  Descriptor file(openat(directory, name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags));
-  if (!file) fail_with_errno("could not open the file '" + name + "'");
-  return file;
+Descriptor create_file(int directory, const std::string& name, int flags) {
+  return open_file(directory, name, flags | O_CREAT | O_EXCL);
 }
 
 void write_at(int file, const unsigned char* from, std::size_t bytes, std::uint64_t offset) {

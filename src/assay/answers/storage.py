@@ -33,6 +33,7 @@ CACHED = 0.05
 MUCH_SLOWER = 1.1
 IN_MEMORY = ("tmpfs", "ramfs")
 
+_LATENCIES = (("latency", "median"), ("latency_p99", "99th percentile"))
 _FROM_CACHE = "from_cache"
 OPERATION_TITLES = {
     "write": "Write",
@@ -59,7 +60,7 @@ def storage_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
     for op in OPERATION_TITLES:
         _operation(part, [p for p in files if p.parameter("op") == op], facts, label)
     _page_cache(part, files)
-    _small_records(part, cells, label)
+    _small_records(part, cells, facts, label)
     _parallel(part, parallel, facts, label)
     _metadata(part, metadata, label)
     _caveats(part, [*files, *parallel, *metadata], facts)
@@ -213,7 +214,9 @@ def _page_cache(part: Part, files: Sequence[Point]) -> None:
         )
 
 
-def _small_records(part: Part, cells: Sequence[CellSummary], label: Callable[[Point], str]) -> None:
+def _small_records(
+    part: Part, cells: Sequence[CellSummary], facts: Facts, label: Callable[[Point], str]
+) -> None:
     """Rates and latencies of random records at the smallest size, a method each."""
     for op in RANDOM:
         rates = [p for p in points(cells, FILE, "rate") if p.parameter("op") == op]
@@ -224,12 +227,13 @@ def _small_records(part: Part, cells: Sequence[CellSummary], label: Callable[[Po
             least = min(_number(point, "record") for point in own)
             top = best([point for point in own if _number(point, "record") == least])
             title = f"{OPERATION_TITLES[op]}, {method}, records of {_record(top)}"
-            part.evidence.append(evidence(title, top, "rate", note=label(top)))
-            for metric, what in (("latency", "a record"), ("latency_p99", "99% of records within")):
+            note = _joined(label(top), _cache_note(top, facts))
+            part.evidence.append(evidence(title, top, "rate", note=note))
+            # With one flush after all records, theirs are the latencies of the cache.
+            for metric, what in () if method == "fsync" else _LATENCIES:
                 told = top.summary.metrics.get(metric)
                 if told is not None:
-                    note = f"{what}; {label(top)}"
-                    row = evidence(title, Point(top.summary, told), metric, note=note)
+                    row = evidence(f"{title}: {what}", Point(top.summary, told), metric, note=note)
                     part.evidence.append(row)
 
 

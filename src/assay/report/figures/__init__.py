@@ -14,7 +14,7 @@ from assay.records.model import RunData
 from assay.report.figures.benchmarks import benchmark_figure
 from assay.report.figures.dgemm import dgemm_figure
 from assay.report.figures.messages import bandwidth_figure, latency_figure
-from assay.report.figures.storage import metadata_figure, parallel_figure, record_figure
+from assay.report.figures.storage import metadata_figure, parallel_figure, record_figures
 from assay.report.figures.stream import stream_figure
 from assay.report.model import Figure
 from assay.stats.model import CellSummary
@@ -35,7 +35,7 @@ def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
         *(benchmark_figure(cells, kernel) for kernel in TITLES),
         latency_figure(cells),
         bandwidth_figure(cells),
-        record_figure(cells),
+        *record_figures(cells),
         parallel_figure(cells),
         metadata_figure(cells),
     ]

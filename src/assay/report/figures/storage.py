@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from assay.answers.select import Point, best, counted, labeller, points
 from assay.answers.storage import FILE, METADATA, OPERATION_TITLES, PARALLEL, way_of
+from assay.kernels.storage import LAYOUTS, READS, WRITES
 from assay.report.marks import (
     Row,
     Spec,
-    by_size,
     colour,
     data_fields,
     decades,
@@ -24,12 +24,20 @@ from assay.report.marks import (
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
 
-_BARS_IN_HALF = 16  # bars that stay wide enough to tell apart in half of the text's width
+_COLUMNS_IN_HALF = 16  # bars that stay wide enough to tell apart in half of the text's width
 
 
-def record_figure(cells: Sequence[CellSummary]) -> Figure | None:
-    """IOzone's curves: bandwidth against record size, a line for each operation and method."""
+def record_figures(cells: Sequence[CellSummary]) -> list[Figure | None]:
+    """IOzone's curves: bandwidth against record size, of what writes and of what reads."""
     found = [point for point in points(cells, FILE, "bandwidth") if point.metric.median > 0]
+    return [
+        _record_figure([p for p in found if p.parameter("op") in ops], name)
+        for name, ops in (("writing", WRITES), ("reading", READS))
+    ]
+
+
+def _record_figure(found: list[Point], name: str) -> Figure | None:
+    """A line for each operation and method."""
     sizes = sorted({_record(point) for point in found})
     if len(sizes) < 2:
         return None
@@ -49,12 +57,20 @@ def record_figure(cells: Sequence[CellSummary]) -> Figure | None:
     ]
     factor, prefix = scale_of(point.metric.median for point in found)
     logarithmic = {"type": "log", "nice": True}
-    strokes = {"field": "method", "type": "nominal", "sort": None, "title": "method"}
+    strokes = {
+        "field": "method",
+        "type": "nominal",
+        "sort": None,
+        "legend": {"title": None, "symbolType": "stroke"},
+    }
+    x = size_axis("record", "record size", sizes)
+    x["scale"] = {"type": "log", "base": 2, "nice": False}
+    x["axis"]["values"] = sizes
     hue = colour("operation", rows)
     spec = {
-        "height": 300,
+        "height": 260,
         "transform": scaled_fields(factor),
-        "encoding": {"x": size_axis("record", "record size", sizes)},
+        "encoding": {"x": x},
         "layer": [
             {
                 "transform": [{"filter": "isValid(datum.low)"}],
@@ -87,11 +103,12 @@ def record_figure(cells: Sequence[CellSummary]) -> Figure | None:
         ],
     }
     return Figure(
-        id="storage-records",
-        title="Storage: bandwidth against record size",
+        id=f"storage-{name}",
+        title=f"Storage: {name}, bandwidth against record size",
         caption="Both axes logarithmic; the whiskers are 95% intervals. Buffered operations may be "
         "answered by the page cache.",
-        alt=f"Line chart of storage bandwidth for records from {sizes[0]} to {sizes[-1]} bytes.",
+        alt=f"Line chart of storage bandwidth in {name}, for records from {sizes[0]} "
+        f"to {sizes[-1]} bytes.",
         fields=[
             Field("record", "B", "bytes of a read or write"),
             Field("operation", "", "what is done to the file"),
@@ -101,7 +118,7 @@ def record_figure(cells: Sequence[CellSummary]) -> Figure | None:
         ],
         rows=rows,
         spec=spec,
-        width="full",
+        width="half",
     )
 
 
@@ -110,6 +127,9 @@ def parallel_figure(cells: Sequence[CellSummary]) -> Figure | None:
     found = points(cells, PARALLEL, "bandwidth")
     if not found:
         return None
+    found.sort(
+        key=lambda p: (p.parameter("op") != "write", LAYOUTS.index(str(p.parameter("layout"))))
+    )
     factor, prefix = scale_of(point.metric.median for point in found)
     rows: list[Row] = [
         {
@@ -120,7 +140,7 @@ def parallel_figure(cells: Sequence[CellSummary]) -> Figure | None:
         for point in _one_of_each(found, lambda p: (p.parameter("op"), way_of(p), p.cores))
     ]
     top = best(found)
-    bars = _bars(rows, ("way", "ranks"), factor, f"bandwidth ({prefix}B/s)", f"{prefix}B/s")
+    columns = _columns(rows, ("way", "ranks"), factor, f"bandwidth ({prefix}B/s)", f"{prefix}B/s")
     return Figure(
         id="storage-parallel",
         title="Storage: all ranks at once",
@@ -134,13 +154,13 @@ def parallel_figure(cells: Sequence[CellSummary]) -> Figure | None:
             *data_fields("B/s"),
         ],
         rows=rows,
-        spec=bars,
-        width="half" if len(rows) <= _BARS_IN_HALF else "full",
+        spec=columns,
+        width="half" if len(rows) <= _COLUMNS_IN_HALF else "full",
     )
 
 
 def metadata_figure(cells: Sequence[CellSummary]) -> Figure | None:
-    """Bars of operations on files a second, one a directory layout and number of ranks."""
+    """Operations on files a second, by directories and ranks: they differ by powers of ten."""
     found = points(cells, METADATA, "rate")
     if not found:
         return None
@@ -157,13 +177,19 @@ def metadata_figure(cells: Sequence[CellSummary]) -> Figure | None:
         )
     ]
     top = best(found)
-    bars = _bars(rows, ("operation", "who"), factor, f"files ({prefix}op/s)", f"{prefix}op/s")
+    columns = _columns(
+        rows,
+        ("operation", "who"),
+        factor,
+        f"files ({prefix}op/s)",
+        f"{prefix}op/s",
+        logarithmic=True,
+    )
     return Figure(
         id="storage-metadata",
         title="Storage: files created, looked at, removed",
-        caption="Operations of all ranks together, median over launches; the whiskers are 95% "
-        "intervals.",
-        alt=f"Bar chart of file operations a second; the highest bar is "
+        caption="Logarithmic. Operations of all ranks together; the whiskers are 95% intervals.",
+        alt=f"Chart of file operations a second; the highest is "
         f"{top.parameter('op')} on {counted(top.cores, 'rank')}.",
         fields=[
             Field("operation", "", "what is done to each file"),
@@ -171,8 +197,8 @@ def metadata_figure(cells: Sequence[CellSummary]) -> Figure | None:
             *data_fields("op/s"),
         ],
         rows=rows,
-        spec=bars,
-        width="half" if len(rows) <= _BARS_IN_HALF else "full",
+        spec=columns,
+        width="half" if len(rows) <= _COLUMNS_IN_HALF else "full",
     )
 
 
@@ -186,16 +212,31 @@ def _method(point: Point) -> str:
 
 
 def _one_of_each(found: Sequence[Point], key: Callable[[Point], object]) -> list[Point]:
-    """The best point of each kind, in the order of the cells, few ranks first."""
+    """The best point of each kind, in the order that the kinds appear in."""
     kinds: dict[object, list[Point]] = {}
-    for point in sorted(found, key=lambda point: by_size(point)[0]):
+    for point in found:
         kinds.setdefault(key(point), []).append(point)
     return [best(points) for points in kinds.values()]
 
 
-def _bars(rows: list[Row], names: tuple[str, str], factor: float, axis: str, shown: str) -> Spec:
-    """Groups of bars by the first name, a bar each by the second."""
+def _columns(
+    rows: list[Row],
+    names: tuple[str, str],
+    factor: float,
+    axis: str,
+    shown: str,
+    *,
+    logarithmic: bool = False,
+) -> Spec:
+    """Groups by the first name and in them a bar for each second; dots on a logarithmic axis."""
     group, bar = names
+    several = len({row[group] for row in rows}) > 4  # labels that don't fit side by side
+    mark: Spec = {"type": "bar", "cornerRadiusEnd": 2}
+    y = y_axis(axis, zero=True)
+    if logarithmic:
+        mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
+        y["scale"] = {"type": "log", "nice": True}
+        y["axis"] = {"values": decades(rows, factor), "format": "~g"}
     return {
         "height": 260,
         "transform": scaled_fields(factor),
@@ -205,16 +246,16 @@ def _bars(rows: list[Row], names: tuple[str, str], factor: float, axis: str, sho
                 "type": "nominal",
                 "sort": None,
                 "title": None,
-                "axis": {"labelAngle": -30, "labelLimit": 260, "ticks": False},
+                "axis": {"labelAngle": -30 if several else 0, "labelLimit": 260, "ticks": False},
                 "scale": {"paddingInner": 0.3, "paddingOuter": 0.15},
             },
             "xOffset": {"field": bar, "sort": None, "scale": {"paddingInner": 0.08}},
         },
         "layer": [
             {
-                "mark": {"type": "bar", "cornerRadiusEnd": 2},
+                "mark": mark,
                 "encoding": {
-                    "y": y_axis(axis, zero=True),
+                    "y": y,
                     "color": colour(bar, rows),
                     "tooltip": tooltip([(group, group), (bar, bar)], shown),
                 },
