@@ -95,7 +95,7 @@ def assay_bandwidth(case: Case, size: int, directory: Path) -> float:
     words = [f"op={case.op}", f"method={case.method}", f"record={case.record}"]
     words += [f"file_size={size}", f"records={case.records}", f"directory={directory}"]
     moved = case.records * case.record if case.records else size
-    found = measure("storage.file", *words, "--launches", "1", "--samples", "3", "--budget", "8 s")
+    found = measure("storage.file", *words, "--launches", "1", "--samples", "5", "--budget", "8 s")
     return moved / found.medians()[0]
 
 

@@ -175,7 +175,7 @@ def test_odd_sizes_and_single_records(tmp_path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("ranks", [1, 2])
 def test_all_ranks_at_once_by_every_way(tmp_path, ranks) -> None:
     cases = [
         {"op": op, "layout": layout, "api": api, "bytes": 64 * KIB, "record": 8 * KIB}
@@ -205,21 +205,20 @@ def test_files_come_and_go(tmp_path) -> None:
 @pytest.mark.slow
 def test_damage_is_found(tmp_path) -> None:
     """A flipped bit, a record that was never written, a read of the wrong place; lost files."""
-    files = [(op, fault) for op in OPERATIONS for fault in ("none", "byte")]
+    files = [("read", "none"), *((op, "byte") for op in OPERATIONS)]
     files += [("write", "skip"), ("rewrite", "skip"), ("random_write", "skip")]
     files += [(op, "elsewhere") for op in ("read", "reread", "random_read")]
     orders = [
         (FILE.name, {**SMALL, "op": op, "fault": f, "directory": str(tmp_path)}) for op, f in files
     ]
     ways = [("posix", "own"), ("mpiio", "shared"), ("mpiio_collective", "strided")]
-    shared = [(w, op, f) for w in ways for op in ("write", "read") for f in ("none", "byte")]
+    shared = [(w, op, "byte") for w in ways for op in ("write", "read")]
     shared += [(w, "read", "elsewhere") for w in ways] + [(w, "write", "skip") for w in ways[:2]]
     sizes = {"bytes": 64 * KIB, "record": 8 * KIB, "directory": str(tmp_path)}
     for (api, layout), op, fault in shared:
         way = {"api": api, "layout": layout, "op": op, "fault": fault}
         orders.append((PARALLEL.name, {**sizes, **way}))
     looks = [("create", "lost"), ("stat", "lost"), ("stat", "twin"), ("unlink", "kept")]
-    looks += [(op, "none") for op in ("create", "stat", "unlink")]
     orders += [
         (METADATA.name, {"files": 9, "op": op, "fault": f, "directory": str(tmp_path)})
         for op, f in looks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import median as middle
 
 from assay.answers.select import Point, best, counted, labeller, points
 from assay.answers.storage import FILE, METADATA, OPERATION_TITLES, PARALLEL, way_of
@@ -61,7 +62,12 @@ def _record_figure(found: list[Point], name: str) -> Figure | None:
         "field": "method",
         "type": "nominal",
         "sort": None,
-        "legend": {"title": None, "symbolType": "stroke"},
+        "legend": {
+            "title": None,
+            "symbolType": "stroke",
+            "symbolStrokeColor": "gray",
+            "symbolStrokeWidth": 2,
+        },
     }
     x = size_axis("record", "record size", sizes)
     x["scale"] = {"type": "log", "base": 2, "nice": False}
@@ -164,7 +170,7 @@ def metadata_figure(cells: Sequence[CellSummary]) -> Figure | None:
     found = points(cells, METADATA, "rate")
     if not found:
         return None
-    factor, prefix = scale_of(point.metric.median for point in found)
+    factor, prefix = scale_of([middle(point.metric.median for point in found)])
     rows: list[Row] = [
         {
             "operation": str(point.parameter("op")),
