@@ -39,7 +39,7 @@ class Metric:
 
     A cost is a series of the stream as it is (``series``, seconds). A rate is the work named by
     ``quantity`` divided by that series; its median is therefore work / median(cost), and a mean
-    over it would be harmonic. ``optional``: only some parameters yield it, and none is missed.
+    over it would be harmonic. ``optional``: that its series is missing is no news.
     """
 
     name: str

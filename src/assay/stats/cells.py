@@ -241,9 +241,9 @@ def _costs(
             if float(values.min()) <= 0.0:
                 raise _LeftOut("the clock saw no time pass")
         launches.append(values)
-    if not launches and metric.optional:
-        raise _LeftOut("")
     if not launches:
+        if metric.optional:
+            raise _LeftOut("")
         raise _LeftOut(f"the records hold no series '{metric.series}' of all ranks")
     return _Costs(launches, inverted=metric.quantity is not None)
 
