@@ -164,6 +164,17 @@ def test_the_kernel_says_when_the_cache_answered(tmp_path) -> None:
 
 
 @pytest.mark.slow
+def test_what_one_rank_fetched_for_another_came_from_the_device(tmp_path) -> None:
+    """Reading ahead in a shared file brings the other ranks' records too."""
+    case = {"op": "read", "layout": "strided", "record": 4 * KIB, "bytes": MIB}
+    (record,) = measure(plain(), (PARALLEL.name, {**case, "directory": str(tmp_path)}), ranks=2)
+    assert_good(record)
+    if record.facts["filesystem"] not in ("ext4", "xfs", "btrfs"):
+        pytest.skip("a file system without a device")
+    assert record.facts.get("from_cache", 0) < 0.05
+
+
+@pytest.mark.slow
 def test_odd_sizes_and_single_records(tmp_path) -> None:
     cases = [
         {"op": op, "record": record, "file_size": record * count, "directory": str(tmp_path)}

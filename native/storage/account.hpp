@@ -30,8 +30,8 @@ class CacheAccount {
  private:
   std::optional<std::uint64_t> fetched_before_;
   double asked_ = 0.0;
-  double cached_ = 0.0;
-  double unknown_ = 0.0;  // times that the system didn't tell
+  double on_device_ = 0.0;  // bytes fetched from it, or written and there in time
+  double unknown_ = 0.0;    // times that the system didn't tell
 };
 
 }  // namespace assay
