@@ -103,9 +103,11 @@ def check_directory(directory: str, bytes_per_rank: float, placement: Placement)
         return None
     path = Path(directory).absolute()
     if not path.is_dir():
-        return f"There is no directory '{path}' to write in."
+        return (
+            f"There is no directory '{path}' to write in: make it, or name another as 'directory'."
+        )
     if not os.access(path, os.W_OK | os.X_OK):
-        return f"The directory '{path}' can't be written."
+        return f"The directory '{path}' can't be written: name another as 'directory'."
     status = os.statvfs(path)
     free = float(status.f_bavail * status.f_frsize)
     need = bytes_per_rank * placement.ranks * _SPARE
@@ -113,7 +115,7 @@ def check_directory(directory: str, bytes_per_rank: float, placement: Placement)
         return None
     return (
         f"{format_quantity(need, 'B')} are needed in '{path}', with 5% to spare, but "
-        f"{format_quantity(free, 'B')} are free."
+        f"{format_quantity(free, 'B')} are free: take smaller files, or another 'directory'."
     )
 
 
