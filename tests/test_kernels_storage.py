@@ -394,15 +394,18 @@ def test_links_are_never_followed_and_what_is_not_its_own_stays(tmp_path) -> Non
     (trap / "rank.0").symlink_to(treasure / "inner")  # a directory in it
     elsewhere = place / f"assay-storage_other-host_{dead}_1_c"
     elsewhere.mkdir()  # without a lock: of another host, whose processes can't be seen
+    used = place / f"{name}d"
+    used.mkdir()
+    (used / "gold").write_text("mine")  # somebody put something into it
     odd = place / "assay-storage_notes"
     odd.mkdir()
     (odd / "gold").write_text("mine")
     (record,) = measure(plain(), (METADATA.name, {"files": 3, "directory": str(place)}))
     assert_good(record)
     assert record.facts["leftovers_removed"] == 1
-    assert sorted(place.iterdir()) == sorted([place / f"{name}a", elsewhere, odd])
+    assert sorted(place.iterdir()) == sorted([place / f"{name}a", elsewhere, used, odd])
     assert [p.read_text() for p in treasure.rglob("gold")] == ["mine", "mine"]
-    assert (odd / "gold").read_text() == "mine"
+    assert (odd / "gold").read_text() == (used / "gold").read_text() == "mine"
 
 
 @pytest.mark.slow

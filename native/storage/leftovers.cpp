@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -24,6 +25,8 @@ namespace {
 constexpr std::string_view kPrefix = "assay-storage_";
 // Directories in a scratch directory: one a rank. Nothing deeper is ever made.
 constexpr int kDepth = 2;
+// What the kernels' names begin with; MPI libraries append to them. Nothing else is ever removed.
+constexpr std::array<std::string_view, 3> kOwnNames = {"data", "file.", "rank."};
 
 std::string this_host() {
   std::array<char, 256> name{};
@@ -76,17 +79,24 @@ Descriptor enter(int parent, const std::string& name) {
 
 bool gone(int failed) { return failed == 0 || errno == ENOENT; }
 
+bool is_own_name(std::string_view name) {
+  return std::any_of(kOwnNames.begin(), kOwnNames.end(),
+                     [&](std::string_view each) { return name.starts_with(each); });
+}
+
 // The lock goes last: as long as it is there, others can tell whether its holder lives.
 bool empty_directory(int directory, int depth) {
   bool all = true;
   for (const std::string& name : entries(directory)) {
     if (name == kLockName) continue;
-    if (gone(unlinkat(directory, name.c_str(), 0))) continue;
+    const bool own = is_own_name(name);
+    if (own && gone(unlinkat(directory, name.c_str(), 0))) continue;
     bool removed = false;
-    if (const Descriptor inner = depth > 1 ? enter(directory, name) : Descriptor()) {
+    if (const Descriptor inner = own && depth > 1 ? enter(directory, name) : Descriptor()) {
       removed = empty_directory(inner.get(), depth - 1) &&
                 gone(unlinkat(directory, name.c_str(), AT_REMOVEDIR));
     }
+    if (!own) errno = ENOTEMPTY;
     all = all && removed;
   }
   return all && gone(unlinkat(directory, kLockName, 0));
@@ -113,7 +123,8 @@ bool remove_if_dead(int parent, const std::string& name, bool local) {
   } else if (!here) {
     return false;
   }
-  return remove_scratch(parent, name);
+  return empty_directory(directory.get(), kDepth) &&
+         gone(unlinkat(parent, name.c_str(), AT_REMOVEDIR));
 }
 
 }  // namespace
