@@ -1,7 +1,7 @@
 """All comparisons in one run: results/MACHINE.json and the table in README.md.
 
     .venv/bin/python benchmarks/run.py --osu-latency PATH --npb-bin DIR --npb-mpirun PATH \\
-        --likwid-bench PATH --reframe PATH [--quick]
+        --likwid-bench PATH --fio PATH --reframe PATH [--quick]
 
 What is not named, and not found, is left out and said to be. With --only, the other parts of the
 result file stay as they are. With --quick nothing is written.
@@ -33,10 +33,11 @@ from messages import compare_messages
 from npb import compare_npb
 from overhead import compare_overhead
 from pingpong import compare_pingpong
+from storage import compare_storage
 from stream import compare_stream
 
 HERE = Path(__file__).parent
-PARTS = ("stream", "dgemm", "npb", "pingpong", "overhead")
+PARTS = ("stream", "dgemm", "npb", "pingpong", "storage", "overhead")
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
 
 
@@ -83,6 +84,7 @@ def main() -> None:
     options.add_argument("--likwid-bench", metavar="PATH", default="likwid-bench")
     options.add_argument("--osu", metavar="DIR", type=Path, help="folder of osu_bw, osu_bcast, …")
     options.add_argument("--imb", metavar="PATH", type=Path, help="IMB-MPI1")
+    options.add_argument("--fio", metavar="PATH", default=shutil.which("fio"))
     options.add_argument("--reframe", metavar="PATH", default=shutil.which("reframe"))
     options.add_argument(
         "--peer-flags",
@@ -92,7 +94,10 @@ def main() -> None:
         help="how a peer was built, for the record, such as 'NPB=gfortran -O3'",
     )
     options.add_argument(
-        "--only", nargs="+", default=[], help="stream, dgemm, npb, pingpong, messages, overhead"
+        "--only",
+        nargs="+",
+        default=[],
+        help="stream, dgemm, npb, pingpong, messages, storage, overhead",
     )
     options.add_argument("--table", action="store_true", help="only write README.md anew")
     given = options.parse_args()
@@ -106,6 +111,7 @@ def main() -> None:
         "npb": lambda: compare_npb(given.npb_bin, given.npb_mpirun, "A", quick=quick),
         "pingpong": lambda: compare_pingpong(given.osu_latency, embedded_mpirun(), quick=quick),
         "messages": lambda: compare_messages(given.osu, given.imb, embedded_mpirun(), quick=quick),
+        "storage": lambda: compare_storage(given.fio, Path.cwd(), quick=quick),
         "overhead": lambda: compare_overhead(given.reframe, quick=quick),
     }
     build()

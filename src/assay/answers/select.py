@@ -73,12 +73,16 @@ def counted(number: int, noun: str) -> str:
 
 
 def quantity_text(value: float, unit: str, interval: Interval | None = None) -> str:
-    """As ``format_quantity``, with NPB's rates in its official Mop/s and ratios with their sign."""
-    if unit == "op/s" and interval is None:
+    """As ``format_quantity``, with NPB's rates in its official Mop/s and ratios with their sign.
+
+    Rates under a million, as of files, are in op/s.
+    """
+    official = unit == "op/s" and abs(value) >= 1e6
+    if official and interval is None:
         mops = value / 1e6
-        decimals = 3 - math.floor(math.log10(abs(mops))) if mops else 0
+        decimals = 3 - math.floor(math.log10(abs(mops)))
         return f"{mops:.{max(decimals, 0)}f} Mop/s"
-    if unit == "op/s":
+    if official and interval is not None:
         number, _, rest = format_quantity(value / 1e6, "", scaled(interval, 1e-6)).partition(" ")
         return f"{number} Mop/s {rest}"
     if unit == "":

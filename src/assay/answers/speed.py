@@ -16,11 +16,13 @@ from assay.answers.memory_access import memory_access_part
 from assay.answers.messages import messages_part
 from assay.answers.model import QUESTIONS, Answer
 from assay.answers.select import Growth, Part, Point, counted, quantity_text
+from assay.answers.storage import KERNELS as STORAGE
+from assay.answers.storage import storage_part
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 
 # The kernels whose failure touches this answer; messages are only context.
-_KERNELS = (STREAM, DGEMM, PEAK, *BENCHMARKS, *MEMORY_ACCESS)
+_KERNELS = (STREAM, DGEMM, PEAK, *BENCHMARKS, *MEMORY_ACCESS, *STORAGE)
 
 
 def answer_speed(
@@ -33,6 +35,7 @@ def answer_speed(
     peak = None if dgemm else peak_part(cells, run)
     benchmarks = benchmarks_part(cells)
     messages = messages_part(cells)
+    storage = storage_part(cells, run)
     parts = [
         part
         for part in (
@@ -41,6 +44,7 @@ def answer_speed(
             dgemm[0] if dgemm else peak,
             benchmarks,
             messages,
+            storage,
         )
         if part is not None
     ]
@@ -54,7 +58,7 @@ def answer_speed(
         question="speed",
         title=QUESTIONS["speed"],
         status="answered",
-        verdict=_verdict(stream, dgemm, [access, peak], benchmarks, messages),
+        verdict=_verdict(stream, dgemm, [access, peak, storage], benchmarks, messages),
         confidence=confidence,
         confidence_why=why,
         evidence=[row for part in parts for row in part.evidence],
@@ -158,7 +162,7 @@ def _unmeasured(broken: Sequence[CellSummary]) -> Answer:
         f"{'all' if len(broken) > 1 else 'the'} {_cells(len(broken))} that would tell failed or "
         f"{'were' if len(broken) > 1 else 'was'} interrupted"
         if broken
-        else "this run holds no cell that would tell (STREAM, DGEMM, EP, CG)"
+        else "this run holds no cell that would tell (STREAM, DGEMM, EP, CG, storage)"
     )
     return Answer(
         question="speed",

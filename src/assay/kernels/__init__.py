@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from assay.errors import AssayError, nearest
-from assay.kernels import collective, compute, fabric, memory, network, noise, npb
+from assay.kernels import collective, compute, fabric, memory, network, noise, npb, storage
 from assay.kernels.catalogue import Kernel
 from assay.plans.model import Cell, Value
 
-# Defaults that mean "chosen on the machine".
-_LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto")
+# Defaults that mean "chosen on the machine"; "." is where assay runs.
+_LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto", ".")
 
 _CATALOGUE: dict[str, Kernel] = {
     kernel.name: kernel
-    for family in (memory, compute, network, collective, fabric, noise, npb)
+    for family in (memory, compute, network, collective, fabric, storage, noise, npb)
     for kernel in family.KERNELS
 }
 

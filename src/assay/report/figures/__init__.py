@@ -22,6 +22,7 @@ from assay.report.figures.memory_access import (
 from assay.report.figures.messages import bandwidth_figure, latency_figure
 from assay.report.figures.noise import noise_figures
 from assay.report.figures.peak import peak_figure
+from assay.report.figures.storage import metadata_figure, parallel_figure, record_figures
 from assay.report.figures.stream import stream_figure
 from assay.report.model import Figure
 from assay.stats.model import CellSummary
@@ -47,6 +48,9 @@ def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
         *(benchmark_figure(cells, kernel) for kernel in TITLES),
         latency_figure(cells),
         bandwidth_figure(cells),
+        *record_figures(cells),
+        parallel_figure(cells),
+        metadata_figure(cells),
     ]
 
 

@@ -1,0 +1,77 @@
+#include "storage/descriptor.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "harness/kernel.hpp"
+
+namespace assay {
+
+void Descriptor::close() noexcept {
+  if (number_ >= 0) ::close(number_);
+  number_ = -1;
+}
+
+void fail_with_errno(const std::string& doing) {
+  const int error = errno;
+  std::string words = doing + ": " + std::strerror(error);
+  if (error == ENOSPC || error == EDQUOT) words += "; free some space, or take smaller files";
+  if (error == EFBIG) words += "; raise the limit (ulimit -f), or take smaller files";
+  throw KernelError(words);
+}
+
+Descriptor open_file(int directory, const std::string& name, int flags) {
+  const int all = O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags;
+  Descriptor file(openat(directory, name.c_str(), all, 0600));
+  if (!file && errno == EINVAL && (flags & O_DIRECT) != 0) {
+    throw KernelError("this file system takes no O_DIRECT: use method=buffered or method=fsync");
+  }
+  if (!file) fail_with_errno("could not open the file '" + name + "'");
+  return file;
+}
+
+Descriptor create_file(int directory, const std::string& name, int flags) {
+  return open_file(directory, name, flags | O_CREAT | O_EXCL);
+}
+
+void write_at(int file, const unsigned char* from, std::size_t bytes, std::uint64_t offset) {
+  while (bytes > 0) {
+    const ssize_t done = pwrite(file, from, bytes, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done == 0) errno = ENOSPC;
+    if (done <= 0) fail_with_errno("writing at offset " + std::to_string(offset) + " failed");
+    from += done;
+    bytes -= static_cast<std::size_t>(done);
+    offset += static_cast<std::uint64_t>(done);
+  }
+}
+
+void read_at(int file, unsigned char* to, std::size_t bytes, std::uint64_t offset) {
+  while (bytes > 0) {
+    const ssize_t done = pread(file, to, bytes, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail_with_errno("reading at offset " + std::to_string(offset) + " failed");
+    if (done == 0) {
+      throw KernelError("the file ends at offset " + std::to_string(offset) +
+                        ", before all that was written to it");
+    }
+    to += done;
+    bytes -= static_cast<std::size_t>(done);
+    offset += static_cast<std::uint64_t>(done);
+  }
+}
+
+void flush(int file) {
+  if (fsync(file) != 0) fail_with_errno("flushing a file failed");
+}
+
+void drop_cache(int file) {
+  flush(file);
+  posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+}  // namespace assay

@@ -1,0 +1,48 @@
+// File descriptors that close themselves, and whole transfers at an offset.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace assay {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+
+  int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+  void close() noexcept;
+
+ private:
+  int number_ = -1;
+};
+
+// Throws KernelError: what failed, and errno in words; of a full disk or a limit, how to mend it.
+[[noreturn]] void fail_with_errno(const std::string& doing);
+
+// A new file in a directory, never through a link or over what is there. `flags`: O_DIRECT …
+Descriptor create_file(int directory, const std::string& name, int flags);
+Descriptor open_file(int directory, const std::string& name, int flags);
+
+// The whole of it or KernelError.
+void write_at(int file, const unsigned char* from, std::size_t bytes, std::uint64_t offset);
+void read_at(int file, unsigned char* to, std::size_t bytes, std::uint64_t offset);
+
+// What was written is on the device, as far as the device tells.
+void flush(int file);
+// The same, and no page of the file stays in this node's page cache, if the file system complies.
+void drop_cache(int file);
+
+}  // namespace assay

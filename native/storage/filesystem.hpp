@@ -1,0 +1,24 @@
+// What a file system is, and what the page cache did for this process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace assay {
+
+// Its name, such as "ext4" or "lustre"; "0x…" for one that isn't known here.
+std::string filesystem_name(int descriptor);
+
+// Whether no other node can write to a file system of that name.
+bool is_local(const std::string& name);
+
+// Bytes that this process made the system fetch from storage so far (/proc/self/io, proc(5):
+// read_bytes); nothing where the system doesn't tell.
+std::optional<std::uint64_t> bytes_fetched();
+
+// Bytes of the file that were written and have not reached the device (cachestat(2), Linux 6.5);
+// nothing where the system doesn't tell.
+std::optional<std::uint64_t> bytes_not_written_back(int file);
+
+}  // namespace assay

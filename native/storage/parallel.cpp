@@ -1,0 +1,310 @@
+// storage.parallel: all ranks write or read at once, a file each or one for all, by POSIX or
+// MPI-IO.
+#include <fcntl.h>
+#include <mpi.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "harness/kernel.hpp"
+#include "memory/pages.hpp"
+#include "storage/account.hpp"
+#include "storage/descriptor.hpp"
+#include "storage/filesystem.hpp"
+#include "storage/pattern.hpp"
+#include "storage/scratch.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kGrain = 512;         // bytes; records are multiples of it
+constexpr std::int64_t kDirectGrain = 4096;  // of O_DIRECT: the largest sector in use
+constexpr std::int64_t kLargestRecord = std::int64_t{1} << 30;
+constexpr double kPartOfMemory = 0.5;
+
+// An MPI file that closes itself; which is collective, as all of a kernel's life is.
+class MpiFile {
+ public:
+  MpiFile() = default;
+  MpiFile(const MpiFile&) = delete;
+  MpiFile& operator=(const MpiFile&) = delete;
+  ~MpiFile() {
+    if (file_ != MPI_FILE_NULL) MPI_File_close(&file_);
+  }
+
+  int open(MPI_Comm comm, const std::string& path) {
+    return MPI_File_open(comm, path.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &file_);
+  }
+  MPI_File get() const { return file_; }
+
+ private:
+  MPI_File file_ = MPI_FILE_NULL;
+};
+
+std::string mpi_words(int failed) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(failed, text.data(), &length);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+class Parallel : public Kernel {
+ public:
+  Parallel(const Context& context, Parameters& parameters)
+      : context_(context),
+        op_(parameters.choice("op", "write", {"write", "read"})),
+        layout_(parameters.choice("layout", "own", {"own", "shared", "strided"})),
+        api_(parameters.choice("api", "posix", {"posix", "mpiio", "mpiio_collective"})),
+        method_(parameters.choice("method", "fsync", {"buffered", "direct", "fsync"})),
+        scratch_(context, parameters) {
+    const std::int64_t grain = method_ == "direct" ? kDirectGrain : kGrain;
+    const std::int64_t record = parameters.integer("record", 1 << 20);
+    const std::int64_t bytes = parameters.integer("bytes", 32 << 20);
+    if (record < grain || record > kLargestRecord || record % grain != 0) {
+      throw KernelError("parameter 'record' must be a multiple of " + std::to_string(grain) +
+                        " up to " + std::to_string(kLargestRecord) + ", not " +
+                        std::to_string(record));
+    }
+    if (bytes < record || bytes % record != 0) {
+      throw KernelError("parameter 'bytes' must be a multiple of the record of " +
+                        std::to_string(record) + " bytes, not " + std::to_string(bytes));
+    }
+    if (api_ != "posix" && method_ == "direct") {
+      throw KernelError("method=direct is for api=posix: MPI-IO can't be told of it portably");
+    }
+    if (api_ == "mpiio_collective" && layout_ == "own") {
+      throw KernelError("api=mpiio_collective needs a file that ranks share, not layout=own");
+    }
+    record_ = static_cast<std::size_t>(record);
+    records_ = bytes / record;
+#ifdef ASSAY_TEST_FAULTS
+    fault_ = parameters.choice("fault", "none", {"none", "byte", "skip", "elsewhere"});
+#endif
+  }
+
+  void setup() override {
+    scratch_.make(static_cast<double>(record_) * static_cast<double>(records_));
+    if (is_one_file()) scratch_.require_common("layout=" + layout_);
+    name_ = is_one_file() ? "data" : "data." + std::to_string(context_.rank);
+    const int flags = method_ == "direct" ? O_DIRECT : 0;
+    all_or_none(context_.comm, [&] {
+      require_memory(context_, kPartOfMemory, static_cast<double>(record_), "a record's bytes",
+                     "give a smaller 'record'");
+      buffer_memory_ = Pages(record_, Pages::Size::ordinary);
+      if (makes_file()) file_ = create_file(scratch_.descriptor(), name_, flags);
+    });
+    buffer_ = buffer_memory_.as<unsigned char>();
+    pattern_ = Pattern(is_one_file() ? 0 : static_cast<std::uint64_t>(context_.rank), record_);
+    all_or_none(context_.comm, [&] {
+      if (!makes_file()) file_ = open_file(scratch_.descriptor(), name_, flags);
+    });
+    open_for_mpi();
+    next_generation();
+    if (op_ == "write") return;
+    for (std::int64_t k = 0; k < records_; ++k) {
+      pattern_.place(buffer_, offset(k), generation_);
+      write_at(file_.get(), buffer_, record_, offset(k));
+    }
+    flush(file_.get());
+  }
+
+  // A write begins with an empty file, a read with none of it in the caches of the nodes.
+  void before_sample() override {
+    settle();
+    if (op_ == "read") {
+      drop_cache(file_.get());
+      account_.before_reading();
+      return;
+    }
+    next_generation();
+    if (makes_file() && ftruncate(file_.get(), 0) != 0) fail_with_errno("emptying a file failed");
+  }
+
+  void run(std::int64_t) override {
+    int failed = MPI_SUCCESS;
+    for (std::int64_t k = 0; k < records_; ++k) {
+      const int status = op_ == "write" ? write_record(k) : read_record(k);
+      // Collective calls go on: the other ranks wait in them.
+      if (failed == MPI_SUCCESS) failed = status;
+    }
+    if (op_ == "write" && method_ == "fsync") {
+      if (api_ == "posix") {
+        flush(file_.get());
+      } else if (const int status = MPI_File_sync(mpi_file_.get()); failed == MPI_SUCCESS) {
+        failed = status;
+      }
+    }
+    if (failed != MPI_SUCCESS) {
+      throw KernelError("MPI-IO could not " + op_ + ": " + mpi_words(failed));
+    }
+    sampled_ = true;
+  }
+
+  // Every byte that this rank wrote, or that it should have read, fetched by POSIX; the length of
+  // the file; and the stamps of all records that the timed reads brought.
+  Verification verify() override {
+    settle();
+    inject_fault();
+    drop_cache(file_.get());
+    MPI_Barrier(context_.comm);
+    struct stat status{};
+    if (fstat(file_.get(), &status) != 0) fail_with_errno("could not ask for a file's length");
+    const std::int64_t ranks = is_one_file() ? context_.size : 1;
+    const std::int64_t length = records_ * ranks * static_cast<std::int64_t>(record_);
+    std::int64_t wrong = wrong_reads_ + (status.st_size == length ? 0 : 1);
+    for (std::int64_t k = 0; k < records_; ++k) {
+      read_at(file_.get(), buffer_, record_, offset(k));
+      wrong += pattern_.wrong_bytes(buffer_, offset(k), generation_);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, context_.comm);
+    account_.add_up(context_.comm);
+    return {wrong == 0, "bytes wrong in the files, wrong lengths, reads of another record",
+            static_cast<double>(wrong), 0.0};
+  }
+
+  std::int64_t max_batch() const override { return 1; }
+
+  std::map<std::string, Value> facts() const override {
+    std::map<std::string, Value> facts = scratch_.facts();
+    facts.merge(account_.facts());
+    return facts;
+  }
+
+ private:
+  bool is_one_file() const { return layout_ != "own"; }
+  bool makes_file() const { return !is_one_file() || context_.rank == 0; }
+  bool is_collective() const { return api_ == "mpiio_collective"; }
+
+  // Where the k-th record of this rank lies: in its own part, or between the others' records.
+  std::uint64_t offset(std::int64_t k) const {
+    std::int64_t place = k;
+    if (layout_ == "shared") place += context_.rank * records_;
+    if (layout_ == "strided") place = k * context_.size + context_.rank;
+    return static_cast<std::uint64_t>(place) * record_;
+  }
+
+  void next_generation() {
+    ++generation_;
+    pattern_.fill(buffer_, generation_);
+  }
+
+  // By way of the open directory: whoever moves or replaces it by name doesn't lead MPI elsewhere.
+  void open_for_mpi() {
+    if (api_ == "posix") return;
+    const std::string path = "/proc/self/fd/" + std::to_string(scratch_.descriptor()) + "/" + name_;
+    const int failed = mpi_file_.open(is_one_file() ? context_.comm : MPI_COMM_SELF, path);
+    all_or_none(context_.comm, [&] {
+      if (failed != MPI_SUCCESS) {
+        throw KernelError("MPI-IO could not open the file: " + mpi_words(failed));
+      }
+    });
+  }
+
+  int write_record(std::int64_t k) {
+#ifdef ASSAY_TEST_FAULTS
+    if (fault_ == "skip" && k == 0 && !is_collective()) return MPI_SUCCESS;
+#endif
+    pattern_.place(buffer_, offset(k), generation_);
+    if (api_ == "posix") {
+      write_at(file_.get(), buffer_, record_, offset(k));
+      return MPI_SUCCESS;
+    }
+    const auto call = is_collective() ? MPI_File_write_at_all : MPI_File_write_at;
+    MPI_Status status;
+    const int failed = call(mpi_file_.get(), static_cast<MPI_Offset>(offset(k)), buffer_,
+                            static_cast<int>(record_), MPI_BYTE, &status);
+    return failed == MPI_SUCCESS ? whole(status) : failed;
+  }
+
+  int read_record(std::int64_t k) {
+    std::uint64_t from = offset(k);
+#ifdef ASSAY_TEST_FAULTS
+    if (fault_ == "elsewhere" && k == records_ - 1) from = offset(0);
+#endif
+    int failed = MPI_SUCCESS;
+    if (api_ == "posix") {
+      read_at(file_.get(), buffer_, record_, from);
+    } else {
+      const auto call = is_collective() ? MPI_File_read_at_all : MPI_File_read_at;
+      MPI_Status status;
+      failed = call(mpi_file_.get(), static_cast<MPI_Offset>(from), buffer_,
+                    static_cast<int>(record_), MPI_BYTE, &status);
+      if (failed == MPI_SUCCESS) failed = whole(status);
+    }
+    stamps_read_ += Pattern::get(buffer_);
+    return failed;
+  }
+
+  int whole(const MPI_Status& status) const {
+    int moved = 0;
+    MPI_Get_count(&status, MPI_BYTE, &moved);
+    return static_cast<std::size_t>(moved) == record_ ? MPI_SUCCESS : MPI_ERR_IO;
+  }
+
+  // Draws the conclusions of the sample before, outside of what is timed.
+  void settle() {
+    if (!sampled_) return;
+    sampled_ = false;
+    const std::uint64_t bytes = static_cast<std::uint64_t>(records_) * record_;
+    if (op_ == "read") {
+      account_.after_reading(bytes);
+      std::uint64_t expected = 0;
+      for (std::int64_t k = 0; k < records_; ++k)
+        expected += pattern_.stamp(offset(k), generation_);
+      wrong_reads_ += stamps_read_ == expected ? 0 : 1;
+      stamps_read_ = 0;
+      return;
+    }
+    // The pages of a file that the ranks of a node share are counted by one of them for all.
+    if (is_one_file() && context_.local_rank != 0) return;
+    const std::uint64_t writers =
+        is_one_file() ? static_cast<std::uint64_t>(context_.local_size) : 1;
+    account_.after_writing(bytes * writers,
+                           method_ == "buffered" ? bytes_not_written_back(file_.get()) : 0);
+  }
+
+  void inject_fault() {
+#ifdef ASSAY_TEST_FAULTS
+    if (fault_ != "byte") return;
+    const Descriptor plain = open_file(scratch_.descriptor(), name_, 0);
+    const std::uint64_t middle = offset(records_ - 1) + record_ / 2 + 1;
+    unsigned char byte = 0;
+    read_at(plain.get(), &byte, 1, middle);
+    byte ^= 1;
+    write_at(plain.get(), &byte, 1, middle);
+    flush(plain.get());
+#endif
+  }
+
+  Context context_;
+  std::string op_;
+  std::string layout_;
+  std::string api_;
+  std::string method_;
+  Scratch scratch_;
+  std::size_t record_ = 0;
+  std::int64_t records_ = 0;  // of each rank
+  Pages buffer_memory_;
+  unsigned char* buffer_ = nullptr;
+  Pattern pattern_{0, 0};
+  std::string name_;
+  Descriptor file_;
+  MpiFile mpi_file_;
+  std::uint64_t generation_ = 0;
+  std::uint64_t stamps_read_ = 0;
+  std::int64_t wrong_reads_ = 0;  // samples
+  bool sampled_ = false;
+  CacheAccount account_;
+#ifdef ASSAY_TEST_FAULTS
+  std::string fault_;
+#endif
+};
+
+ASSAY_KERNEL("storage.parallel", Parallel);
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,76 @@
+// What records of a file hold: bytes that tell which file, offset and generation they belong to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace assay {
+
+// A buffer is filled once a generation, and before each write its blocks get stamps of the offset,
+// so that a record costs a store a block in the timed part. What lies between the stamps depends on
+// the place within the record and on the generation: misplaced, stale and damaged bytes all show.
+class Pattern {
+ public:
+  static constexpr std::size_t kBlock = 4096;  // bytes to a stamp
+
+  // `file` tells files apart; `record` is in bytes, a multiple of 8.
+  Pattern(std::uint64_t file, std::size_t record) : file_(file), record_(record) {}
+
+  // The stamp at an offset of the file: what a record begins with.
+  std::uint64_t stamp(std::uint64_t offset, std::uint64_t generation) const {
+    return mix(mix(file_ + 1) ^ mix(generation) ^ offset);
+  }
+
+  // The whole of a record but its stamps.
+  void fill(unsigned char* buffer, std::uint64_t generation) const {
+    const std::uint64_t key = mix(generation);
+    for (std::size_t i = 0; i < record_; i += sizeof key) put(buffer + i, word(i, key));
+  }
+
+  // Stamps a buffer that was filled with that generation.
+  void place(unsigned char* buffer, std::uint64_t offset, std::uint64_t generation) const {
+    for (std::size_t i = 0; i < record_; i += kBlock) {
+      put(buffer + i, stamp(offset + i, generation));
+    }
+  }
+
+  // Bytes of the record read from that offset that aren't what that generation wrote there.
+  std::int64_t wrong_bytes(const unsigned char* buffer, std::uint64_t offset,
+                           std::uint64_t generation) const {
+    const std::uint64_t key = mix(generation);
+    std::int64_t wrong = 0;
+    for (std::size_t i = 0; i < record_; i += sizeof key) {
+      const std::uint64_t expected = i % kBlock == 0 ? stamp(offset + i, generation) : word(i, key);
+      std::uint64_t differing = get(buffer + i) ^ expected;
+      for (; differing != 0; differing >>= 8) wrong += (differing & 0xff) != 0 ? 1 : 0;
+    }
+    return wrong;
+  }
+
+  static std::uint64_t get(const unsigned char* from) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+
+ private:
+  static void put(unsigned char* to, std::uint64_t value) { std::memcpy(to, &value, sizeof value); }
+
+  static std::uint64_t word(std::size_t place, std::uint64_t key) {
+    const std::uint64_t spread = (place + 1) * 0x9e3779b97f4a7c15u;
+    return (spread ^ (spread >> 29)) + key;
+  }
+
+  // The finaliser of SplitMix64 (Steele, Lea & Flood 2014, figure 17): a bijection.
+  static std::uint64_t mix(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  }
+
+  std::uint64_t file_;
+  std::size_t record_;
+};
+
+}  // namespace assay

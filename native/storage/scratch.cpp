@@ -1,0 +1,139 @@
+#include "storage/scratch.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "storage/filesystem.hpp"
+#include "storage/leftovers.hpp"
+
+namespace assay {
+namespace {
+
+// A file system needs room beside the data for its own tables.
+constexpr double kSpare = 1.05;
+// NFS keeps a file that another rank has open, under another name, until that rank closes it.
+constexpr int kRemovalTries = 50;
+constexpr auto kRemovalPause = std::chrono::milliseconds(20);
+
+std::string absolute(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> whole(realpath(path.c_str(), nullptr), std::free);
+  return whole ? whole.get() : "";
+}
+
+}  // namespace
+
+Scratch::Scratch(const Context& context, Parameters& parameters) : context_(context) {
+  const std::string given = parameters.text("directory", ".");
+  path_ = absolute(given);
+  if (!path_.empty()) {
+    parameters.resolve("directory", path_);
+    parent_ = Descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  if (!parent_) {
+    throw KernelError("there is no directory '" + given + "' to write in: " + std::strerror(errno));
+  }
+  limit_handler_ = std::signal(SIGXFSZ, SIG_IGN);
+}
+
+Scratch::~Scratch() {
+  own_.close();
+  bool removed = !made_here_;
+  for (int i = 0; i < kRemovalTries && !removed; ++i) {
+    if (i > 0) std::this_thread::sleep_for(kRemovalPause);
+    removed = remove_scratch(parent_.get(), name_);
+  }
+  if (!removed) {
+    std::fprintf(stderr, "assay-kernels: could not remove %s/%s: %s\n", path_.c_str(),
+                 name_.c_str(), std::strerror(errno));
+  }
+  if (limit_handler_ != SIG_ERR) std::signal(SIGXFSZ, limit_handler_);
+}
+
+void Scratch::make(double bytes) {
+  const bool first = context_.rank == 0;
+  all_or_none(context_.comm, [&] {
+    if (!first) return;
+    leftovers_ = remove_leftovers(parent_.get());
+    name_ = new_scratch_name();
+    create();
+  });
+  broadcast(context_.comm, 0, name_);
+
+  // Where a node doesn't see rank 0's directory, it has a file system of its own there.
+  struct stat status{};
+  int seen = fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ? 1 : 0;
+  const bool apart = seen == 0;
+  MPI_Allreduce(MPI_IN_PLACE, &seen, 1, MPI_INT, MPI_MIN, context_.comm);
+  common_ = seen == 1;
+  all_or_none(context_.comm, [&] {
+    if (!apart || context_.local_rank != 0) return;
+    leftovers_ = remove_leftovers(parent_.get());
+    create();
+  });
+  all_or_none(context_.comm, [&] {
+    open_own();
+    require_space(bytes);
+  });
+  MPI_Allreduce(MPI_IN_PLACE, &leftovers_, 1, MPI_INT, MPI_SUM, context_.comm);
+}
+
+void Scratch::create() {
+  if (mkdirat(parent_.get(), name_.c_str(), 0700) != 0) {
+    fail_with_errno("can't write in the directory '" + path_ + "'");
+  }
+  made_here_ = true;
+  open_own();
+  lock_ = create_file(own_.get(), kLockName, 0);
+  flock(lock_.get(), LOCK_EX | LOCK_NB);  // where locks don't work, the name tells the owner
+}
+
+void Scratch::open_own() {
+  if (own_) return;
+  own_ = Descriptor(
+      openat(parent_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status{};
+  if (!own_ || fstat(own_.get(), &status) != 0) {
+    fail_with_errno("could not open the new directory '" + path_ + "/" + name_ + "'");
+  }
+  if (status.st_uid != geteuid()) {
+    throw KernelError("the new directory '" + path_ + "/" + name_ + "' belongs to somebody else");
+  }
+}
+
+void Scratch::require_space(double bytes) const {
+  struct statvfs status{};
+  if (fstatvfs(own_.get(), &status) != 0) fail_with_errno("could not ask for free space");
+  const double free = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
+  const double need = bytes * (common_ ? context_.size : context_.local_size) * kSpare;
+  if (need <= free) return;
+  throw KernelError("too little space in '" + path_ + "': " + std::to_string(std::llround(need)) +
+                    " bytes are needed, with 5% to spare, but " +
+                    std::to_string(std::llround(free)) +
+                    " are free; take smaller files, or another directory");
+}
+
+void Scratch::require_common(const std::string& what) const {
+  if (common_) return;
+  throw KernelError(what + " needs a file system that all nodes share, but '" + path_ +
+                    "' is each node's own; name another directory");
+}
+
+std::map<std::string, Value> Scratch::facts() const {
+  std::map<std::string, Value> facts{{"filesystem", filesystem_name(parent_.get())}};
+  if (leftovers_ > 0) facts["leftovers_removed"] = std::int64_t{leftovers_};
+  return facts;
+}
+
+}  // namespace assay

@@ -1,0 +1,73 @@
+// Where a storage kernel writes: one new directory inside the one that it was given, and nowhere
+// else.
+#pragma once
+
+#include <csignal>
+#include <map>
+#include <string>
+
+#include "harness/agreement.hpp"
+#include "harness/kernel.hpp"
+#include "storage/descriptor.hpp"
+
+namespace assay {
+
+// Collective. Every rank does it, or nothing, and if it fails on one, all throw the same
+// KernelError: what comes next may then communicate.
+template <typename Action>
+void all_or_none(MPI_Comm comm, Action action) {
+  Complaint mine;
+  try {
+    action();
+  } catch (...) {
+    mine = words_of_exception();
+  }
+  if (const Complaint agreed = agree(comm, mine)) throw KernelError(*agreed);
+}
+
+// One for each measurement. make() may only be called by all ranks at once; the destructor closes
+// and removes, without communication, when no rank writes any more.
+class Scratch {
+ public:
+  // Reads the parameter `directory` and resolves it to an absolute path. Throws KernelError if
+  // there is no such directory on this rank's node.
+  Scratch(const Context& context, Parameters& parameters);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // Collective. Removes what dead processes left in the directory; makes the new one, once for all
+  // nodes where they share the file system, else once a node; and sees to it that `bytes` for each
+  // rank fit, with a twentieth to spare. Throws the same KernelError on every rank.
+  void make(double bytes);
+
+  // Open for openat(); every rank's own.
+  int descriptor() const { return own_.get(); }
+  // Whether every rank sees the same directory.
+  bool is_common() const { return common_; }
+
+  // Throws KernelError unless all ranks see the same files.
+  void require_common(const std::string& what) const;
+
+  // "filesystem", and "leftovers_removed" if there were any.
+  std::map<std::string, Value> facts() const;
+
+ private:
+  void create();
+  void open_own();
+  void require_space(double bytes) const;
+
+  Context context_;
+  std::string path_;
+  Descriptor parent_;
+  std::string name_;
+  Descriptor own_;
+  Descriptor lock_;
+  bool made_here_ = false;
+  bool common_ = true;
+  int leftovers_ = 0;
+  // A limit on file sizes must make write() fail instead of ending the process.
+  void (*limit_handler_)(int) = SIG_DFL;
+};
+
+}  // namespace assay

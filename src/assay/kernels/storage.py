@@ -1,0 +1,297 @@
+"""Kernels of the storage family."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
+from assay.plans.model import Placement, Value
+from assay.units import format_quantity, format_size
+
+READS = ("read", "reread", "random_read", "stride_read")
+WRITES = ("write", "rewrite", "random_write")
+RANDOM = ("random_read", "random_write")
+OPERATIONS = ("write", "rewrite", "read", "reread", "random_read", "random_write", "stride_read")
+METHODS = ("buffered", "direct", "fsync", "dsync")
+LAYOUTS = ("own", "shared", "strided")
+APIS = ("posix", "mpiio", "mpiio_collective")
+
+_GRAIN = 512
+_DIRECT_GRAIN = 4096  # O_DIRECT wants multiples of the sector, which is at most this
+_LARGEST_RECORD = 1 << 30
+_RANDOM_RECORDS = 1024
+_STRIDE = 17  # IOzone's
+_SPARE = 1.05  # a file system needs room beside the data
+_BYTES_PER_FILE = 1024.0  # what an empty file takes in tables
+
+
+def records_of_sample(parameters: Mapping[str, Value]) -> int:
+    """Records that a rank moves in a sample of ``storage.file``."""
+    in_file = int(parameters["file_size"]) // int(parameters["record"])
+    if parameters["op"] in RANDOM:
+        return min(int(parameters["records"]) or _RANDOM_RECORDS, in_file)
+    if parameters["op"] == "stride_read":
+        return -(-in_file // (int(parameters["stride"]) or _STRIDE))
+    return in_file
+
+
+def _file_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    records = records_of_sample(parameters) * ranks
+    return {"bytes": float(records * int(parameters["record"])), "operations": float(records)}
+
+
+def _parallel_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    moved = int(parameters["bytes"]) * ranks
+    return {"bytes": float(moved), "operations": float(moved // int(parameters["record"]))}
+
+
+def _metadata_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    return {"operations": float(int(parameters["files"]) * ranks)}
+
+
+def _record_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    return float(int(parameters["record"]))
+
+
+def _check_file(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    if parameters["op"] in READS and parameters["method"] in ("fsync", "dsync"):
+        return f"method = {parameters['method']} is for writing, and op = {parameters['op']} reads."
+    size = int(parameters["file_size"])
+    return _check_sizes("file_size", size, parameters) or check_directory(
+        str(parameters["directory"]), size, placement
+    )
+
+
+def _check_parallel(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    if parameters["api"] != "posix" and parameters["method"] == "direct":
+        return f"method = direct is for api = posix, not for {parameters['api']}."
+    if parameters["api"] == "mpiio_collective" and parameters["layout"] == "own":
+        return "api = mpiio_collective needs a file that ranks share, not layout = own."
+    size = int(parameters["bytes"])
+    return _check_sizes("bytes", size, parameters) or check_directory(
+        str(parameters["directory"]), size, placement
+    )
+
+
+def _check_metadata(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    need = _BYTES_PER_FILE * int(parameters["files"])
+    return check_directory(str(parameters["directory"]), need, placement)
+
+
+def _check_sizes(name: str, size: int, parameters: Mapping[str, Value]) -> str | None:
+    """Whether records fit the file and the method."""
+    record = int(parameters["record"])
+    grain = _DIRECT_GRAIN if parameters["method"] == "direct" else _GRAIN
+    if record % grain:
+        return (
+            f"record = {format_size(record)} is no multiple of {grain} B, which "
+            f"method = {parameters['method']} needs."
+        )
+    if size % record:
+        return f"record = {format_size(record)} does not divide {name} = {format_size(size)}."
+    return None
+
+
+def check_directory(directory: str, bytes_per_rank: float, placement: Placement) -> str | None:
+    """Why all ranks' files can't be written there; None if they can, or where nobody here knows.
+
+    Of several nodes, each may have another file system in the same place: they check themselves.
+    """
+    if placement.nodes > 1:
+        return None
+    path = Path(directory).absolute()
+    if not path.is_dir():
+        return (
+            f"There is no directory '{path}' to write in: make it, or name another as 'directory'."
+        )
+    if not os.access(path, os.W_OK | os.X_OK):
+        return f"The directory '{path}' can't be written: name another as 'directory'."
+    status = os.statvfs(path)
+    free = float(status.f_bavail * status.f_frsize)
+    need = bytes_per_rank * placement.ranks * _SPARE
+    if need <= free:
+        return None
+    return (
+        f"{format_quantity(need, 'B')} are needed in '{path}', with 5% to spare, but "
+        f"{format_quantity(free, 'B')} are free: take smaller files, or another 'directory'."
+    )
+
+
+_DIRECTORY = Parameter(
+    "directory",
+    ".",
+    "where to write: one new directory in it, removed afterwards, and nowhere else; relative to "
+    "where assay runs",
+)
+_RECORD = Parameter(
+    "record",
+    1 << 20,
+    "bytes of a read or write, a multiple of 512, of 4096 with method=direct",
+    unit="B",
+    low=_GRAIN,
+    high=_LARGEST_RECORD,
+)
+_BANDWIDTH = Metric("bandwidth", "B/s", "more", "all ranks' bytes / time", quantity="bytes")
+_RATE = Metric("rate", "op/s", "more", "all ranks' records / time", quantity="operations")
+_IOZONE = "Norcott & Capps, IOzone filesystem benchmark; Pepper & Gupta (2005), Disk I/O"
+
+KERNELS = (
+    Kernel(
+        name="storage.file",
+        title="A file of each rank's own, written and read record by record",
+        parameters=(
+            Parameter(
+                "op",
+                "write",
+                "write: a new file; rewrite: the same again; read: nothing of it cached; reread: "
+                "all that fits cached; random_read, random_write: records in random order, none "
+                "twice in a sample; stride_read: every stride-th record; nothing cached",
+                choices=OPERATIONS,
+            ),
+            _RECORD,
+            Parameter(
+                "file_size",
+                64 << 20,
+                "bytes of the file, a multiple of the record",
+                unit="B",
+                low=_GRAIN,
+            ),
+            Parameter(
+                "method",
+                "buffered",
+                "buffered: through the page cache; direct: around it (O_DIRECT); fsync: buffered, "
+                "and flushed to the device before the time is taken; dsync: each write is flushed",
+                choices=METHODS,
+            ),
+            Parameter(
+                "stride",
+                0,
+                "of stride_read: from record to record, in records; 0: 17, as IOzone has it",
+                low=0,
+            ),
+            Parameter(
+                "records",
+                0,
+                "of random operations: records in a sample; 0: 1024, or the whole file",
+                low=0,
+            ),
+            _DIRECTORY,
+        ),
+        metrics=(
+            Metric("time", "s", "less", "one pass over the records, slowest rank"),
+            _BANDWIDTH,
+            _RATE,
+            Metric(
+                "latency",
+                "s",
+                "less",
+                "of random operations: a record's median in a sample, slowest rank",
+                series="latency",
+                optional=True,
+            ),
+            Metric(
+                "latency_p99",
+                "s",
+                "less",
+                "of random operations: the 99th percentile over a sample's records, slowest rank",
+                series="latency_p99",
+                optional=True,
+            ),
+        ),
+        work=_file_work,
+        source=_IOZONE,
+        headline="bandwidth",
+        notes="Opening and closing are not timed. from_cache among the facts is the share of the "
+        "bytes that the page cache answered: read and not fetched, or written and not yet on the "
+        "device.",
+        work_units={"bytes": "B", "operations": "op"},
+        formulas={
+            "bytes": "record records ranks",
+            "operations": "records ranks; records = file_size / record, of stride_read divided by "
+            "stride, of random operations as given",
+        },
+        memory=_record_memory,
+        check=_check_file,
+    ),
+    Kernel(
+        name="storage.parallel",
+        title="All ranks write or read at once",
+        parameters=(
+            Parameter(
+                "op",
+                "write",
+                "write: an empty file; read: nothing cached",
+                choices=("write", "read"),
+            ),
+            Parameter(
+                "layout",
+                "own",
+                "own: a file each; shared: one file, each rank its part; strided: one file, the "
+                "ranks' records in turn",
+                choices=LAYOUTS,
+            ),
+            Parameter(
+                "api",
+                "posix",
+                "pwrite and pread, or MPI-IO with independent or with collective calls",
+                choices=APIS,
+            ),
+            Parameter(
+                "bytes", 32 << 20, "bytes of each rank, a multiple of the record", unit="B", low=512
+            ),
+            _RECORD,
+            Parameter(
+                "method",
+                "fsync",
+                "as of storage.file; fsync with MPI-IO is MPI_File_sync",
+                choices=("buffered", "direct", "fsync"),
+            ),
+            _DIRECTORY,
+        ),
+        metrics=(
+            Metric("time", "s", "less", "from the first to the last record, slowest rank"),
+            _BANDWIDTH,
+            _RATE,
+        ),
+        work=_parallel_work,
+        source="Shan & Shalf, Using IOR to analyze the I/O performance for HPC platforms (2007); "
+        "MPI-4.0, chapter 14",
+        headline="bandwidth",
+        notes="Opening and closing are not timed. A read is preceded by dropping the file from the "
+        "page cache of each node; method makes no other difference to it than O_DIRECT.",
+        work_units={"bytes": "B", "operations": "op"},
+        formulas={"bytes": "bytes ranks", "operations": "bytes / record ranks"},
+        memory=_record_memory,
+        check=_check_parallel,
+    ),
+    Kernel(
+        name="storage.metadata",
+        title="Empty files: created, looked at, removed",
+        parameters=(
+            Parameter(
+                "op",
+                "create",
+                "create: open and close a new file; stat: ask for its size; unlink: remove it",
+                choices=("create", "stat", "unlink"),
+            ),
+            Parameter("files", 1000, "of each rank", low=1, high=1_000_000),
+            Parameter(
+                "layout", "own", "a directory for each rank, or one for all", choices=LAYOUTS[:2]
+            ),
+            _DIRECTORY,
+        ),
+        metrics=(
+            Metric("time", "s", "less", "all files of a rank, slowest rank"),
+            Metric("rate", "op/s", "more", "all ranks' files / time", quantity="operations"),
+        ),
+        work=_metadata_work,
+        source="mdtest, of the IOR benchmark suite",
+        headline="rate",
+        notes="stat asks for files that the next node's rank made, where all nodes see the same.",
+        work_units={"operations": "op"},
+        formulas={"operations": "files ranks"},
+        check=_check_metadata,
+    ),
+)
