@@ -16,10 +16,11 @@ def answer_all(
 ) -> list[Answer]:
     """The five questions in their order; what a run can't answer is one honest line."""
     from assay.answers.model import QUESTIONS
+    from assay.answers.network import answer_network
     from assay.answers.speed import answer_speed
     from assay.answers.unmeasured import unmeasured
 
-    answers = {"speed": answer_speed}
+    answers = {"speed": answer_speed, "network": answer_network}
     return [
         answers[question](cells, run, history)
         if question in answers

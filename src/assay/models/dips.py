@@ -96,9 +96,7 @@ def dip_at(
             own = median_interval([_depth(bytes_, row, place)[0] for row in whole])
     if own is not None:
         own = min(own[0], depth), max(own[1], depth)
-    return Dip(
-        int(bytes_[bottom]), depth, own, expected, int(bytes_[left]), int(bytes_[right])
-    )
+    return Dip(int(bytes_[bottom]), depth, own, expected, int(bytes_[left]), int(bytes_[right]))
 
 
 def _depth(bytes_: Floats, seconds: Floats, place: tuple[int, int, int]) -> tuple[float, float]:

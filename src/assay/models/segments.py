@@ -82,9 +82,11 @@ def _improves(
     if parameters < 1 or more.misfit >= less.misfit:
         return False
     scale = max(more.misfit / more.freedom, _FLOOR**2)
-    chance = float(fdtrc(parameters, more.freedom, (less.misfit - more.misfit) / parameters / scale))
+    chance = float(
+        fdtrc(parameters, more.freedom, (less.misfit - more.misfit) / parameters / scale)
+    )
     places = max(rich[0] - plain[0], 0) + max(rich[1] - plain[1], 0)
-    return chance * tried * points**places < FALSE_ALARMS
+    return bool(chance * tried * points**places < FALSE_ALARMS)
 
 
 def relative(y: Floats, scatter: Floats) -> Floats:

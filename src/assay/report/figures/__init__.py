@@ -32,11 +32,14 @@ def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
         stream_figure(cells),
         dgemm_figure(cells, run),
         *(benchmark_figure(cells, kernel) for kernel in TITLES),
-        latency_figure(cells),
-        bandwidth_figure(cells),
     ]
+
+
+def _network(cells: Sequence[CellSummary], run: RunData) -> Figures:
+    return [latency_figure(cells, run), bandwidth_figure(cells, run)]
 
 
 _FIGURES: dict[str, Callable[[Sequence[CellSummary], RunData], Figures]] = {
     "speed": _speed,
+    "network": _network,
 }
