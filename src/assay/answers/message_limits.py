@@ -17,7 +17,7 @@ _UP = ("up", "active")
 
 @dataclass(frozen=True)
 class Limit:
-    """A bandwidth in B/s and where it comes from. ``short``: its name in a verdict."""
+    """A bandwidth in B/s and where it comes from. ``short``: its name in a sentence."""
 
     bandwidth: float
     source: str
@@ -54,7 +54,11 @@ def _link(sweep: MessageSweep) -> Limit | None:
 def _of_link(adapter: Adapter, note: str) -> Limit:
     speed = adapter.speed or 0.0
     rate = format_quantity(speed, "B/s")
-    return Limit(speed, f"link speed of {adapter.name}, {rate} each way{note}", f"{adapter.name}'s")
+    return Limit(
+        speed,
+        f"link speed of {adapter.name}, {rate} each way{note}",
+        f"{adapter.name}'s link speed",
+    )
 
 
 def _copying(sweep: MessageSweep, cells: Sequence[CellSummary]) -> Limit | None:
@@ -71,7 +75,7 @@ def _copying(sweep: MessageSweep, cells: Sequence[CellSummary]) -> Limit | None:
         point.metric.median / 2,
         "one copy through memory by one core, half of STREAM copy's bandwidth; messages that stay "
         "in a cache can pass it",
-        "a copy through memory's",
+        "what one copy through memory sustains",
     )
 
 
@@ -81,5 +85,5 @@ def published_text() -> str:
     for entry in published_messages():
         latency = f"{format_quantity(entry.latency, 's')} and " if entry.latency else ""
         rate = format_quantity(entry.bandwidth, "B/s")
-        clauses.append(f"{entry.system}, {entry.network}: {latency}{rate} ({entry.source})")
+        clauses.append(f"{entry.system} ({entry.network}) {latency}{rate}, {entry.source}")
     return f"Published ping-pongs between two nodes: {'; '.join(clauses)}."

@@ -73,7 +73,8 @@ def _lead(part: Part, sweep: MessageSweep, limit: Limit | None, *, full: bool) -
         )
         clause += f" and one of {size} moves at {_measured(widest)}"
         if limit is not None:
-            clause += f", {widest.metric.median / limit.bandwidth:.0%} of {limit.short}"
+            share = widest.metric.median / limit.bandwidth
+            clause += f", {share:.0%} of {limit.short}" if share <= 1 else ""
             _judge_share(part, sweep, widest, limit)
     if model is not None:
         _model(part, sweep, model)
@@ -96,7 +97,7 @@ def _judge_share(part: Part, sweep: MessageSweep, widest: Point, limit: Limit) -
     if sweep.reach == "between nodes" and share < LOW_SHARE:
         told = format_share(share, scaled(widest.metric.ci95, 1 / limit.bandwidth))
         part.advice.append(
-            f"Messages between nodes reach only {told} of {limit.short} link speed: check that the "
+            f"Messages between nodes reach only {told} of {limit.short}: check that the "
             "MPI library uses this adapter and its fast transport, and the adapter's MTU, driver "
             "and slot; Barczak, Messom & Johnson (2003) reached 59% of Gigabit Ethernet behind a "
             "slow PCI bus and 87% of Fast Ethernet."
@@ -137,7 +138,7 @@ def _model(part: Part, sweep: MessageSweep, model: LogGP) -> None:
     for change in model.changes:
         if change.protocol:
             row(f"Change of protocol {where}, at", "threshold", "B", _place(change),
-                f"time steps up by {format_share(change.share)} there")  # fmt: skip
+                f"above {format_size(change.below)}; time steps {_step(change)} there")  # fmt: skip
     if model.threshold:
         _advise_threshold(part, sweep, model.threshold)
     for dip in model.dips:
@@ -158,12 +159,21 @@ def _place(change: Change) -> Estimate:
 def _advise_threshold(part: Part, sweep: MessageSweep, change: Change) -> None:
     variable = threshold_variable(sweep)
     how = f" {variable} moves it;" if variable else " The MPI library's manual says how to move it;"
+    gain = (
+        "codes that send that much gain by staying below it or by going well beyond"
+        if change.share > 0
+        else "a lower one would speed up the sizes just below it"
+    )
     part.advice.append(
         f"The protocol {sweep.reach} changes above {format_size(change.below)} and no later than "
-        f"at {format_size(change.at)} (most likely from eager to rendezvous): a message just above "
-        f"takes {format_share(change.share)} longer than the line below leads to expect.{how} "
-        "codes that send that much gain by staying below it or by going well beyond."
+        f"at {format_size(change.at)} (most likely from eager to rendezvous), and the time of a "
+        f"message steps {_step(change)} there.{how} {gain}."
     )
+
+
+def _step(change: Change) -> str:
+    """``up by 33.5%``."""
+    return f"{'up' if change.share > 0 else 'down'} by {format_share(abs(change.share))}"
 
 
 def _dip(part: Part, sweep: MessageSweep, dip: Dip) -> None:
@@ -198,7 +208,7 @@ def _model_words(model: LogGP) -> str:
     """What the model found, as the end of a clause."""
     words = []
     if model.half_size:
-        words.append(f"half of the bandwidth takes {format_memory(model.half_size.value)}")
+        words.append(f"half of the bandwidth is reached at {format_memory(model.half_size.value)}")
     if model.threshold:
         words.append(f"the protocol changes at {format_size(model.threshold.at)}")
     for dip in sorted(model.dips, key=lambda dip: -dip.depth)[:1]:
@@ -214,6 +224,7 @@ def _compare(part: Part, other: MessageSweep, lead: MessageSweep) -> str:
     if not common:
         return ""
     told = ""
+    this, that = _told_apart(other, lead)
     for size, metric, what in ((common[0], "latency", "Latency"), (common[-1], "latency", "Time")):
         if what == "Time" and size == common[0]:
             break
@@ -221,7 +232,7 @@ def _compare(part: Part, other: MessageSweep, lead: MessageSweep) -> str:
         value, interval = ratio(mine.metric, its.metric)
         part.evidence.append(
             Evidence(
-                label=f"{what} {lead.reach} at {format_size(size)}: {other.name} over {lead.name}",
+                label=f"{what} {lead.reach} at {format_size(size)}, {this} / {that}",
                 metric=metric,
                 unit="",
                 value=value,
@@ -231,15 +242,32 @@ def _compare(part: Part, other: MessageSweep, lead: MessageSweep) -> str:
                 share=None,
                 share_ci95=None,
                 cells=[mine.summary.id, its.summary.id],
-                note=f"{_measured(mine)} over {_measured(its)}",
+                note=f"{_measured(mine)} / {_measured(its)}",
             )
         )
         if what == "Time" and not _NOTABLE > value > 1 / _NOTABLE:
             told = (
-                f"{other.name} takes {quantity_text(value, '', interval)} the time of {lead.name} "
-                f"for {format_size(size)}"
+                f"{this} takes {quantity_text(value, '', interval)} the time of {that} for "
+                f"{format_size(size)}"
             )
     return told
+
+
+def _told_apart(one: MessageSweep, other: MessageSweep) -> tuple[str, str]:
+    """Names for two sweeps by nothing but what differs between them."""
+
+    def words(sweep: MessageSweep, rest: MessageSweep) -> list[str]:
+        said = [f"{name}={value}" for name, value in sweep.extra if (name, value) not in rest.extra]
+        if sweep.toolchain != rest.toolchain:
+            said.insert(0, sweep.toolchain)
+        if sweep.placement.adapter != rest.placement.adapter:
+            said.insert(0, sweep.placement.adapter or "the library's own adapter")
+        return said
+
+    mine, its = words(one, other), words(other, one)
+    if not mine and not its:
+        return one.name, other.name
+    return " ".join(mine) or "the plain ping-pong", " ".join(its) or "the plain ping-pong"
 
 
 def _gap(part: Part, cells: Sequence[CellSummary]) -> None:

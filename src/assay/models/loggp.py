@@ -71,8 +71,8 @@ class Change:
     """Where a line ends and another begins: above ``below`` bytes and no later than ``at``.
 
     ``earliest``, ``latest``: sizes at which the other line may begin as well, by the fit. ``step``:
-    seconds that a message of ``at`` bytes takes longer than by the line before; ``share``: of what
-    it took by that line.
+    seconds that a message of ``at`` bytes takes longer than by the line before (negative: less);
+    ``share``: of what it took by that line.
     """
 
     below: int
@@ -84,9 +84,12 @@ class Change:
 
     @property
     def protocol(self) -> bool:
-        """Whether time jumps up here, as it does where a rendezvous begins."""
-        certain = self.step.ci95 is None or self.step.ci95[0] > 0
-        return certain and self.share >= LEAST_STEP
+        """Whether time jumps here, which a change of slope alone (a cache's end) never does.
+
+        It jumps up where a rendezvous begins, and down where that would have paid earlier.
+        """
+        certain = self.step.ci95 is None or not self.step.ci95[0] <= 0 <= self.step.ci95[1]
+        return certain and abs(self.share) >= LEAST_STEP
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class LogGP:
     def threshold(self) -> Change | None:
         """The change of protocol with the greatest step: most likely eager to rendezvous."""
         changes = [change for change in self.changes if change.protocol]
-        return max(changes, key=lambda change: change.share, default=None)
+        return max(changes, key=lambda change: abs(change.share), default=None)
 
 
 def fit(sweep: Sweep) -> LogGP | None:

@@ -221,7 +221,7 @@ def _in_words(found: Sequence[MessageSweep]) -> str:
     dips = {dip.bytes for model in models for dip in model.dips}
     said = [
         f"{what} at {listed([format_size(size) for size in sorted(sizes)])}"
-        for what, sizes in (("steps up", steps), ("bandwidth dips", dips))
+        for what, sizes in (("time steps", steps), ("bandwidth dips", dips))
         if sizes
     ]
     return "".join(f"; {clause}" for clause in said)
