@@ -66,6 +66,8 @@ def _message_figure(
         return None
     factor, shown = scale
     hue = colour("placement", rows)
+    if hue["legend"]:  # in the lines' full colours, not in the band's
+        hue["legend"] |= {"symbolOpacity": 1, "symbolType": "circle"}
     logarithmic = {"type": "log", "nice": True}
     y = {
         "field": "y",
@@ -87,7 +89,7 @@ def _message_figure(
         ],
         "encoding": {"x": size_axis("bytes", "message size", sizes)},
         "layer": [
-            *_threshold_layers(hue),
+            *_threshold_layers(hue, rows),
             {
                 "transform": [{"filter": "isValid(datum.low)"}],
                 "mark": {"type": "area", "opacity": 0.25},
@@ -167,22 +169,22 @@ def _modelled(seconds: float | None, size: int, metric: str) -> float | None:
     return seconds if metric == "latency" else size / seconds
 
 
-def _threshold_layers(hue: Spec) -> list[Spec]:
-    """A dashed rule where the protocol changes, named at its top."""
+def _threshold_layers(hue: Spec, rows: Sequence[Row]) -> list[Spec]:
+    """A dashed rule where the protocol changes; one alone is named at its top."""
     only = [{"filter": "isValid(datum.threshold)"}]
     x = {"field": "threshold", "type": "quantitative"}
-    return [
-        {
-            "transform": only,
-            "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5},
-            "encoding": {"x": x, "color": hue},
-        },
-        {
-            "transform": only,
-            "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 2},
-            "encoding": {"x": x, "y": {"value": 0}, "text": {"value": "protocol changes"}},
-        },
-    ]
+    rule = {
+        "transform": only,
+        "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5},
+        "encoding": {"x": x, "color": hue},
+    }
+    name = {
+        "transform": only,
+        "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 2},
+        "encoding": {"x": x, "y": {"value": 0}, "text": {"value": "protocol changes"}},
+    }
+    rules = sum(row["threshold"] is not None for row in rows)
+    return [rule, name] if rules == 1 else [rule] if rules else []
 
 
 def _dip_layers(hue: Spec, *, above: bool) -> list[Spec]:
