@@ -20,10 +20,10 @@ def answer_all(
     from assay.answers.speed import answer_speed
     from assay.answers.unmeasured import unmeasured
 
-    answers = {"speed": answer_speed, "network": answer_network}
-    return [
-        answers[question](cells, run, history)
-        if question in answers
-        else unmeasured(question, cells)
-        for question in QUESTIONS
-    ]
+    network = answer_network(cells, run, history)
+    if network.status == "answered":  # messages then stand there, and not as context of speed too
+        others = [cell for cell in cells if not cell.kernel.startswith("network.")]
+    else:
+        others = list(cells)
+    made = {"network": network, "speed": answer_speed(others, run, history)}
+    return [made.get(question) or unmeasured(question, cells) for question in QUESTIONS]

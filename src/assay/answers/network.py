@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay.answers.confidence import AGAIN, caveats_of, describe, is_broken, judge, why_broken
+from assay.answers.messages import barrier_part
 from assay.answers.model import QUESTIONS, Answer
 from assay.answers.pingpong import pingpong_part
 from assay.answers.select import Part
@@ -25,7 +26,7 @@ def answer_network(
     """The network's answer; unmeasured for a run that holds no more than single message sizes.
 
     One size of ping-pong is context for speed: how a network behaves takes a sweep, or one of the
-    other parts.
+    other parts. A barrier is context here as there.
     """
     broken = [cell for cell in cells if cell.kernel.startswith("network.") and is_broken(cell)]
     others = [part for make in PARTS if (part := make(cells, run)) is not None]
@@ -34,6 +35,8 @@ def answer_network(
     parts = [part for part in (messages, *others) if part is not None]
     if not parts:
         return unmeasured("network", cells)
+    barrier = barrier_part(cells)
+    parts += [barrier] if barrier else []
     headline = [point for part in parts for point in part.headline]
     confidence, why = judge(headline, broken, run.complete)
     clauses = "; ".join(part.remark for part in parts if part.remark)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.answers.message_limits import Limit, message_limit, published_text
+from assay.answers.messages import METHOD
 from assay.answers.model import Evidence
 from assay.answers.select import Part, Point, evidence, points, quantity_text, ratio, scaled
 from assay.answers.sweeps import KERNEL, MessageSweep, size_of, sweeps
@@ -115,15 +116,13 @@ def _model(part: Part, sweep: MessageSweep, model: LogGP) -> None:
         )  # fmt: skip
 
     for piece in model.pieces:
-        span = f"{format_size(piece.first)} to {format_size(piece.last)}"
-        gap = piece.gap
-        low = gap.ci95[0] if gap.ci95 else gap.value
-        rate = (
-            f"1/G = {format_quantity(1 / gap.value, 'B/s', _inverse(gap.ci95))}"
-            if low > 0
-            else "too short a span to tell G"
-        )
-        row(f"L + 2o {where}, {span}", "latency", "s", piece.latency, f"{rate}; LogGP")
+        span = f"{where}, {format_size(piece.first)} to {format_size(piece.last)}"
+        rate = _rate(piece.gap)
+        told = f"1/G = {quantity_text(rate.value, 'B/s', rate.ci95)}" if rate else "G unknown"
+        if _above_zero(piece.latency):
+            row(f"L + 2o {span}", "latency", "s", piece.latency, f"{told}; LogGP")
+        elif rate:
+            row(f"1/G {span}", "bandwidth", "B/s", rate, "LogGP; too far from 0 B to tell L + 2o")
     if model.bandwidth:
         row(f"Asymptotic bandwidth {where}", "bandwidth", "B/s", model.bandwidth,
             f"1/G of the last of {len(model.pieces)} lines")  # fmt: skip
@@ -143,6 +142,17 @@ def _model(part: Part, sweep: MessageSweep, model: LogGP) -> None:
         _advise_threshold(part, sweep, model.threshold)
     for dip in model.dips:
         _dip(part, sweep, dip)
+
+
+def _above_zero(found: Estimate) -> bool:
+    return found.value > 0 and (found.ci95 is None or found.ci95[0] > 0)
+
+
+def _rate(gap: Estimate) -> Estimate | None:
+    """1/G; None where the sizes span too little to tell G from 0."""
+    from assay.models.loggp import Estimate
+
+    return Estimate(1 / gap.value, _inverse(gap.ci95)) if _above_zero(gap) else None
 
 
 def _inverse(interval: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -301,10 +311,7 @@ def _gap(part: Part, cells: Sequence[CellSummary]) -> None:
 
 
 def _say_method(part: Part, found: Sequence[MessageSweep]) -> None:
-    part.method.append(
-        "Ping-pong: half a round trip between two ranks, many trips a sample where one is too "
-        "short for the clock."
-    )
+    part.method.append(METHOD)
     if any(sweep.model for sweep in found):
         part.method.append(
             "LogGP (Culler et al. 1993; Alexandrov et al. 1995): straight lines through the times "

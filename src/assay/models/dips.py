@@ -25,7 +25,8 @@ LEAST_DEPTH = 0.05
 class Dip:
     """``depth``: missing share of the ``expected`` bandwidth (B/s) at a size of so many ``bytes``.
 
-    Expected is what lies between the shoulders ``left`` and ``right`` (bytes), on logarithms.
+    Expected is what a time on the straight line between the shoulders ``left`` and ``right``
+    (bytes) comes to.
     """
 
     bytes: int
@@ -101,7 +102,6 @@ def dip_at(
 
 def _depth(bytes_: Floats, seconds: Floats, place: tuple[int, int, int]) -> tuple[float, float]:
     left, bottom, right = place
-    size, rate = np.log(bytes_), np.log(bytes_ / seconds)
-    way = (size[bottom] - size[left]) / (size[right] - size[left])
-    expected = rate[left] + way * (rate[right] - rate[left])
-    return float(1 - np.exp(rate[bottom] - expected)), float(np.exp(expected))
+    way = (bytes_[bottom] - bytes_[left]) / (bytes_[right] - bytes_[left])
+    expected = float(seconds[left] + way * (seconds[right] - seconds[left]))
+    return 1 - expected / float(seconds[bottom]), float(bytes_[bottom]) / expected

@@ -71,8 +71,8 @@ class Change:
     """Where a line ends and another begins: above ``below`` bytes and no later than ``at``.
 
     ``earliest``, ``latest``: sizes at which the other line may begin as well, by the fit. ``step``:
-    seconds that a message of ``at`` bytes takes longer than by the line before (negative: less);
-    ``share``: of what it took by that line.
+    seconds by which the time jumps (negative: down), the least of all places between ``below`` and
+    ``at``; ``share``: of the time by the line before.
     """
 
     below: int
@@ -255,18 +255,20 @@ class _Solver:
         made = []
         places = other_places(self.cut, self.sweep.bytes, self.sweep.seconds, self.scatter)
         for number, (earliest, latest) in enumerate(places, 1):
-            at = float(self.sweep.bytes[self.cut.firsts[number]])
-            line = np.array([1.0, at])
-            step = self.estimate(lambda p, n=number, x=line: float((p[n] - p[n - 1]) @ x))  # type: ignore[misc]
+            first = self.cut.firsts[number]
+            below, at = (float(size) for size in self.sweep.bytes[first - 1 : first + 1])
+            step = self.estimate(lambda p, n=number, ends=(below, at): _step(p, n, ends)[0])  # type: ignore[misc]
+            _, where = _step(self.parameters, number, (below, at))
             assert step is not None
+            before = float(self.parameters[number - 1] @ np.array([1.0, where]))
             made.append(
                 Change(
-                    below=int(self.sweep.bytes[self.cut.firsts[number] - 1]),
+                    below=int(below),
                     at=int(at),
                     earliest=int(self.sweep.bytes[earliest]),
                     latest=int(self.sweep.bytes[latest]),
                     step=step,
-                    share=step.value / float(self.parameters[number - 1] @ line),
+                    share=step.value / before,
                 )
             )
         return made
@@ -287,6 +289,19 @@ class _Solver:
             if start <= reached < end:
                 return float(reached)
         return None
+
+
+def _step(parameters: Parameters, number: int, ends: tuple[float, float]) -> tuple[float, float]:
+    """The least that the time jumps by where line ``number`` begins, and at which size.
+
+    The change lies somewhere between two sizes. Where the lines cross between them none is needed.
+    """
+    below, at = (
+        float((parameters[number] - parameters[number - 1]) @ np.array([1.0, end])) for end in ends
+    )
+    if below * at <= 0:
+        return 0.0, ends[1]
+    return (below, ends[0]) if abs(below) < abs(at) else (at, ends[1])
 
 
 def _bandwidth(parameters: Parameters) -> float | None:
