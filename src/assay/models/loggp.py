@@ -3,7 +3,7 @@
 Half a round trip of s bytes takes L + 2o + (s - 1) G (Culler et al. 1993; Alexandrov et al. 1995),
 so the intercept of a line through times against sizes is L + 2o, with G taken as beginning at the
 first byte (a difference of one G), and its slope is G, seconds a byte. MPI libraries change
-their way of sending with the size (eager, rendezvous; Hoefler et al. 2007), so L + 2o and G hold
+their way of sending with the size (eager, rendezvous; Hoefler, Lichei & Rehm 2007), so L + 2o and G hold
 piecewise, as in PLogP (Kielmann et al. 2000). A ping-pong alone tells neither L from o, nor g.
 """
 
