@@ -134,7 +134,7 @@ def test_the_model_is_evidence():
     assert found["Asymptotic bandwidth within a node"].value == pytest.approx(10e9)
     assert found["n½ within a node"].value == pytest.approx(3e-6 * 10e9)
     threshold = found["Change of protocol within a node, at"]
-    assert (threshold.value, threshold.ci95) == (16384, (16384, 16384))
+    assert (threshold.value, threshold.ci95) == (16384, (8192, 16384))
 
 
 def test_a_dip_is_evidence_against_what_its_neighbours_lead_to_expect():
@@ -186,10 +186,31 @@ def test_g_comes_from_a_message_rate_and_is_missed_without():
         for cell in windowed
     ]
     found = answer([*cells, *windowed])
+    assert "mode" not in found.verdict
     gap = rows(found)["Gap g between messages of 8 B"]
     assert gap.value == pytest.approx(1 / 4e6)
     assert gap.ci95[0] < gap.value < gap.ci95[1]
     assert not any("can't be told from L" in sentence for sentence in found.limits)
+
+
+def test_other_ways_of_sending_are_evidence_and_not_the_verdict():
+    plain = cells_of(eager_and_rendezvous)
+    posted = cells_of(lambda s: 0.8 * eager_and_rendezvous(s), mode="preposted")
+    both = cells_of(lambda s: s / 16e9, [65536, 1 << 20], direction="bidirectional")
+    both = [
+        msgspec.structs.replace(cell, metrics={"bandwidth": cell.metrics["bandwidth"]})
+        for cell in both
+    ]
+    found = answer([*both, *posted, *plain])
+    assert found.verdict == answer(plain).verdict
+    row = rows(found)["Latency within a node at 0 B, mode=preposted / the plain ping-pong"]
+    assert row.value == pytest.approx(0.8)
+    wide = next(row for row in found.evidence if "bidirectional" in row.note)
+    assert wide.value == pytest.approx(16e9)
+    run = make_run([*both, *posted, *plain])
+    latency, bandwidth = figures_of("network", [*both, *posted, *plain], run)
+    assert not any("bidirectional" in row["placement"] for row in latency.rows)
+    assert any("bidirectional" in row["placement"] for row in bandwidth.rows)
 
 
 # --- Where the ranks sit, and what limits them ---

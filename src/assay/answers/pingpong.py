@@ -38,8 +38,11 @@ def pingpong_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
         limit = message_limit(lead, cells)
         clauses.append(_lead(part, lead, limit, full=not clauses))
         for other in others:
-            remark = _compare(part, other, lead)
-            clauses += [remark] if remark else []
+            if other.one_way and lead.one_way:
+                clauses.append(_compare(part, other, lead))
+            elif other.widest is not None:
+                both_ways = ("direction", "bidirectional") in other.extra
+                _bandwidth(part, other, other.widest, None if both_ways else limit)
     _gap(part, cells)
     _say_method(part, found)
     part.remark = "; ".join(clause for clause in clauses if clause)
@@ -51,37 +54,43 @@ def _lead(part: Part, sweep: MessageSweep, limit: Limit | None, *, full: bool) -
 
     ``full``: with what the model found.
     """
-    first, widest, model = sweep.points[0], sweep.widest, sweep.model
-    where = sweep.reach
-    part.headline.append(first)
-    part.evidence.append(
-        evidence(f"Latency {where}, {format_size(sweep.sizes[0])}", first, "latency",
-                 note=sweep.name)
-    )  # fmt: skip
-    clause = f"{where} a message of {format_size(sweep.sizes[0])} takes {_measured(first)}"
+    where, clauses = sweep.reach, []
+    if sweep.one_way:
+        first, size = sweep.points[0], format_size(sweep.sizes[0])
+        part.headline.append(first)
+        part.evidence.append(
+            evidence(f"Latency {where}, {size}", first, "latency", note=sweep.name)
+        )
+        clauses.append(f"a message of {size} takes {_measured(first)}")
+    widest = sweep.widest
     if widest is not None:
         part.headline.append(widest)
-        size = format_size(size_of(widest))
-        part.evidence.append(
-            evidence(
-                f"Bandwidth {where}, {size}",
-                widest,
-                "bandwidth",
-                limit=limit.bandwidth if limit else None,
-                limit_source=limit.source if limit else None,
-                note=f"the best size; {sweep.name}",
-            )
-        )
-        clause += f" and one of {size} moves at {_measured(widest)}"
+        _bandwidth(part, sweep, widest, limit)
+        kind = "one" if clauses else "a message"
+        told = f"{kind} of {format_size(size_of(widest))} moves at {_measured(widest)}"
+        share = widest.metric.median / limit.bandwidth if limit else 2.0
+        told += f", {share:.0%} of {limit.short}" if limit and share <= 1 else ""
+        clauses.append(told)
         if limit is not None:
-            share = widest.metric.median / limit.bandwidth
-            clause += f", {share:.0%} of {limit.short}" if share <= 1 else ""
             _judge_share(part, sweep, widest, limit)
-    if model is not None:
-        _model(part, sweep, model)
-        if full:
-            clause += _model_words(model)
-    return clause
+    words = ""
+    if sweep.model is not None:
+        _model(part, sweep, sweep.model)
+        words = _model_words(sweep.model) if full else ""
+    return f"{where} {' and '.join(clauses)}{words}"
+
+
+def _bandwidth(part: Part, sweep: MessageSweep, widest: Point, limit: Limit | None) -> None:
+    part.evidence.append(
+        evidence(
+            f"Bandwidth {sweep.reach}, {format_size(size_of(widest))}",
+            widest,
+            "bandwidth",
+            limit=limit.bandwidth if limit else None,
+            limit_source=limit.source if limit else None,
+            note=f"the best size; {sweep.name}",
+        )
+    )
 
 
 def _measured(point: Point) -> str:
@@ -160,10 +169,10 @@ def _inverse(interval: tuple[float, float] | None) -> tuple[float, float] | None
 
 
 def _place(change: Change) -> Estimate:
-    """The first size of the new protocol; the interval holds the sizes at which it may begin."""
+    """The first size of the new protocol, and between which sizes it begins."""
     from assay.models.loggp import Estimate
 
-    return Estimate(float(change.at), (float(change.earliest), float(change.latest)))
+    return Estimate(float(change.at), (float(change.surely_after), float(change.latest)))
 
 
 def _advise_threshold(part: Part, sweep: MessageSweep, change: Change) -> None:
@@ -229,7 +238,10 @@ def _model_words(model: LogGP) -> str:
 
 
 def _compare(part: Part, other: MessageSweep, lead: MessageSweep) -> str:
-    """A sweep against the one that leads, at the sizes that both have; its clause if it matters."""
+    """A sweep against the one that leads, at the least and greatest size that both have.
+
+    Its clause of the verdict, empty where it doesn't matter.
+    """
     common = [size for size in lead.sizes if size in other.sizes]
     if not common:
         return ""
@@ -255,7 +267,8 @@ def _compare(part: Part, other: MessageSweep, lead: MessageSweep) -> str:
                 note=f"{_measured(mine)} / {_measured(its)}",
             )
         )
-        if what == "Time" and not _NOTABLE > value > 1 / _NOTABLE:
+        alike = other.extra == lead.extra  # ways of sending are compared below the verdict
+        if what == "Time" and alike and not _NOTABLE > value > 1 / _NOTABLE:
             told = (
                 f"{this} takes {quantity_text(value, '', interval)} the time of {that} for "
                 f"{format_size(size)}"

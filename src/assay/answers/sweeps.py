@@ -59,11 +59,9 @@ class MessageSweep:
     def one_way(self) -> bool:
         """Whether one message at a time travels, as a latency and the model need."""
         words = dict(self.extra)
-        return words.get("direction") in (None, "unidirectional") and words.get("window") in (
-            None,
-            0,
-            1,
-        )
+        alone = words.get("direction") in (None, "unidirectional")
+        timed = all("latency" in point.summary.metrics for point in self.points)
+        return timed and alone and words.get("window") in (None, 0, 1)
 
     @property
     def widest(self) -> Point | None:
@@ -119,6 +117,8 @@ class MessageSweep:
 def sweeps(cells: Sequence[CellSummary], run: RunData) -> list[MessageSweep]:
     """Every line that ping-pong was measured on, those that reach farthest first, then widest."""
     found = points(cells, KERNEL, "latency")
+    timed = {point.summary.id for point in found}
+    found += [p for p in points(cells, KERNEL, "bandwidth") if p.summary.id not in timed]
     groups: dict[tuple[object, ...], list[Point]] = {}
     for point in found:
         cell = point.summary.cell
@@ -142,6 +142,7 @@ def _rank(sweep: MessageSweep) -> tuple[object, ...]:
     widest = sweep.widest
     return (
         REACHES.index(sweep.reach),
+        not sweep.one_way,
         len(sweep.sizes) < FEWEST_SIZES,
         len(sweep.extra),
         -(widest.metric.median if widest else 0.0),

@@ -2,8 +2,8 @@
 
 Half a round trip of s bytes takes L + 2o + (s - 1) G (Culler et al. 1993; Alexandrov et al. 1995),
 so the intercept of a line through times against sizes is L + 2o, with G taken as beginning at the
-first byte (a difference of one G), and its slope is G, seconds a byte. MPI libraries change
-their way of sending with the size (eager, rendezvous; Hoefler, Lichei & Rehm 2007), so L + 2o and G hold
+first byte (a difference of one G), and its slope is G, seconds a byte. MPI libraries change their
+way of sending with the size (eager, rendezvous; Hoefler, Lichei & Rehm 2007), so L + 2o and G hold
 piecewise, as in PLogP (Kielmann et al. 2000). A ping-pong alone tells neither L from o, nor g.
 """
 
@@ -70,14 +70,14 @@ class Piece:
 class Change:
     """Where a line ends and another begins: above ``below`` bytes and no later than ``at``.
 
-    ``earliest``, ``latest``: sizes at which the other line may begin as well, by the fit. ``step``:
-    seconds by which the time jumps (negative: down), the least of all places between ``below`` and
-    ``at``; ``share``: of the time by the line before.
+    ``surely_after``, ``latest``: where it may be as well, by the fit: above the one and no later
+    than at the other. ``step``: seconds by which the time jumps (negative: down), the least of all
+    places between ``below`` and ``at``; ``share``: of the time by the line before.
     """
 
     below: int
     at: int
-    earliest: int
+    surely_after: int
     latest: int
     step: Estimate
     share: float
@@ -254,7 +254,7 @@ class _Solver:
         """Each place where a line ends, with the step there."""
         made = []
         places = other_places(self.cut, self.sweep.bytes, self.sweep.seconds, self.scatter)
-        for number, (earliest, latest) in enumerate(places, 1):
+        for number, (before_it, latest) in enumerate(places, 1):
             first = self.cut.firsts[number]
             below, at = (float(size) for size in self.sweep.bytes[first - 1 : first + 1])
             step = self.estimate(lambda p, n=number, ends=(below, at): _step(p, n, ends)[0])  # type: ignore[misc]
@@ -265,7 +265,7 @@ class _Solver:
                 Change(
                     below=int(below),
                     at=int(at),
-                    earliest=int(self.sweep.bytes[earliest]),
+                    surely_after=int(self.sweep.bytes[before_it]),
                     latest=int(self.sweep.bytes[latest]),
                     step=step,
                     share=step.value / before,

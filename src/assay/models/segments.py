@@ -196,7 +196,7 @@ def fit_line(x: Floats, y: Floats, root: Floats) -> tuple[Floats, Floats]:
 
 
 def other_places(cut: Cut, x: Floats, y: Floats, scatter: Floats) -> Iterator[tuple[int, int]]:
-    """For each change, the first and the last index at which it may be as well as where it is.
+    """For each change, the last index surely before it and the last at which it may begin.
 
     The change alone is moved; places whose misfit an F test at 5% can't tell from the best count.
     """
@@ -213,4 +213,4 @@ def other_places(cut: Cut, x: Floats, y: Floats, scatter: Floats) -> Iterator[tu
         scale = max(cut.misfit / freedom, _FLOOR**2)
         allowed = costs[here] + scale * float(fdtri(1, freedom, 0.95))
         possible = [at for at, cost in costs.items() if cost <= allowed]
-        yield int(kept[min(possible)]), int(kept[max(possible)])
+        yield int(kept[min(possible) - 1]), int(kept[max(possible)])
