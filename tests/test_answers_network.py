@@ -196,7 +196,7 @@ def test_g_comes_from_a_message_rate_and_is_missed_without():
 def test_other_ways_of_sending_are_evidence_and_not_the_verdict():
     plain = cells_of(eager_and_rendezvous)
     posted = cells_of(lambda s: 0.8 * eager_and_rendezvous(s), mode="preposted")
-    both = cells_of(lambda s: s / 16e9, [65536, 1 << 20], direction="bidirectional")
+    both = cells_of(lambda s: s / 16e9, [65536, 1 << 20, 1 << 22], direction="bidirectional")
     both = [
         msgspec.structs.replace(cell, metrics={"bandwidth": cell.metrics["bandwidth"]})
         for cell in both
@@ -211,6 +211,8 @@ def test_other_ways_of_sending_are_evidence_and_not_the_verdict():
     latency, bandwidth = figures_of("network", [*both, *posted, *plain], run)
     assert not any("bidirectional" in row["placement"] for row in latency.rows)
     assert any("bidirectional" in row["placement"] for row in bandwidth.rows)
+    # A latency leads, however wide the other is.
+    assert "a message of 0 B takes 800 ns" in answer([*both, *posted]).verdict
 
 
 # --- Where the ranks sit, and what limits them ---

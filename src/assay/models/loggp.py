@@ -9,7 +9,7 @@ piecewise, as in PLogP (Kielmann et al. 2000). A ping-pong alone tells neither L
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -319,22 +319,10 @@ def _dips(sweep: Sweep, solver: _Solver, misfit: float) -> tuple[Dip, ...]:
         # An interval of few launches is narrow by chance at times.
         scatter = np.maximum(sweep.scatter[some], np.median(sweep.scatter))
     places = {place[1]: place for place in valleys(bytes_, seconds, scatter)}
-    for index in _slow(sweep, solver):
+    for index in solver.cut.left_out:  # those that are fast have no depth
         at = int(np.searchsorted(some, index))
         if 0 < at < some.size - 1 and not {at - 1, at, at + 1} & places.keys():
             places[at] = (at - 1, at, at + 1)
     launches = None if sweep.launches is None else sweep.launches[:, some]
     found = (dip_at(bytes_, seconds, places[at], launches) for at in sorted(places))
     return tuple(dip for dip in found if dip is not None)
-
-
-def _slow(sweep: Sweep, solver: _Solver) -> Sequence[int]:
-    """The points left out that lie above the line of the piece that they are in."""
-    firsts = solver.cut.firsts
-    slow = []
-    for index in solver.cut.left_out:
-        number = max(n for n, first in enumerate(firsts) if first <= index)
-        latency, gap = solver.parameters[number]
-        if sweep.seconds[index] > latency + gap * sweep.bytes[index]:
-            slow.append(index)
-    return slow
