@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from assay.models.dips import Dip
     from assay.models.loggp import Change, Estimate, LogGP
 
-# Below this share of the link's speed something other than the link decides: 59% on Helix's Gigabit
-# Ethernet was the PCI bus (Barczak, Messom & Johnson 2003, table 1 and 3.2), 87 to 95% is usual.
+# Below this share of the link's speed something other than the link decides: 87% of Fast Ethernet
+# and 95% of Gigabit Ethernet are what the link leaves (Barczak, Messom & Johnson 2003, 3.2; Pepper
+# & Gupta 2005), the 59% of Helix's Gigabit Ethernet are not.
 LOW_SHARE = 0.7
 # A rate this much worse is worth a sentence.
 _NOTABLE = 1.1
@@ -109,8 +110,8 @@ def _judge_share(part: Part, sweep: MessageSweep, widest: Point, limit: Limit) -
         part.advice.append(
             f"Messages between nodes reach only {told} of {limit.short}: check that the "
             "MPI library uses this adapter and its fast transport, and the adapter's MTU, driver "
-            "and slot; Barczak, Messom & Johnson (2003) reached 59% of Gigabit Ethernet behind a "
-            "slow PCI bus and 87% of Fast Ethernet."
+            "and slot; Barczak, Messom & Johnson (2003) reached 59% of Gigabit Ethernet and 87% of "
+            "Fast Ethernet."
         )
 
 

@@ -90,15 +90,7 @@ def _message_figure(
         "encoding": {"x": size_axis("bytes", "message size", sizes)},
         "layer": [
             *_threshold_layers(hue, rows),
-            {
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": {"type": "area", "opacity": 0.25},
-                "encoding": {
-                    "y": {"field": "y_low", "type": "quantitative", "scale": logarithmic},
-                    "y2": {"field": "y_high"},
-                    "color": hue,
-                },
-            },
+            *_band(hue, logarithmic, rows),
             {
                 "mark": {"type": "line", "strokeWidth": 2},
                 "encoding": {"y": line, "color": hue, "detail": {"field": "piece"}},
@@ -111,7 +103,7 @@ def _message_figure(
                     "tooltip": tooltip([("bytes", "bytes"), ("placement", "placement")], shown),
                 },
             },
-            *_dip_layers(hue, above=metric == "latency"),
+            *_dip_layers(hue, rows, above=metric == "latency"),
         ],
     }
     return Figure(
@@ -187,8 +179,27 @@ def _threshold_layers(hue: Spec, rows: Sequence[Row]) -> list[Spec]:
     return [rule, name] if rules == 1 else [rule] if rules else []
 
 
-def _dip_layers(hue: Spec, *, above: bool) -> list[Spec]:
+def _band(hue: Spec, logarithmic: Spec, rows: Sequence[Row]) -> list[Spec]:
+    """The 95% interval as a band. Here as below, a layer without data would have no extent."""
+    if all(row["low"] is None for row in rows):
+        return []
+    return [
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "area", "opacity": 0.25},
+            "encoding": {
+                "y": {"field": "y_low", "type": "quantitative", "scale": logarithmic},
+                "y2": {"field": "y_high"},
+                "color": hue,
+            },
+        }
+    ]
+
+
+def _dip_layers(hue: Spec, rows: Sequence[Row], *, above: bool) -> list[Spec]:
     """A ring around a size at which the bandwidth dips, with how deep."""
+    if all(row["dip"] is None for row in rows):
+        return []
     only = [{"filter": "isValid(datum.dip)"}]
     y = {"field": "y", "type": "quantitative"}
     return [
