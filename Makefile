@@ -11,7 +11,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
 .DEFAULT_GOAL := run
-.PHONY: run build test lint format lock bench clean
+.PHONY: run build test lint format docs lock bench clean
 
 run: build
 	@$(BIN)/assay run $(SUITE)
@@ -47,6 +47,10 @@ format: $(VENV)/.ready-to-test
 	@$(BIN)/ruff check --fix --quiet src tests benchmarks
 	@$(BIN)/ruff format --quiet src tests benchmarks
 	@git ls-files '*.cpp' '*.hpp' | grep -v third_party | xargs $(BIN)/clang-format -i
+
+# What is made from the code.
+docs: $(VENV)/.ready
+	@$(BIN)/assay kernels --markdown > docs/kernels.md
 
 # The lock files, anew from pyproject.toml and requirements/*.in.
 LOCK := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe \

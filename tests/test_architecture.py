@@ -23,7 +23,7 @@ ALLOWED = {
     "launch": {"plans", "records", "kernels"},
     "records": {"plans"},
     "stats": {"plans", "records", "kernels"},
-    "models": {"plans", "system"},
+    "models": {"plans", "system", "stats"},
     "answers": {"plans", "records", "kernels", "stats", "models", "system"},
     "report": {"plans", "records", "kernels", "stats", "models", "system", "answers"},
     "campaign": {"plans", "launch", "records", "kernels", "stats", "system", "report", "cli"},

@@ -320,8 +320,8 @@ def test_shipped_suites_load_everywhere(name, context):
     plan = load_plan(find_suite(name), context)
     assert plan.name == name
     assert plan.cells
-    if context.cores > 1:
-        assert plan.notes == ()
+    if context.cores > 1:  # nothing but what takes more nodes than there are may be left out
+        assert all("nodes = 2" in note and context.nodes == 1 for note in plan.notes)
 
 
 def test_quick_measures_what_it_promises():

@@ -16,14 +16,19 @@ def answer_all(
 ) -> list[Answer]:
     """The five questions in their order; what a run can't answer is one honest line."""
     from assay.answers.model import QUESTIONS
+    from assay.answers.network import answer_network
     from assay.answers.speed import answer_speed
     from assay.answers.steadiness import answer_steadiness
     from assay.answers.unmeasured import unmeasured
 
-    answers = {"speed": answer_speed, "steadiness": answer_steadiness}
-    return [
-        answers[question](cells, run, history)
-        if question in answers
-        else unmeasured(question, cells)
-        for question in QUESTIONS
-    ]
+    network = answer_network(cells, run, history)
+    if network.status == "answered":  # messages then stand there, and not as context of speed too
+        others = [cell for cell in cells if not cell.kernel.startswith("network.")]
+    else:
+        others = list(cells)
+    made = {
+        "network": network,
+        "speed": answer_speed(others, run, history),
+        "steadiness": answer_steadiness(cells, run, history),
+    }
+    return [made.get(question) or unmeasured(question, cells) for question in QUESTIONS]

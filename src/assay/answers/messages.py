@@ -1,4 +1,7 @@
-"""Messages between ranks, as context for speed: latency, bandwidth, barrier."""
+"""Messages between ranks, as context for speed: latency, bandwidth, barrier.
+
+Where a run answers the question of the network they stand there instead.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,11 @@ from assay.answers.select import Part, Point, best, counted, evidence, placement
 from assay.plans.model import Placement
 from assay.stats.model import CellSummary
 from assay.units import format_quantity, format_size
+
+METHOD = (
+    "Ping-pong: half a round trip between two ranks, many trips a sample where one is too short "
+    "for the clock."
+)
 
 
 def messages_part(cells: Sequence[CellSummary]) -> Part | None:
@@ -43,26 +51,29 @@ def messages_part(cells: Sequence[CellSummary]) -> Part | None:
                 note=f"the best size; {_where(widest.summary.cell.placement)}",
             )
         )
-    barriers = points(cells, "network.barrier", "time")
-    if barriers:
-        most = max(point.cores for point in barriers)
-        barrier = best([point for point in barriers if point.cores == most])
-        ranks = counted(barrier.summary.cell.placement.ranks, "rank")
-        part.evidence.append(
-            evidence(
-                f"Barrier, {ranks}",
-                barrier,
-                "time",
-                note=placement_text(barrier.summary.cell.placement),
-            )
-        )
+    barrier = barrier_part(cells)
+    part.evidence += barrier.evidence if barrier else []
     if not part.evidence:
         return None
-    part.method = [
-        "Ping-pong: half a round trip between two ranks, many trips a sample where one is too "
-        "short for the clock. Barrier: a row of MPI_Barrier, timed on the slowest rank."
-    ]
+    if latencies or bandwidths:
+        part.method.append(METHOD)
+    part.method += barrier.method if barrier else []
     return part
+
+
+def barrier_part(cells: Sequence[CellSummary]) -> Part | None:
+    """The barrier over the most cores; None if no usable cell measured one."""
+    barriers = points(cells, "network.barrier", "time")
+    if not barriers:
+        return None
+    most = max(point.cores for point in barriers)
+    barrier = best([point for point in barriers if point.cores == most])
+    ranks = counted(barrier.summary.cell.placement.ranks, "rank")
+    where = placement_text(barrier.summary.cell.placement)
+    return Part(
+        evidence=[evidence(f"Barrier, {ranks}", barrier, "time", note=where)],
+        method=["Barrier: a row of MPI_Barrier, timed on the slowest rank."],
+    )
 
 
 def blocking(cells: Sequence[CellSummary], metric: str) -> list[Point]:

@@ -11,7 +11,7 @@ from assay.answers.model import Evidence
 from assay.plans.model import Placement, Value
 from assay.records.model import RunData
 from assay.stats.model import CellSummary, MetricSummary
-from assay.units import format_quantity
+from assay.units import format_memory, format_quantity
 
 Interval = tuple[float, float]
 
@@ -73,7 +73,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def quantity_text(value: float, unit: str, interval: Interval | None = None) -> str:
-    """As ``format_quantity``, with NPB's rates in its official Mop/s and ratios with their sign.
+    """As ``format_quantity``, with NPB's rates in Mop/s, ratios with their sign, sizes in KiB.
 
     Rates under a million, as of files, are in op/s.
     """
@@ -88,6 +88,10 @@ def quantity_text(value: float, unit: str, interval: Interval | None = None) -> 
     if unit == "":
         number, space, rest = format_quantity(value, "", interval).partition(" ")
         return f"{number}×{space}{rest}"
+    if unit == "B" and interval is not None:
+        return f"{format_memory(value)} [{', '.join(map(format_memory, interval))}]"
+    if unit == "B":
+        return format_memory(value)
     return format_quantity(value, unit, interval)
 
 

@@ -15,6 +15,7 @@ def kernels(
     toolchain: str | None = None,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
+    markdown: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """List the kernels, or explain one: its parameters, metrics and work.
 
@@ -30,11 +31,18 @@ def kernels(
         The assay.toml to use.
     json
         Print JSON on stdout: an object for one kernel or build, a list for all.
+    markdown
+        Print the whole catalogue as Markdown.
     """
     from assay.cli.output import console, print_json
     from assay.kernels import find_kernel
     from assay.kernels import kernels as catalogue
-    from assay.report.catalogue import describe, print_catalogue, print_kernel
+    from assay.report.catalogue import (
+        catalogue_markdown,
+        describe,
+        print_catalogue,
+        print_kernel,
+    )
 
     if build:
         from assay.campaign.building import build_for
@@ -45,6 +53,8 @@ def kernels(
             print_json(built)
         else:
             console().print(f"kernels: {built.executable}", markup=False, soft_wrap=True)
+    elif markdown:
+        print(catalogue_markdown(catalogue()), end="")
     elif name:
         kernel = find_kernel(name)
         if json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.kernels.catalogue import Kernel, Parameter
@@ -82,11 +83,8 @@ def print_kernel(kernel: Kernel, out: Console) -> None:
     from rich.table import Table
 
     out.print(f"[bold]{kernel.name}[/bold]  {kernel.title}")
-    most = "or more" if kernel.max_ranks is None else f"to {kernel.max_ranks}"
-    same = kernel.max_ranks == kernel.min_ranks
-    ranks = f"{kernel.min_ranks}" if same else f"{kernel.min_ranks} {most}"
     threads = "ranks may have threads" if kernel.threaded else "one thread a rank"
-    out.print(f"Ranks: {ranks}; {threads}.")
+    out.print(f"Ranks: {_ranks(kernel)}; {threads}.")
     if kernel.notes:
         out.print(kernel.notes)
     out.print("\n[bold]Parameters[/bold]" + ("" if kernel.parameters else ": none"))
@@ -112,6 +110,58 @@ def print_kernel(kernel: Kernel, out: Console) -> None:
             text = format_quantity(value, unit) if value else "follows from what is chosen there"
             out.print(f"  {quantity}: {text}")
     out.print(f"\nSource: {kernel.source}", soft_wrap=True)
+
+
+def catalogue_markdown(catalogue: Sequence[Kernel]) -> str:
+    """Every kernel's entry as Markdown: what ``docs/kernels.md`` holds."""
+    head = (
+        "# Kernels\n\n"
+        "What can be measured, made from the catalogue (`src/assay/kernels/`) by\n"
+        "`assay kernels --markdown > docs/kernels.md`. Parameters' sizes and times are in SI base "
+        "units.\nHow each kernel is checked is in [methods](methods.md#kernels).\n"
+    )
+    links = "\n".join(
+        f"- [`{kernel.name}`](#{kernel.name.replace('.', '')}): {kernel.title}"
+        for kernel in catalogue
+    )
+    return f"{head}\n{links}\n" + "".join(f"\n{_section(kernel)}" for kernel in catalogue)
+
+
+def _section(kernel: Kernel) -> str:
+    threads = "ranks may have threads" if kernel.threaded else "one thread a rank"
+    lines = [
+        f"## {kernel.name}",
+        "",
+        f"{kernel.title}. Ranks: {_ranks(kernel)}; {threads}.",
+        *(["", kernel.notes] if kernel.notes else []),
+    ]
+    if kernel.parameters:
+        lines += ["", "| parameter | default | values | meaning |", "| --- | --- | --- | --- |"]
+        for parameter in kernel.parameters:
+            default = f"{parameter.default} {parameter.unit}".rstrip()
+            cells = (f"`{parameter.name}`", default, _range(parameter), parameter.meaning)
+            lines.append(_row(cells))
+    lines += ["", "| metric | unit | better | meaning |", "| --- | --- | --- | --- |"]
+    for metric in kernel.metrics:
+        name = f"**`{metric.name}`**" if metric.name == kernel.headline else f"`{metric.name}`"
+        lines.append(_row((name, metric.unit, metric.better, metric.meaning)))
+    if kernel.formulas:
+        lines += ["", "| work of one operation | unit | formula |", "| --- | --- | --- |"]
+        for quantity, formula in kernel.formulas.items():
+            lines.append(_row((quantity, kernel.work_units.get(quantity, ""), formula)))
+    return "\n".join([*lines, "", f"Source: {kernel.source}.", ""])
+
+
+def _row(cells: Sequence[str]) -> str:
+    """A row of a table; a bar within a cell would end it."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _ranks(kernel: Kernel) -> str:
+    if kernel.max_ranks == kernel.min_ranks:
+        return f"{kernel.min_ranks}"
+    most = "or more" if kernel.max_ranks is None else f"to {kernel.max_ranks}"
+    return f"{kernel.min_ranks} {most}"
 
 
 def _range(parameter: Parameter) -> str:

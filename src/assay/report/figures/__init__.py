@@ -12,7 +12,10 @@ from collections.abc import Callable, Sequence
 from assay.answers.benchmarks import TITLES
 from assay.records.model import RunData
 from assay.report.figures.benchmarks import benchmark_figure
+from assay.report.figures.collectives import collective_figures
+from assay.report.figures.concurrency import concurrency_figures
 from assay.report.figures.dgemm import dgemm_figure
+from assay.report.figures.fabric import fabric_figures
 from assay.report.figures.memory_access import (
     hierarchy_figure,
     saturation_figure,
@@ -46,15 +49,24 @@ def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
         dgemm_figure(cells, run),
         peak_figure(cells),
         *(benchmark_figure(cells, kernel) for kernel in TITLES),
-        latency_figure(cells),
-        bandwidth_figure(cells),
         *record_figures(cells),
         parallel_figure(cells),
         metadata_figure(cells),
     ]
 
 
+def _network(cells: Sequence[CellSummary], run: RunData) -> Figures:
+    return [
+        latency_figure(cells, run),
+        bandwidth_figure(cells, run),
+        *concurrency_figures(cells),
+        *collective_figures(cells, run),
+        *fabric_figures(cells, run),
+    ]
+
+
 _FIGURES: dict[str, Callable[[Sequence[CellSummary], RunData], Figures]] = {
     "speed": _speed,
+    "network": _network,
     "steadiness": noise_figures,
 }

@@ -1,15 +1,19 @@
-"""Ping-pong against message size."""
+"""Ping-pong against message size, with the LogGP lines that its times follow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.answers.select import Point, labeller, points
+from assay.answers.select import Point
+from assay.answers.sweeps import MessageSweep, size_of, sweeps
+from assay.records.model import RunData
 from assay.report.marks import (
-    by_size,
+    Row,
+    Spec,
     colour,
     data_fields,
     decades,
+    listed,
     scale_of,
     scaled_fields,
     size_axis,
@@ -18,66 +22,52 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import format_size
+
+_FEWEST_SIZES = 2
 
 
-def latency_figure(cells: Sequence[CellSummary]) -> Figure | None:
+def latency_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
     """Ping-pong latency against message size, both logarithmic."""
-    found = [p for p in points(cells, "network.pingpong", "latency") if p.metric.median > 0]
     return _message_figure(
-        found,
-        id="latency",
+        [sweep for sweep in sweeps(cells, run) if sweep.one_way],
+        metric="latency",
         title="Ping-pong: latency against message size",
         axis="half a round trip (µs)",
-        unit="s",
-        factor=1e-6,
-        shown="µs",
+        scale=(1e-6, "µs"),
     )
 
 
-def bandwidth_figure(cells: Sequence[CellSummary]) -> Figure | None:
+def bandwidth_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
     """Ping-pong bandwidth against message size, both logarithmic."""
-    found = [
-        point
-        for point in points(cells, "network.pingpong", "bandwidth")
-        if _message_size(point) > 0 and point.metric.median > 0
-    ]
-    factor, prefix = scale_of(point.metric.median for point in found)
+    found = sweeps(cells, run)
+    rates = (p.summary.metrics.get("bandwidth") for sweep in found for p in sweep.points)
+    factor, prefix = scale_of(rate.median for rate in rates if rate)
     return _message_figure(
         found,
-        id="bandwidth",
+        metric="bandwidth",
         title="Ping-pong: bandwidth against message size",
         axis=f"bandwidth ({prefix}B/s)",
-        unit="B/s",
-        factor=factor,
-        shown=f"{prefix}B/s",
+        scale=(factor, f"{prefix}B/s"),
     )
 
 
 def _message_figure(
-    found: Sequence[Point],
+    found: Sequence[MessageSweep],
     *,
-    id: str,  # noqa: A002 - the figure's own word
+    metric: str,
     title: str,
     axis: str,
-    unit: str,
-    factor: float,
-    shown: str,
+    scale: tuple[float, str],
 ) -> Figure | None:
-    if len({_message_size(point) for point in found}) < 2:
+    rows = [row for sweep in reversed(found) for row in _rows(sweep, metric)]
+    sizes = sorted({int(row["bytes"] or 0) for row in rows})
+    if len(sizes) < _FEWEST_SIZES:
         return None
-    label = labeller(found)
-    rows = [
-        {
-            "bytes": _message_size(point),
-            "placement": label(point) + _mode(point),
-            **statistics(point),
-        }
-        for point in sorted(
-            found, key=lambda point: (*by_size(point)[:2], _mode(point), _message_size(point))
-        )
-    ]
-    sizes = sorted({_message_size(point) for point in found})
+    factor, shown = scale
     hue = colour("placement", rows)
+    if hue["legend"]:  # in the lines' full colours, not in the band's
+        hue["legend"] |= {"symbolOpacity": 1, "symbolType": "circle"}
     logarithmic = {"type": "log", "nice": True}
     y = {
         "field": "y",
@@ -86,41 +76,49 @@ def _message_figure(
         "scale": logarithmic,
         "axis": {"values": decades(rows, factor), "format": "~g"},
     }
+    line = {**y, "field": "y_line"}
     spec = {
-        "height": 240,
-        "transform": scaled_fields(factor),
-        "encoding": {
-            "x": size_axis("bytes", "message size", sizes),
-        },
-        "layer": [
+        "height": 260,
+        "transform": [
+            *scaled_fields(factor),
+            # Where there is no model, the line joins what was measured.
             {
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": {"type": "area", "opacity": 0.25},
-                "encoding": {
-                    "y": {"field": "y_low", "type": "quantitative", "scale": logarithmic},
-                    "y2": {"field": "y_high"},
-                    "color": hue,
-                },
+                "calculate": f"isValid(datum.model) ? datum.model / {factor!r} : datum.y",
+                "as": "y_line",
+            },
+        ],
+        "encoding": {"x": size_axis("bytes", "message size", sizes)},
+        "layer": [
+            *_threshold_layers(hue, rows),
+            *_band(hue, logarithmic, rows),
+            {
+                "mark": {"type": "line", "strokeWidth": 2},
+                "encoding": {"y": line, "color": hue, "detail": {"field": "piece"}},
             },
             {
-                "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
+                "mark": {"type": "point", "filled": True, "size": 34, "opacity": 1},
                 "encoding": {
                     "y": y,
                     "color": hue,
                     "tooltip": tooltip([("bytes", "bytes"), ("placement", "placement")], shown),
                 },
             },
+            *_dip_layers(hue, rows, above=metric == "latency"),
         ],
     }
     return Figure(
-        id=id,
+        id=metric,
         title=title,
-        caption="Both axes logarithmic. The band is the 95% interval.",
-        alt=f"Line chart: {title.lower()}, from {sizes[0]} to {sizes[-1]} bytes.",
+        caption=_caption(found),
+        alt=f"Line chart: {title.lower()}, from {sizes[0]} to {sizes[-1]} bytes{_in_words(found)}.",
         fields=[
             Field("bytes", "B", "message size"),
-            Field("placement", "", "the two ranks' placement"),
-            *data_fields(unit),
+            Field("placement", "", "the two ranks' placement, toolchain and way of sending"),
+            *data_fields("s" if metric == "latency" else "B/s"),
+            Field("model", "s" if metric == "latency" else "B/s", "by the LogGP line"),
+            Field("piece", "", "number of the LogGP line, from 1"),
+            Field("threshold", "B", "between the sizes where the protocol changes"),
+            Field("dip", "", "missing share of the bandwidth expected, where it dips"),
         ],
         rows=rows,
         spec=spec,
@@ -128,11 +126,115 @@ def _message_figure(
     )
 
 
-def _message_size(point: Point) -> int:
-    size = point.parameter("bytes")
-    return int(size) if isinstance(size, (int, float)) else 0
+def _rows(sweep: MessageSweep, metric: str) -> list[Row]:
+    model = sweep.model
+    dips = {dip.bytes: dip.depth for dip in model.dips} if model else {}
+    steps = (
+        {c.at: (max(c.below, 1) * c.at) ** 0.5 for c in model.changes if c.protocol}
+        if model
+        else {}
+    )
+    made: list[Row] = []
+    for point in sweep.points:
+        size, summary = size_of(point), point.summary.metrics.get(metric)
+        if summary is None or summary.median <= 0:
+            continue
+        seconds = model.seconds(size) if model else None
+        made.append(
+            {
+                "bytes": size,
+                "placement": sweep.name,
+                **statistics(Point(point.summary, summary)),
+                "model": _modelled(seconds, size, metric),
+                "piece": sum(piece.first <= size for piece in model.pieces) if model else 1,
+                "threshold": steps.get(size),
+                "dip": dips.get(size),
+            }
+        )
+    return made
 
 
-def _mode(point: Point) -> str:
-    mode = point.parameter("mode")
-    return "" if mode in (None, "blocking") else f" · {mode}"
+def _modelled(seconds: float | None, size: int, metric: str) -> float | None:
+    """The line's value; none where it leaves what a logarithmic axis can show."""
+    if seconds is None or seconds <= 0:
+        return None
+    return seconds if metric == "latency" else size / seconds
+
+
+def _threshold_layers(hue: Spec, rows: Sequence[Row]) -> list[Spec]:
+    """A dashed rule where the protocol changes; one alone is named at its top."""
+    only = [{"filter": "isValid(datum.threshold)"}]
+    x = {"field": "threshold", "type": "quantitative"}
+    rule = {
+        "transform": only,
+        "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5},
+        "encoding": {"x": x, "color": hue},
+    }
+    name = {
+        "transform": only,
+        "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 2},
+        "encoding": {"x": x, "y": {"value": 0}, "text": {"value": "protocol changes"}},
+    }
+    rules = sum(row["threshold"] is not None for row in rows)
+    return [rule, name] if rules == 1 else [rule] if rules else []
+
+
+def _band(hue: Spec, logarithmic: Spec, rows: Sequence[Row]) -> list[Spec]:
+    """The 95% interval as a band. Here as below, a layer without data would have no extent."""
+    if all(row["low"] is None for row in rows):
+        return []
+    return [
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "area", "opacity": 0.25},
+            "encoding": {
+                "y": {"field": "y_low", "type": "quantitative", "scale": logarithmic},
+                "y2": {"field": "y_high"},
+                "color": hue,
+            },
+        }
+    ]
+
+
+def _dip_layers(hue: Spec, rows: Sequence[Row], *, above: bool) -> list[Spec]:
+    """A ring around a size at which the bandwidth dips, with how deep."""
+    if all(row["dip"] is None for row in rows):
+        return []
+    only = [{"filter": "isValid(datum.dip)"}]
+    y = {"field": "y", "type": "quantitative"}
+    return [
+        {
+            "transform": only,
+            "mark": {"type": "point", "filled": False, "size": 180, "strokeWidth": 2},
+            "encoding": {"y": y, "color": hue},
+        },
+        {
+            "transform": [*only, {"calculate": "format(-datum.dip, '.0%')", "as": "depth"}],
+            "mark": {"type": "text", "dy": -16 if above else 18},
+            "encoding": {"y": y, "text": {"field": "depth"}},
+        },
+    ]
+
+
+def _caption(found: Sequence[MessageSweep]) -> str:
+    models = [sweep.model for sweep in found if sweep.model]
+    said = ["Both axes logarithmic. Points: median over launches; the band is the 95% interval."]
+    if models:
+        said.append("Lines: the LogGP model in pieces.")
+    if any(change.protocol for model in models for change in model.changes):
+        said.append("Dashed: where the protocol changes.")
+    if any(model.dips for model in models):
+        said.append("Rings: dips, with the bandwidth missing there.")
+    return " ".join(said)
+
+
+def _in_words(found: Sequence[MessageSweep]) -> str:
+    models = [sweep.model for sweep in found if sweep.model]
+    steps = {c.at for model in models for c in model.changes if c.protocol}
+    dips = {dip.bytes for model in models for dip in model.dips}
+    said = [
+        f"{what} at {listed([format_size(size) for size in sorted(sizes)])}"
+        for what, sizes in (("time steps", steps), ("bandwidth dips", dips))
+        if sizes
+    ]
+    return "".join(f"; {clause}" for clause in said)

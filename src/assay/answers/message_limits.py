@@ -1,0 +1,89 @@
+"""What bounds the bandwidth of messages: the link between nodes, copying within one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.answers.select import best, points
+from assay.answers.sweeps import MessageSweep, system_of
+from assay.reference.messages import published_messages
+from assay.stats.model import CellSummary
+from assay.system.model import Adapter
+from assay.units import format_quantity
+
+_UP = ("up", "active")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bandwidth in B/s and where it comes from. ``short``: its name in a sentence."""
+
+    bandwidth: float
+    source: str
+    short: str
+
+
+def message_limit(sweep: MessageSweep, cells: Sequence[CellSummary]) -> Limit | None:
+    """The limit of a sweep's bandwidth; None where nothing is known of one."""
+    return _link(sweep) if sweep.reach == "between nodes" else _copying(sweep, cells)
+
+
+def _link(sweep: MessageSweep) -> Limit | None:
+    """The speed of the adapter in use, as its link is now."""
+    system = system_of(sweep.run)
+    adapters = [
+        adapter for adapter in (system.adapters if system else []) if adapter.speed is not None
+    ]
+    named = sweep.placement.adapter
+    if named is not None:
+        chosen = [a for a in adapters if a.name == named or a.name.partition(":")[0] == named]
+        note = ""
+    else:
+        up = [a for a in adapters if a.state in _UP and a.kind != "loopback"]
+        # A bridge or a tunnel has no link of its own where there is a device.
+        chosen = [a for a in up if a.physical is not False] or up
+        note = ", the fastest that is up; which one the MPI library took isn't known"
+    if not chosen:
+        return None
+    fastest = max(chosen, key=lambda adapter: adapter.speed or 0.0)
+    only = len({adapter.speed for adapter in chosen}) == 1
+    return _of_link(fastest, "" if only else note)
+
+
+def _of_link(adapter: Adapter, note: str) -> Limit:
+    speed = adapter.speed or 0.0
+    rate = format_quantity(speed, "B/s")
+    return Limit(
+        speed,
+        f"link speed of {adapter.name}, {rate} each way{note}",
+        f"{adapter.name}'s link speed",
+    )
+
+
+def _copying(sweep: MessageSweep, cells: Sequence[CellSummary]) -> Limit | None:
+    """Half of STREAM copy on one core: a copied byte is read and written, which STREAM counts."""
+    copies = [
+        point
+        for point in points(cells, "memory.stream", "bandwidth")
+        if point.parameter("op") == "copy" and point.cores == 1
+    ]
+    if not copies:
+        return None
+    point = best(copies)
+    return Limit(
+        point.metric.median / 2,
+        "one copy through memory by one core, half of STREAM copy's bandwidth; messages that stay "
+        "in a cache can pass it",
+        "what one copy through memory sustains",
+    )
+
+
+def published_text() -> str:
+    """What published clusters' messages took, as one sentence."""
+    clauses = []
+    for entry in published_messages():
+        latency = f"{format_quantity(entry.latency, 's')} and " if entry.latency else ""
+        rate = format_quantity(entry.bandwidth, "B/s")
+        clauses.append(f"{entry.system} ({entry.network}) {latency}{rate}, {entry.source}")
+    return f"Published ping-pongs between two nodes: {'; '.join(clauses)}."
