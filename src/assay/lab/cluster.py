@@ -163,7 +163,8 @@ def _entering(host: Host) -> list[str]:
 def _remote_shell(hosts: Sequence[Host]) -> str:
     """The script: like ssh, it joins its words and gives them to a shell on the host."""
     cases = "".join(
-        f"  {'|'.join((host.name, *host.addresses))}) namespace={host.namespace} name={host.name} ;;\n"
+        f"  {'|'.join((host.name, *host.addresses))}) "
+        f"namespace={host.namespace} name={host.name} ;;\n"
         for host in hosts
     )
     return f"""\

@@ -10,16 +10,20 @@ import msgspec
 
 Value = int | float | str
 Binding = Literal["compact", "spread", "none"]
-Order = Literal["block", "cyclic", "reversed"]
 
 
 class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where and how a cell runs. ``adapter`` None is the MPI library's own choice."""
+    """Where and how a cell runs.
+
+    ``order``: how ranks are numbered over nodes, a word of ``plans.order.ORDERS`` or the seat of
+    each rank ("0,2,1,3"). ``adapter``: the network adapter to send over, or several ("eth0,eth1");
+    None is the MPI library's own choice.
+    """
 
     nodes: int = 1
     ppn: int = 1
     threads: int = 1
-    order: Order = "block"
+    order: str = "block"
     binding: Binding = "compact"
     adapter: str | None = None
 
@@ -82,7 +86,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PlanContext:
     """The machine a plan is made for: cores of a node, nodes, and the toolchains by name.
 
-    ``memory``: bytes available on a node; None where that isn't known.
+    ``memory``: bytes available on a node; None where that isn't known. ``adapters``: the names of a
+    node's network adapters; None where they aren't known.
     """
 
     cores: int
@@ -90,3 +95,4 @@ class PlanContext:
     default_toolchain: str = "embedded"
     toolchains: tuple[str, ...] = ("embedded",)
     memory: float | None = None
+    adapters: tuple[str, ...] | None = None
