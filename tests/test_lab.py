@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -54,6 +54,21 @@ def test_without_rights_or_tools_it_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(AssayError, match="needs the program 'ip'"), VirtualCluster():
         pass
+
+
+@pytest.mark.parametrize(
+    ("cores", "hosts", "shares"),
+    [
+        (range(8), 2, [(0, 1, 2, 3), (4, 5, 6, 7)]),
+        (range(8), 3, [(0, 1), (2, 3), (4, 5)]),
+        ([3, 7], 2, [(3,), (7,)]),
+        ([3, 7], 4, [(3,), (7,), (3,), (7,)]),
+    ],
+)
+def test_hosts_divide_the_cores(
+    cores: Sequence[int], hosts: int, shares: list[tuple[int, ...]]
+) -> None:
+    assert [lab.share_of(cores, host, hosts) for host in range(hosts)] == shares
 
 
 def namespaces() -> list[str]:
@@ -209,7 +224,7 @@ def test_ranks_are_numbered_as_asked(
     cluster: VirtualCluster, folder: Path, order: str, hosts: list[str]
 ) -> None:
     words = ["network.barrier", "--nodes", "2", "--ppn", "2", "--order", order, "--keep"]
-    few = ["--launches", "1", "--samples", "5", "--json"]
+    few = ["--launches", "1", "--samples", "5", "--oversubscribe", "--json"]
     done = assay(cluster, folder, "measure", *words, *few)
     assert done.returncode in (0, 1), done.stderr
     assert json.loads(done.stdout)["verified"] is True
@@ -217,10 +232,8 @@ def test_ranks_are_numbered_as_asked(
     (measurement,) = read_run(run.path).measurements
     assert measurement.cell.placement.order == order
     assert [f"{r.host} {r.local_rank}" for r in measurement.ranks] == hosts
-    # Pinning goes by seats: the ranks of a host sit on its cores whatever their numbers.
-    if measurement.ranks[0].pinned:
-        seats = {(r.host, r.local_rank): r.cpus for r in measurement.ranks}
-        assert seats["node1", 0] == seats["node2", 0] != seats["node1", 1]
+    cores = {host.name: set(host.cores) for host in cluster.hosts}
+    assert all(set(r.cpus) <= cores[r.host] for r in measurement.ranks)
 
 
 def ranks_on(cluster: VirtualCluster) -> list[psutil.Process]:
@@ -251,7 +264,8 @@ def test_killed_it_leaves_no_rank_on_any_host(
         # Ranks on the second host alone: none is below assay, which is the hardest case.
         config = config.replace('"10.87.0.1", ', "", 1)
         (folder / "assay.toml").write_text(config)
-        words = ["network.barrier", "--ppn", "2", "--precision", "0.0001%", "--budget", "100 s"]
+        words = ["network.barrier", "--ppn", "2", "--oversubscribe", "--budget", "100 s"]
+        words += ["--precision", "0.0001%"]
         command = cluster.command(
             cluster.hosts[0], sys.executable, "-m", "assay", "measure", *words, "--keep"
         )
@@ -285,7 +299,7 @@ def test_what_can_not_be_is_said_before_anything_is_launched(
     wrong = {
         ("--nodes", "3"): "nodes = 3, but there are 2 nodes",
         ("--nodes", "2", "--adapter", "eth7"): "there is no network adapter 'eth7'",
-        ("--ppn", "2", "--adapter", "eth0"): "talk through memory",
+        ("--ppn", "2", "--oversubscribe", "--adapter", "eth0"): "talk through memory",
         ("--nodes", "2", "--order", "0,1,2"): "order = '0,1,2', but there are 2 ranks",
         ("--nodes", "2", "--order", "0,2"): "does not name each seat from 0 to 1 once",
         ("--nodes", "2", "--order", "blok"): "Did you mean 'block'?",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -25,20 +27,22 @@ FAST_ETHERNET = 12.5e6
 
 @dataclass(frozen=True)
 class Host:
-    """One host: its name, the namespace it is, and its address on each network."""
+    """One host: its name, the namespace it is, its address on each network, and its cores."""
 
     name: str
     namespace: str
     addresses: tuple[str, ...]
+    cores: tuple[int, ...]
 
 
 class VirtualCluster:
     """``with VirtualCluster(2, rates=(GIGABIT, FAST_ETHERNET)) as cluster: …``
 
     Each host has an adapter per rate (``eth0``, ``eth1`` …), which sends no more than that many
-    B/s; None is no limit. All hosts share this machine's cores, memory and files. Raises AssayError
-    where there can't be one. What is made is removed at the end, after an exception too; what an
-    owner left who was killed is removed by the next cluster, or by ``remove_leftovers``.
+    B/s; None is no limit. The hosts share this machine's memory and files, and divide its cores
+    among them, as long as there are enough. Raises AssayError where there can't be one. What is
+    made is removed at the end, after an exception too; what an owner left who was killed is removed
+    by the next cluster, or by ``remove_leftovers``.
     """
 
     def __init__(self, hosts: int = 2, *, rates: Sequence[float | None] = (GIGABIT,)) -> None:
@@ -54,6 +58,7 @@ class VirtualCluster:
                 name=f"node{i}",
                 namespace=f"{self.name}-node{i}",
                 addresses=tuple(_NETWORK.format(rail=r, host=i) for r in range(len(rates))),
+                cores=share_of(sorted(os.sched_getaffinity(0)), i - 1, hosts),
             )
             for i in range(1, hosts + 1)
         )
@@ -130,6 +135,17 @@ class VirtualCluster:
         self.remote_shell.chmod(0o700)
 
 
+def share_of(cores: Sequence[int], host: int, hosts: int) -> tuple[int, ...]:
+    """The cores of host number ``host`` of ``hosts``: equal parts, neighbours together.
+
+    Cores left over stay idle, so that hosts are alike. With more hosts than cores, hosts share.
+    """
+    each = len(cores) // hosts
+    if each == 0:
+        return (cores[host % len(cores)],)
+    return tuple(cores[host * each : (host + 1) * each])
+
+
 def burst_of(rate: float) -> int:
     """Bytes that an adapter of so many B/s may send at once after a pause.
 
@@ -156,25 +172,25 @@ def _entering(host: Host) -> list[str]:
     by these MPI libraries tell whether two ranks may talk through memory.
     """
     named = 'echo "$0" >/proc/sys/kernel/hostname && exec "$@"'
-    isolated = ["unshare", "--uts", "--ipc", "sh", "-c", named, host.name]
+    cores = ",".join(map(str, host.cores))
+    isolated = ["taskset", "-c", cores, "unshare", "--uts", "--ipc", "sh", "-c", named, host.name]
     return ["ip", "netns", "exec", host.namespace, *isolated]
 
 
 def _remote_shell(hosts: Sequence[Host]) -> str:
     """The script: like ssh, it joins its words and gives them to a shell on the host."""
     cases = "".join(
-        f"  {'|'.join((host.name, *host.addresses))}) "
-        f"namespace={host.namespace} name={host.name} ;;\n"
+        f"  {'|'.join((host.name, *host.addresses))})\n"
+        f'    exec {shlex.join(_entering(host))} sh -c "$*" ;;\n'
         for host in hosts
     )
     return f"""\
 #!/bin/sh
 # HOST COMMAND…: runs a command on a host of a virtual cluster, as ssh would on a real one.
 while [ "${{1#-}}" != "$1" ]; do shift; done
-case "$1" in
-{cases}  *) echo "remote-shell: there is no host '$1'" >&2; exit 255 ;;
-esac
+host=$1
 shift
-exec ip netns exec "$namespace" unshare --uts --ipc sh -c \\
-  'echo "$0" >/proc/sys/kernel/hostname && exec sh -c "$1"' "$name" "$*"
+case "$host" in
+{cases}  *) echo "remote-shell: there is no host '$host'" >&2; exit 255 ;;
+esac
 """

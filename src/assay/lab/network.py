@@ -24,7 +24,9 @@ def why_not() -> str | None:
     """A sentence on why there can be no virtual cluster here; None if there can."""
     if os.geteuid() != 0:
         return "A virtual cluster needs root: only root may make network namespaces."
-    missing = [program for program in ("ip", "tc", "unshare") if shutil.which(program) is None]
+    missing = [
+        program for program in ("ip", "tc", "unshare", "taskset") if shutil.which(program) is None
+    ]
     if missing:
         return f"A virtual cluster needs the program '{missing[0]}'."
     return None

@@ -1,10 +1,10 @@
 """The warden: the parent of one launch, which ends all of it when assay asks, lets go or dies.
 
-``python -I -S warden.py WHERE RANK_PROGRAM COMMAND…`` runs the command and ends as it ended. It is a
-program of its own because it must outlive assay: when mpirun is killed, ranks may go on for ever
-(Open MPI's do, sleeping or computing), and their new parent would be init. Here it is the
-warden (a "child subreaper", prctl(2)), so every process of the launch stays below it, whatever
-session it moved to. It starts once a launch, so it imports little: no site, not even pathlib.
+``python -I -S warden.py WHERE RANK_PROGRAM COMMAND…`` runs the command and ends as it ended. It is
+a program of its own because it must outlive assay: when mpirun is killed, ranks may go on for ever
+(Open MPI's do, sleeping or computing), and their new parent would be init. Here it is the warden
+(a "child subreaper", prctl(2)), so every process of the launch stays below it, whatever session it
+moved to. It starts once a launch, so it imports little: no site, not even pathlib.
 
 Its standard input is a pipe from assay. ``a`` on it asks the ranks to end (SIGTERM); its end, which
 comes also when assay is killed, ends everything at once. Should the warden itself be killed, mpirun
