@@ -186,7 +186,9 @@ def _remote_shell(hosts: Sequence[Host]) -> str:
     )
     return f"""\
 #!/bin/sh
-# HOST COMMAND…: runs a command on a host of a virtual cluster, as ssh would on a real one.
+# HOST COMMAND…: runs a command on a host of a virtual cluster, as ssh would on a real one: from
+# another folder than the caller's, its words joined and given to a shell.
+cd /
 while [ "${{1#-}}" != "$1" ]; do shift; done
 host=$1
 shift

@@ -19,10 +19,11 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
 
     The job file is new and lies in the run directory, so who can read it shares that directory.
     """
-    seen = (
-        f"test -x {shlex.quote(str(executable))} || echo {shlex.quote(str(executable))}; "
-        f"test -r {shlex.quote(str(job))} || echo {shlex.quote(str(job.parent))}"
+    # A remote shell begins in a folder of its own.
+    program, order, folder = (
+        shlex.quote(str(path.absolute())) for path in (executable, job, job.parent)
     )
+    seen = f"test -x {program} || echo {program}; test -r {order} || echo {folder}"
     for first in range(0, len(hosts), _AT_ONCE):
         asked = [(host, _ask(remote_shell, host, seen)) for host in hosts[first : first + _AT_ONCE]]
         try:
