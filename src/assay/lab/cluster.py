@@ -149,10 +149,11 @@ def share_of(cores: Sequence[int], host: int, hosts: int) -> tuple[int, ...]:
 def burst_of(rate: float) -> int:
     """Bytes that an adapter of so many B/s may send at once after a pause.
 
-    As little as the kernel's timer lets it go without losing rate: what comes in 0.5 ms, and not
-    less than one segment as TCP hands it down (64 KiB would be; 16 KiB make it split them).
+    Two frames of Ethernet, or what comes in 25 µs if that is more: the fewest with which the
+    kernel's timer, late as it may be, keeps up a Gigabit. A message of n bytes takes (n - burst) /
+    rate at least, so that shorter ones than a burst are not held up.
     """
-    return max(16 * 1024, round(rate * 0.1e-3))
+    return max(3200, round(rate * 25e-6))
 
 
 def remove_leftovers() -> list[str]:
