@@ -12,6 +12,7 @@ from assay.errors import AssayError
 # Seconds for a host to answer; a login over a slow name service takes several.
 _PATIENCE = 30.0
 _AT_ONCE = 32
+_MISSING = "assay:missing:"
 
 
 def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: Path) -> None:
@@ -23,7 +24,8 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
     program, order, folder = (
         shlex.quote(str(path.absolute())) for path in (executable, job, job.parent)
     )
-    seen = f"test -x {program} || echo {program}; test -r {order} || echo {folder}"
+    missing = f"echo {_MISSING}"
+    seen = f"test -x {program} || {missing}{program}; test -r {order} || {missing}{folder}"
     for first in range(0, len(hosts), _AT_ONCE):
         asked = [(host, _ask(remote_shell, host, seen)) for host in hosts[first : first + _AT_ONCE]]
         try:
@@ -53,22 +55,22 @@ def _ask(remote_shell: str, host: str, command: str) -> subprocess.Popen[str]:
 
 def _judge(remote_shell: str, host: str, process: subprocess.Popen[str]) -> None:
     try:
-        missing, said = process.communicate(timeout=_PATIENCE)
+        said, complaint = process.communicate(timeout=_PATIENCE)
         answered = process.returncode == 0
     except subprocess.TimeoutExpired:
-        missing, said, answered = "", f"It gave no answer within {_PATIENCE:g} s.", False
+        said, complaint, answered = "", f"It gave no answer within {_PATIENCE:g} s.", False
     if not answered:
         raise AssayError(
             f"The host '{host}' can't be reached by `{remote_shell}`.",
-            detail=said.strip(),
+            detail=complaint.strip(),
             mend=f"See that `{remote_shell} {host} true` works without a password, or correct "
             "[cluster] in assay.toml.",
         )
-    # A login script may greet; what was asked for comes last.
-    path = missing.strip().rpartition("\n")[2]
-    if path.startswith("/"):
+    # A login script may have greeted, too.
+    lines = [line for line in said.splitlines() if line.startswith(_MISSING)]
+    if lines:
         raise AssayError(
-            f"The host '{host}' does not see '{path}'.",
+            f"The host '{host}' does not see '{lines[0].removeprefix(_MISSING)}'.",
             mend="Keep runs and assay's cache (ASSAY_CACHE) in a file system that all hosts share "
             "under the same path.",
         )
