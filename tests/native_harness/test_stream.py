@@ -101,6 +101,25 @@ def test_ranks_are_numbered_in_the_jobs_order_and_keep_their_seats(launch: Launc
         assert here == there
 
 
+def test_a_host_is_what_bears_one_name(launch: Launch, kernels: Path, tmp_path: Path) -> None:
+    """The MPI believes that all five ranks share a node; two hosts' names tell otherwise."""
+    if subprocess.run(["unshare", "--uts", "true"], capture_output=True).returncode:
+        pytest.skip("only root may give processes another host name")
+    named = tmp_path / "named"
+    named.write_text(
+        "#!/bin/sh\n"
+        "exec unshare --uts sh -c 'echo host$((PMI_RANK / 3)) >/proc/sys/kernel/hostname;"
+        f' exec {kernels} "$@"\' sh "$@"\n'
+    )
+    named.chmod(0o700)
+    for order, hosts in (("block", "00011"), ("cyclic", "01010"), ("4,0,1,2,3", "10001")):
+        done = launch(job(("test.sleep", {}), order=order, binding="none"), 5, executable=named)
+        ranks = done.all(RankRecord)
+        assert [r.host for r in ranks] == [f"host{host}" for host in hosts]
+        for host, size in (("host0", 3), ("host1", 2)):
+            assert sorted(r.local_rank for r in ranks if r.host == host) == list(range(size))
+
+
 def test_an_order_of_other_ranks_is_a_wrong_job(launch: Launch) -> None:
     for order in ("0,1,2", "0,0", "blok"):
         done = launch(job(("test.sleep", {}), order=order), 2)

@@ -16,6 +16,8 @@ from assay.lab.names import is_orphaned
 
 # Where iproute2 keeps the names of namespaces.
 _NAMES = Path("/run/netns")
+# Bits of capabilities(7).
+_CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
 # Seconds to wait for killed processes to be gone.
 _PATIENCE = 5.0
 
@@ -24,6 +26,10 @@ def why_not() -> str | None:
     """A sentence on why there can be no virtual cluster here; None if there can."""
     if os.geteuid() != 0:
         return "A virtual cluster needs root: only root may make network namespaces."
+    status = Path("/proc/self/status").read_text()
+    rights = next(int(x[8:], 16) for x in status.splitlines() if x.startswith("CapEff:"))
+    if not all(rights >> right & 1 for right in (_CAP_NET_ADMIN, _CAP_SYS_ADMIN)):
+        return "A virtual cluster needs root's full rights, and this root has none over networks."
     missing = [
         program for program in ("ip", "tc", "unshare", "taskset") if shutil.which(program) is None
     ]
@@ -101,7 +107,6 @@ def run(*command: str) -> str:
         raise AssayError(
             f"The virtual cluster can't be made: `{' '.join(command)}` failed.",
             detail=done.stderr.strip(),
-            mend="It needs root's full rights (CAP_SYS_ADMIN and CAP_NET_ADMIN) and a kernel with "
-            "network namespaces, veth, bridge and sch_tbf.",
+            mend="It needs a kernel with network namespaces, veth, bridge and sch_tbf.",
         )
     return done.stdout
