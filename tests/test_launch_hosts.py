@@ -34,7 +34,7 @@ def line(
         "t", "site", "mpicxx", "mpirun", flavour, "1", "g++", "12", None, (), (), environment or {}
     )
     paths = Path("/c/kernels"), placement, Path("/r/l.job.json"), Path("/r/l.jsonl")
-    return " ".join(mpirun_command(toolchain, *paths, cluster=cluster, cores=8, root=False))
+    return " ".join(mpirun_command(toolchain, *paths, cluster=cluster, cores=4, root=False))
 
 
 @pytest.mark.parametrize(
