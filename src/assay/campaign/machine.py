@@ -58,7 +58,7 @@ class ThisMachine:
             cores=self.system.usable_cores or 1,
             nodes=len(config.cluster.hosts) if config.cluster else 1,
             memory=self.system.memory.available,
-            adapters=tuple(adapter.name for adapter in self.system.adapters),
+            adapters=tuple(adapter.name for adapter in self.system.adapters) or None,
             default_toolchain=select_toolchain(None, config).name,
             toolchains=tuple(t.name for t in detect_toolchains(config) if not t.problem),
         )

@@ -33,8 +33,12 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
                 _judge(remote_shell, host, process)
         finally:
             for _, process in asked:
+                # Closed, not read to their ends: what a shell has started may hold them open.
                 process.kill()
-                process.communicate()
+                for pipe in (process.stdout, process.stderr):
+                    if pipe is not None:
+                        pipe.close()
+                process.wait()
 
 
 def _ask(remote_shell: str, host: str, command: str) -> subprocess.Popen[str]:
