@@ -21,6 +21,7 @@ ALLOWED = {
     "kernels": {"plans"},  # the catalogue speaks of parameters' values
     "system": {"kernels", "models"},
     "launch": {"plans", "records", "kernels"},
+    "lab": set(),  # a cluster to measure on; it knows nothing of measuring
     "records": {"plans"},
     "stats": {"plans", "records", "kernels"},
     "models": {"plans", "system", "stats"},

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import BlasConfig, Config, ToolchainConfig, find_config, load_config
+from assay.config import (
+    BlasConfig,
+    ClusterConfig,
+    Config,
+    ToolchainConfig,
+    find_config,
+    load_config,
+)
 from assay.errors import AssayError
 
 WHOLE = """\
@@ -30,6 +37,11 @@ city = "Ghent"
 [defaults]
 toolchain = "site"
 runs = "../runs"
+
+[cluster]
+hosts = ["node1", "10.0.0.2", "fd00::3"]
+remote_shell = "bin/shell"
+local_address = "10.0.0.1"
 """
 
 
@@ -145,3 +157,32 @@ def test_a_named_file_must_exist(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_CONFIG", str(tmp_path / "none.toml"))
     with pytest.raises(AssayError, match="ASSAY_CONFIG names"):
         load_config()
+
+
+def test_a_cluster_is_its_hosts(tmp_path):
+    hosts = ("node1", "10.0.0.2", "fd00::3")
+    config = load_config(put(tmp_path / "etc/assay.toml", WHOLE))
+    shell = str(tmp_path / "etc/bin/shell")
+    assert config.cluster == ClusterConfig(hosts, shell, "10.0.0.1")
+    plain = load_config(put(tmp_path / "assay.toml", '[cluster]\nhosts = ["a"]\n'))
+    assert plain.cluster == ClusterConfig(("a",), "ssh", None)
+    assert load_config(put(tmp_path / "none.toml")).cluster is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint", "line"),
+    [
+        ("hosts = []", "'cluster.hosts' is empty", 2),
+        ('hosts = ["a",\n"b,c"]', "'b,c' is no host's name", 3),
+        ('hosts = ["-x"]', "'-x' is no host's name", 2),
+        ('hosts = ["a", "b",\n"a"]', "'a' stands there twice", 3),
+        ('hosts = ["a"]\nshell = "ssh"', "shell", 3),
+        ('remote_shell = "ssh"', "hosts", 1),
+    ],
+)
+def test_wrong_clusters(tmp_path, lines, complaint, line):
+    path = put(tmp_path / "assay.toml", f"[cluster]\n{lines}\n")
+    with pytest.raises(AssayError) as error:
+        load_config(path)
+    assert complaint in error.value.what
+    assert error.value.where == f"{path}:{line}"

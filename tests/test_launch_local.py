@@ -17,7 +17,8 @@ from assay.errors import AssayError
 from assay.kernels.building import build_kernels
 from assay.kernels.toolchains import Toolchain, select_toolchain
 from assay.launch.executor import LaunchOrder
-from assay.launch.local import LocalExecutor, mpirun_command
+from assay.launch.local import LocalExecutor
+from assay.launch.mpirun import mpirun_command
 from assay.launch.outcome import KEPT_OUTPUT
 from assay.plans.model import Placement
 from assay.records.schema import Job
@@ -76,7 +77,7 @@ def test_launch_lines_are_these(flavour, more, cores, root, line):
 @pytest.mark.parametrize(
     ("placement", "mpirun", "message"),
     [
-        (Placement(nodes=2), "m", "The local launcher runs on one node, not on 2."),
+        (Placement(nodes=2), "m", "There is one node, this machine, and the placement needs 2."),
         (Placement(adapter="ib0"), "m", "can't use the network adapter 'ib0'"),
         (Placement(), None, "The toolchain 't' has no mpirun"),
     ],

@@ -118,6 +118,7 @@ Job parse_job(const std::string& content) {
   job.binding = binding(given);
   job.seed = static_cast<std::uint64_t>(
       integer(given, "seed", "", 0, std::numeric_limits<std::int64_t>::max()));
+  if (given.contains("order")) job.order = text(given, "order", "");
   const json& orders = member(given, "measurements", "");
   if (!orders.is_array()) throw JobError("'measurements' must be an array");
   std::set<std::string> seen;

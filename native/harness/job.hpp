@@ -28,6 +28,7 @@ struct Job {
   int threads = 1;
   Binding binding;
   std::uint64_t seed = 0;
+  std::string order = "block";  // of ranks; see number_ranks
   std::vector<Order> measurements;
 };
 

@@ -10,6 +10,7 @@
 #include "harness/agreement.hpp"
 #include "harness/json_writer.hpp"
 #include "harness/measurement.hpp"
+#include "harness/ranks.hpp"
 #include "harness/signals.hpp"
 
 namespace assay {
@@ -40,12 +41,6 @@ std::optional<Job> share_job(const std::string& path) {
   return std::nullopt;
 }
 
-std::string host_name() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
 std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -54,6 +49,24 @@ std::string mpi_version() {
   std::string line;
   for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
   return line;
+}
+
+// The world's ranks, numbered as the job says; nothing, and a sentence on stderr, if it says
+// nonsense.
+MPI_Comm ranks_in_order(const Job& job, const std::string& path, MPI_Comm node) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const std::vector<Seat> seats = find_seats(MPI_COMM_WORLD, node);
+  MPI_Comm ordered = MPI_COMM_NULL;
+  try {
+    const int number = number_ranks(job.order, seats)[static_cast<std::size_t>(rank)];
+    MPI_Comm_split(MPI_COMM_WORLD, 0, number, &ordered);
+  } catch (const JobError& error) {
+    if (rank == 0) {
+      std::fprintf(stderr, "assay-kernels: job %s: %s\n", path.c_str(), error.what());
+    }
+  }
+  return ordered;
 }
 
 std::string start_record(const Launch& launch, const Job& job) {
@@ -142,9 +155,14 @@ const char* program_version() { return ASSAY_VERSION; }
 int run_job(const std::string& job_path, const std::string& stream_path, Ticks start) {
   const std::optional<Job> job = share_job(job_path);
   if (!job) return kExitUsage;
+  MPI_Comm node = ranks_of_node(MPI_COMM_WORLD);
   Launch launch;
-  MPI_Comm_dup(MPI_COMM_WORLD, &launch.harness);
-  MPI_Comm_dup(MPI_COMM_WORLD, &launch.kernels);
+  launch.harness = ranks_in_order(*job, job_path, node);
+  if (launch.harness == MPI_COMM_NULL) {
+    MPI_Comm_free(&node);
+    return kExitUsage;
+  }
+  MPI_Comm_dup(launch.harness, &launch.kernels);
   MPI_Comm_rank(launch.harness, &launch.rank);
   MPI_Comm_size(launch.harness, &launch.size);
   launch.start = start;
@@ -157,7 +175,7 @@ int run_job(const std::string& job_path, const std::string& stream_path, Ticks s
   install_signal_handlers(launch.rank, host, writable ? stream->descriptor() : -1);
 
   try {
-    launch.layout = lay_out(launch.harness, job->threads, job->binding);
+    launch.layout = lay_out(launch.harness, node, job->threads, job->binding);
   } catch (const KernelError& error) {
     if (launch.rank == 0) std::fprintf(stderr, "assay-kernels: binding: %s\n", error.what());
     return kExitUsage;

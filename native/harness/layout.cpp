@@ -79,10 +79,10 @@ std::set<pid_t> openmp_threads(int threads) {
 
 }  // namespace
 
-Layout lay_out(MPI_Comm world, int threads, Binding binding) {
+Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding) {
   Layout layout;
   layout.threads = threads;
-  MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &layout.node);
+  layout.node = node;
   MPI_Comm_rank(layout.node, &layout.local_rank);
   MPI_Comm_size(layout.node, &layout.local_size);
   const auto [cpus, caches] = read_node(layout.node, layout.local_rank);

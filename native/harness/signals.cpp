@@ -162,6 +162,7 @@ void install_signal_handlers(int rank, const std::string& host, int stream) {
   sigaltstack(&stack, nullptr);
   install(SIGTERM, on_stop, SA_RESTART);
   install(SIGINT, on_stop, SA_RESTART);
+  install(SIGUSR1, on_stop, SA_RESTART);  // what mpirun hands on to other hosts
   install(SIGPIPE, SIG_IGN, 0);
   install(SIGALRM, on_alarm, 0);
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from assay.errors import AssayError
 from assay.toml import TomlDocument, load_toml
 
 CONFIG_NAME = "assay.toml"
+# A name, an IPv4 address, or an IPv6 address; nothing that a launcher would take apart.
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*", re.ASCII)
 
 
 class BlasConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +59,20 @@ class SystemConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str | None = None
 
 
+class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[cluster]``: the hosts that mpirun starts ranks on where no scheduler gives them.
+
+    ``hosts``: names or addresses, in the order in which they are used. They are taken to be like
+    the machine that assay runs on, and must see its files under the same paths. ``remote_shell``:
+    a program called like ssh, ``HOST COMMAND…``; one with a slash counts from the config file.
+    ``local_address``: this machine's own address towards the hosts, where it isn't found by itself.
+    """
+
+    hosts: tuple[str, ...]
+    remote_shell: str = "ssh"
+    local_address: str | None = None
+
+
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[defaults]``: the toolchain of cells that name none, and where runs are kept."""
 
@@ -69,6 +86,7 @@ class _File(msgspec.Struct, frozen=True):
     prices: dict[str, float | str] = {}
     site: dict[str, str] = {}
     defaults: Defaults = Defaults()
+    cluster: ClusterConfig | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,7 @@ class Config:
     prices: Prices = field(default_factory=Prices)
     site: Mapping[str, str] = field(default_factory=dict)
     defaults: Defaults = field(default_factory=Defaults)
+    cluster: ClusterConfig | None = None
 
     @property
     def path(self) -> Path | None:
@@ -120,7 +139,7 @@ def load_config(path: Path | None = None) -> Config:
         return Config()
     document = load_toml(found)
     content = document.read([], document.data, _File)
-    return Config(
+    config = Config(
         document=document,
         system=content.system,
         toolchains=content.toolchains,
@@ -128,6 +147,7 @@ def load_config(path: Path | None = None) -> Config:
         site=content.site,
         defaults=content.defaults,
     )
+    return replace(config, cluster=_cluster(config, content.cluster))
 
 
 def find_config(directory: Path | None = None) -> Path | None:
@@ -164,6 +184,27 @@ def _home() -> Path | None:
         return Path.home()
     except RuntimeError:  # no HOME and no entry in the user database: containers
         return None
+
+
+def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | None:
+    """The section with the remote shell's whole path. Raises AssayError for hosts that can't be."""
+    if cluster is None:
+        return None
+    assert config.document is not None
+    if not cluster.hosts:
+        raise config.document.error(
+            ["cluster", "hosts"], "'cluster.hosts' is empty.", "Name at least one host."
+        )
+    for index, host in enumerate(cluster.hosts):
+        where: list[str | int] = ["cluster", "hosts", index]
+        if not _HOST.fullmatch(host):
+            raise config.document.error(where, f"'{host}' is no host's name or address.")
+        if host in cluster.hosts[:index]:
+            raise config.document.error(where, f"The host '{host}' stands there twice.")
+    shell = cluster.remote_shell
+    if "/" in shell or shell.startswith("~"):
+        return msgspec.structs.replace(cluster, remote_shell=str(config.resolve(shell)))
+    return cluster
 
 
 def _prices(document: TomlDocument, table: Mapping[str, float | str]) -> Prices:

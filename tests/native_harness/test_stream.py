@@ -85,6 +85,50 @@ def test_ranks_say_where_they_sit(launch: Launch) -> None:
     assert {c for r in ranks for c in r.cpus} <= set(allowed)
 
 
+def test_ranks_are_numbered_in_the_jobs_order_and_keep_their_seats(launch: Launch) -> None:
+    seats = {}
+    for order in ("block", "reversed", "1,0,2"):
+        done = launch(job(("test.sleep", {}), order=order, binding="none"), 3)
+        ranks = done.all(RankRecord)
+        assert [r.rank for r in ranks] == [0, 1, 2]
+        seats[order] = [r.local_rank for r in ranks]
+        # The first rank writes the stream, wherever it sits, and a kernel's ranks are these.
+        assert [m.status for m in done.measurements] == ["ok"]
+    assert seats == {"block": [0, 1, 2], "reversed": [2, 1, 0], "1,0,2": [1, 0, 2]}
+    if len(os.sched_getaffinity(0)) >= 2:
+        pinned = [launch(job(("test.sleep", {}), order=o), 2) for o in ("block", "reversed")]
+        here, there = ({r.local_rank: r.cpus for r in done.all(RankRecord)} for done in pinned)
+        assert here == there
+
+
+def test_a_host_is_what_bears_one_name(launch: Launch, kernels: Path, tmp_path: Path) -> None:
+    """The MPI believes that all five ranks share a node; two hosts' names tell otherwise."""
+    if subprocess.run(["unshare", "--uts", "true"], capture_output=True).returncode:
+        pytest.skip("only root may give processes another host name")
+    named = tmp_path / "named"
+    named.write_text(
+        "#!/bin/sh\n"
+        "exec unshare --uts sh -c 'echo host$((PMI_RANK / 3)) >/proc/sys/kernel/hostname;"
+        f' exec {kernels} "$@"\' sh "$@"\n'
+    )
+    named.chmod(0o700)
+    for order, hosts in (("block", "00011"), ("cyclic", "01010"), ("4,0,1,2,3", "10001")):
+        done = launch(job(("test.sleep", {}), order=order, binding="none"), 5, executable=named)
+        ranks = done.all(RankRecord)
+        assert [r.host for r in ranks] == [f"host{host}" for host in hosts]
+        for host, size in (("host0", 3), ("host1", 2)):
+            assert sorted(r.local_rank for r in ranks if r.host == host) == list(range(size))
+
+
+def test_an_order_of_other_ranks_is_a_wrong_job(launch: Launch) -> None:
+    for order in ("0,1,2", "0,0", "blok"):
+        done = launch(job(("test.sleep", {}), order=order), 2)
+        assert done.status == 2
+        assert done.records == []
+        (line,) = done.complaints
+        assert f"'order' can't be '{order}'" in line
+
+
 def test_binding_none_pins_nothing_and_too_many_ranks_are_told(launch: Launch) -> None:
     cpus = len(os.sched_getaffinity(0))
     (free,) = launch(job(("test.sleep", {}), binding="none")).all(RankRecord)

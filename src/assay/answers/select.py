@@ -101,11 +101,21 @@ def placement_text(placement: Placement) -> str:
         counted(placement.nodes, "node") if placement.nodes > 1 else "",
         counted(placement.ranks, "rank"),
         f"× {counted(placement.threads, 'thread')}" if placement.threads > 1 else "",
-        f"{placement.order} order" if placement.order != "block" else "",
+        _order_text(placement.order),
         f"{placement.binding} binding" if placement.binding != "compact" else "",
         f"over {placement.adapter}" if placement.adapter else "",
     ]
     return " ".join(word for word in words if word)
+
+
+def _order_text(order: str) -> str:
+    """A rank order in words; of a long list of seats its beginning."""
+    if order == "block":
+        return ""
+    seats = order.split(",")
+    if len(seats) == 1:
+        return f"{order} order"
+    return f"order {','.join(seats[:8])}{',…' if len(seats) > 8 else ''}"
 
 
 def points(cells: Iterable[CellSummary], kernel: str, metric: str) -> list[Point]:

@@ -138,6 +138,7 @@ class Campaign:
             job=launch,
             threads=placement.threads,
             binding=placement.binding,
+            order=placement.order,
             seed=(plan.seed + replicate) % 2**31,
             measurements=[
                 MeasurementOrder(

@@ -56,10 +56,11 @@ class ThisMachine:
         self.name = config.system.name or self.system.os.hostname or "unnamed"
         self.context = PlanContext(
             cores=self.system.usable_cores or 1,
-            nodes=1,
+            nodes=len(config.cluster.hosts) if config.cluster else 1,
             memory=self.system.memory.available,
             numa=self.system.usable_numa,
             caches=self.system.last_level_caches or ASSUMED_CACHES,
+            adapters=tuple(adapter.name for adapter in self.system.adapters) or None,
             default_toolchain=select_toolchain(None, config).name,
             toolchains=tuple(t.name for t in detect_toolchains(config) if not t.problem),
         )
@@ -75,7 +76,7 @@ class ThisMachine:
         selected = {name: select_toolchain(name, self._config) for name in sorted(toolchains)}
         executables = {name: build_kernels(t, progress) for name, t in selected.items()}
         return Bench(
-            LocalExecutor(selected, executables),
+            LocalExecutor(selected, executables, cluster=self._config.cluster),
             {
                 name: {**msgspec.to_builtins(t), "executable": str(executables[name])}
                 for name, t in selected.items()

@@ -15,6 +15,7 @@ def measure(
     threads: str | None = None,
     nodes: str | None = None,
     order: str | None = None,
+    adapter: str | None = None,
     binding: str | None = None,
     toolchain: str | None = None,
     precision: str = "1%",
@@ -45,7 +46,9 @@ def measure(
     nodes
         Nodes [default: 1].
     order
-        Rank order: block, cyclic or reversed [default: block].
+        Rank order: block, cyclic, reversed, or each rank's seat, such as 0,2,1,3 [default: block].
+    adapter
+        Network adapter between nodes, such as eth0, or eth0+eth1 for both [default: MPI's choice].
     binding
         How ranks and threads are pinned to cores: compact, spread, none or numa:NODE (only
         the CPUs of that NUMA node) [default: compact].
@@ -102,6 +105,7 @@ def measure(
             "ppn": ppn,
             "threads": threads,
             "order": order,
+            "adapter": adapter,
             "binding": binding,
             "toolchain": toolchain,
         },

@@ -25,6 +25,7 @@ from assay.launch.fake_samples import FakeSamples
 from assay.launch.outcome import judge
 from assay.launch.scenario import Failure, FailureKind, Scenario, compile_scenario
 from assay.plans.model import Placement
+from assay.plans.order import seats_by_rank
 from assay.records.model import LaunchRecord
 from assay.records.schema import (
     EXIT_MEASUREMENT,
@@ -296,11 +297,8 @@ class _Ended(Exception):
 
 def _ranks(placement: Placement, cores: int | None) -> Iterator[RankRecord]:
     """Ranks on hosts in the placement's order, each thread on a core of its own."""
-    seats = [0] * placement.nodes
-    for rank in range(placement.ranks):
-        place = placement.ranks - 1 - rank if placement.order == "reversed" else rank
-        node = place % placement.nodes if placement.order == "cyclic" else place // placement.ppn
-        seat, seats[node] = seats[node], seats[node] + 1
+    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+    for rank, (node, seat) in enumerate(seats):
         yield RankRecord(
             rank=rank,
             host=f"fake{node}",

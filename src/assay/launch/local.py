@@ -1,8 +1,7 @@
-"""Launching on this machine, with the toolchain's own mpirun."""
+"""Launching without a scheduler, with the toolchain's own mpirun: here, or on several hosts."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Mapping
@@ -11,12 +10,14 @@ from typing import Literal
 
 import msgspec
 
+from assay.config import ClusterConfig
 from assay.errors import AssayError, nearest
 from assay.kernels.toolchains import Toolchain
 from assay.launch.executor import Launch, LaunchOrder
+from assay.launch.hosts import check_hosts
+from assay.launch.mpirun import hosts_of, mpirun_command
 from assay.launch.outcome import judge, last_words
 from assay.launch.process import LaunchProcess
-from assay.plans.model import Placement
 from assay.records.files import write_atomically
 from assay.records.model import LaunchRecord
 
@@ -25,18 +26,24 @@ GRACE = 5.0
 
 
 class LocalExecutor:
-    """Runs launches on this machine; keys of both maps are the toolchains' names in the plan."""
+    """Runs launches on this machine, or on a cluster's hosts.
+
+    Keys of both maps are the toolchains' names in the plan.
+    """
 
     def __init__(
         self,
         toolchains: Mapping[str, Toolchain],
         executables: Mapping[str, Path],
         *,
+        cluster: ClusterConfig | None = None,
         grace: float = GRACE,
     ) -> None:
         self._toolchains = toolchains
         self._executables = executables
+        self._cluster = cluster
         self._grace = grace
+        self._reached: set[tuple[str, Path, Path]] = set()
 
     def start(self, order: LaunchOrder) -> Launch:
         """Write the job beside the stream and start mpirun. Raises AssayError if it can't."""
@@ -48,95 +55,23 @@ class LocalExecutor:
                 mend=nearest(order.toolchain, self._executables),
             )
         job = order.stream.with_suffix(".job.json")
-        command = mpirun_command(toolchain, executable, order.placement, job, order.stream)
-        for program in (toolchain.mpirun or "", str(executable)):
+        command = mpirun_command(
+            toolchain, executable, order.placement, job, order.stream, cluster=self._cluster
+        )
+        hosts = hosts_of(order.placement, self._cluster)
+        shell = [self._cluster.remote_shell] if hosts and self._cluster else []
+        for program in (toolchain.mpirun or "", str(executable), *shell):
             if shutil.which(program) is None:
                 raise AssayError(
                     f"The launch can't be started: there is no program '{program}'.",
                     mend="Look at `assay doctor`.",
                 )
         write_atomically(job, msgspec.json.format(msgspec.json.encode(order.job)) + b"\n")
-        return _LocalLaunch(order, command, executable, self._grace)
-
-
-def mpirun_command(
-    toolchain: Toolchain,
-    executable: Path,
-    placement: Placement,
-    job: Path,
-    stream: Path,
-    *,
-    cores: int | None = None,
-    root: bool | None = None,
-) -> list[str]:
-    """The launch line, ready to paste.
-
-    ``cores`` and ``root`` default to this machine's and this process's. The harness pins ranks and
-    threads by itself, so that every MPI is treated alike: each launcher is told to bind nothing.
-    Raises AssayError for what can't be launched on one machine.
-    """
-    if placement.nodes != 1:
-        raise AssayError(
-            f"The local launcher runs on one node, not on {placement.nodes}.",
-            mend="Set nodes = 1, or launch through the cluster's scheduler.",
-        )
-    if placement.adapter is not None:
-        raise AssayError(
-            f"The local launcher can't use the network adapter '{placement.adapter}': "
-            "ranks on one node talk through memory.",
-            mend="Leave 'adapter' out of the placement.",
-        )
-    if toolchain.mpirun is None:
-        raise AssayError(
-            f"The toolchain '{toolchain.name}' has no mpirun beside its mpicxx or on PATH.",
-            mend=f'Add mpirun = "…" to [toolchains.{toolchain.name}] in assay.toml.',
-        )
-    root = os.geteuid() == 0 if root is None else root
-    crowded = placement.ranks > (_physical_cores() if cores is None else cores)
-    threads = _thread_variables(placement.threads)
-    site = [f"{name}={value}" for name, value in sorted(toolchain.environment.items())]
-    count = ["-n", str(placement.ranks)]
-    match toolchain.mpi_flavour:
-        case "mpich":
-            # fork, user: a scheduler's allocation around this process is no concern of this launch.
-            flags = ["-launcher", "fork", "-rmk", "user", "-bind-to", "none"]
-            flags += [word for name, value in threads.items() for word in ("-genv", name, value)]
-        case "intel":
-            flags = ["-bootstrap", "fork", "-ppn", str(placement.ppn)]
-            pinning = {"I_MPI_PIN": "0", **threads}
-            flags += [word for name, value in pinning.items() for word in ("-genv", name, value)]
-        case "openmpi":
-            flags = ["--bind-to", "none"]
-            flags += ["--oversubscribe"] if crowded else []
-            flags += ["--allow-run-as-root"] if root else []
-            flags += [word for name, value in threads.items() for word in ("-x", f"{name}={value}")]
-        case "other":
-            flags = []
-            site += [f"{name}={value}" for name, value in threads.items()]
-    program = [str(executable), "--job", str(job), "--out", str(stream)]
-    prefix = ["env", *site] if site else []
-    return [*prefix, toolchain.mpirun, *count, *flags, *toolchain.launch_flags, *program]
-
-
-def _thread_variables(threads: int) -> dict[str, str]:
-    """The same number of threads for OpenMP and for every BLAS's own pool."""
-    count = str(threads)
-    return {
-        "OMP_NUM_THREADS": count,
-        "OMP_DYNAMIC": "false",
-        "OMP_PROC_BIND": "false",
-        "OPENBLAS_NUM_THREADS": count,
-        "MKL_NUM_THREADS": count,
-        "BLIS_NUM_THREADS": count,
-    }
-
-
-def _physical_cores() -> int:
-    """Cores that this process may use, hardware threads not counted: what Open MPI calls slots."""
-    import psutil
-
-    allowed = len(os.sched_getaffinity(0))
-    return min(psutil.cpu_count(logical=False) or allowed, allowed)
+        if self._cluster is not None:
+            new = [h for h in hosts if (h, executable, job.parent) not in self._reached]
+            check_hosts(self._cluster.remote_shell, new, executable, job)
+            self._reached |= {(host, executable, job.parent) for host in new}
+        return _LocalLaunch(order, command, executable, self._grace, remote=len(hosts) > 0)
 
 
 class _LocalLaunch:
@@ -148,6 +83,7 @@ class _LocalLaunch:
         command: list[str],
         executable: Path,
         grace: float,
+        remote: bool,
     ) -> None:
         self._order = order
         self._command = command
@@ -162,6 +98,7 @@ class _LocalLaunch:
         self._process = LaunchProcess(
             command,
             rank_program=executable,
+            remote=remote,
             out=self._out,
             err=self._err,
         )

@@ -29,11 +29,16 @@ class LaunchProcess:
         command: Sequence[str],
         *,
         rank_program: Path,
+        remote: bool = False,
         out: Path,
         err: Path,
     ) -> None:
-        """Start it. Output goes to the two files. Raises AssayError if that is not possible."""
-        watched = [sys.executable, "-I", "-S", warden.__file__, str(rank_program), *command]
+        """Start it. Output goes to the two files. ``remote``: whether ranks may be on other hosts.
+
+        Raises AssayError if that is not possible.
+        """
+        words = [warden.REMOTE if remote else warden.HERE, str(rank_program), *command]
+        watched = [sys.executable, "-I", "-S", warden.__file__, *words]
         try:
             with out.open("wb") as out_file, err.open("wb") as err_file:
                 self._warden = subprocess.Popen(

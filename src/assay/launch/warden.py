@@ -1,14 +1,15 @@
 """The warden: the parent of one launch, which ends all of it when assay asks, lets go or dies.
 
-``python -I -S warden.py RANK_PROGRAM COMMAND…`` runs the command and ends as the command ended. It
-is a program of its own because it must outlive assay: when mpirun is killed, ranks may go on for
-ever (Open MPI's do, sleeping or computing), and their new parent would be init. Here it is the
-warden (a "child subreaper", prctl(2)), so every process of the launch stays below it, whatever
-session it moved to. It starts once a launch, so it imports little: no site, not even pathlib.
+``python -I -S warden.py WHERE RANK_PROGRAM COMMAND…`` runs the command and ends as it ended. It is
+a program of its own because it must outlive assay: when mpirun is killed, ranks may go on for ever
+(Open MPI's do, sleeping or computing), and their new parent would be init. Here it is the warden
+(a "child subreaper", prctl(2)), so every process of the launch stays below it, whatever session it
+moved to. It starts once a launch, so it imports little: no site, not even pathlib.
 
 Its standard input is a pipe from assay. ``a`` on it asks the ranks to end (SIGTERM); its end, which
 comes also when assay is killed, ends everything at once. Should the warden itself be killed, mpirun
-gets SIGKILL from the kernel (PR_SET_PDEATHSIG). Linux only, as is /proc.
+gets SIGKILL from the kernel (PR_SET_PDEATHSIG). Ranks on other hosts are not below it: their
+launcher's own agents there end them when the connection to mpirun breaks. Linux only, as is /proc.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import sys
 import time
 
 ASK = b"a"
+HERE = "here"
+REMOTE = "remote"
 CANNOT_START = 127
 CANNOT_END = 126
 _PR_SET_PDEATHSIG = 1
@@ -51,10 +54,19 @@ def processes_below(ancestor: int) -> dict[int, int]:
     return below
 
 
-def ask_ranks(rank_program: str) -> None:
-    """SIGTERM to the ranks: what runs the rank program, else what has no children."""
+def ask_ranks(launcher: int, rank_program: str, where: str) -> None:
+    """SIGTERM to the ranks: what runs the rank program, else what has no children.
+
+    Ranks stop together, so one of them on this host is enough. Where all are on others, the
+    launcher is asked to pass a signal on: SIGUSR1, which the launchers of MPICH, Open MPI and Intel
+    MPI hand to the ranks and survive, and by which kernels stop as by SIGTERM.
+    """
     below = processes_below(os.getpid())
     ranks = [pid for pid in below if _runs(pid, rank_program)]
+    if not ranks and where == REMOTE:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(launcher, signal.SIGUSR1)
+        return
     for pid in ranks or set(below) - set(below.values()):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
@@ -135,7 +147,7 @@ def _end_as(status: int) -> None:
     os._exit(os.waitstatus_to_exitcode(status))
 
 
-def main(rank_program: str, command: list[str]) -> None:
+def main(where: str, rank_program: str, command: list[str]) -> None:
     """Run the command and watch over it."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     woken, wake = os.pipe()
@@ -152,7 +164,7 @@ def main(rank_program: str, command: list[str]) -> None:
             said = os.read(0, 64)
             let_go = not said
             if ASK in said:
-                ask_ranks(rank_program)
+                ask_ranks(child, rank_program, where)
         if woken in ready:
             let_go |= any(number != signal.SIGCHLD for number in os.read(woken, 64))
         if let_go:
@@ -163,4 +175,4 @@ def main(rank_program: str, command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast, get_args
 
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel, parameters_text
 from assay.kernels.catalogue import Kernel
+from assay.plans.adapters import adapter_misfit, read_adapter
 from assay.plans.expression import Expression, parse_expression
 from assay.plans.levels import Level, Names, Written, read_parameter, spread
-from assay.plans.model import BINDINGS, Cell, Order, Placement, PlanContext, Value
+from assay.plans.model import BINDINGS, Cell, Placement, PlanContext, Value
+from assay.plans.order import order_misfit, read_order
 from assay.units import format_quantity
 
 PLACEMENT_WORDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
 MOST_CELLS = 100_000
 
-_CHOICES = {"order": get_args(Order), "binding": (*BINDINGS, "numa:NODE", "numa:all")}
+_CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all")}
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str]) -> Cell:
         nodes=int(names["nodes"]),
         ppn=int(names["ppn"]),
         threads=int(names["threads"]),
-        order=cast(Order, names["order"]),
+        order=str(names["order"]),
         binding=str(names["binding"]),
         adapter=adapter if adapter != "default" else None,
     )
@@ -251,6 +252,10 @@ def _count(level: Level, factor: str, names: Names) -> int:
 
 
 def _word(level: Level, factor: str) -> Value:
+    if factor == "order":
+        return read_order(level.raw, level.where)
+    if factor == "adapter":
+        return read_adapter(level.raw, level.where)
     choices = _CHOICES.get(factor)
     if not isinstance(level.raw, str) or (choices is not None and level.raw not in choices):
         raise AssayError(
@@ -302,6 +307,14 @@ def _with_factor(
         _check_numa_node(known, where, fitting)
     elif (parameter := kernel.parameter(factor)) and parameter.numa_node and int(value) >= 0:
         _has_numa_node(int(value), where, fitting.context)
+    elif factor == "order":
+        misfit = order_misfit(str(value), int(known["ranks"]))
+        if misfit is not None:
+            raise Misfit(misfit, where=where, mend="List one seat a rank.")
+    elif factor == "adapter":
+        wrong = adapter_misfit(str(value), int(known["nodes"]), fitting.context.adapters)
+        if wrong is not None:
+            raise Misfit(wrong.what, where=where, mend=wrong.mend)
     return known
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
@@ -15,16 +15,20 @@ ASSUMED_CACHES = 64 << 20
 BINDINGS = ("compact", "spread", "none")
 # One of BINDINGS, or "numa:1": only the CPUs of that NUMA node.
 Binding = Annotated[str, msgspec.Meta(pattern=r"^(compact|spread|none|numa:[0-9]{1,4})$")]
-Order = Literal["block", "cyclic", "reversed"]
 
 
 class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where and how a cell runs. ``adapter`` None is the MPI library's own choice."""
+    """Where and how a cell runs.
+
+    ``order``: how ranks are numbered over nodes, a word of ``plans.order.ORDERS`` or the seat of
+    each rank ("0,2,1,3"). ``adapter``: the network adapter to send over, or several ("eth0,eth1");
+    None is the MPI library's own choice.
+    """
 
     nodes: int = 1
     ppn: int = 1
     threads: int = 1
-    order: Order = "block"
+    order: str = "block"
     binding: Binding = "compact"
     adapter: str | None = None
 
@@ -95,7 +99,8 @@ class PlanContext:
 
     ``memory``: bytes available on a node; None where that isn't known. ``numa``: cores that may be
     used of each NUMA node, by its number; empty where that isn't known. ``caches``: bytes of a
-    node's last-level caches.
+    node's last-level caches. ``adapters``: the names of a node's network adapters; None where they
+    aren't known.
     """
 
     cores: int
@@ -105,3 +110,4 @@ class PlanContext:
     memory: float | None = None
     numa: Mapping[int, int] = field(default_factory=dict)
     caches: int = ASSUMED_CACHES
+    adapters: tuple[str, ...] | None = None

@@ -11,6 +11,8 @@ from assay.plans.levels import Level, Range, Written
 from assay.plans.model import Plan, PlanContext, Replication, Value
 from assay.plans.suites import draw_seed
 
+# A list of seats is one order, not several levels.
+_SEATS = re.compile(r"[\d,\s]+", re.ASCII)
 _RANGE = re.compile(r"(?P<start>.+?)\.\.(?P<stop>[^:]+)(?::(?P<sign>[x+])(?P<amount>[\d.]+))?")
 
 
@@ -28,7 +30,8 @@ def plan_from_words(
 
     ``assignments``: ``key=value`` with lists (``class=A,B``) and ranges (``bytes=0..4MiB:x2`` times
     two, ``n=100..2000:+100`` in steps) that sweep. ``placement``: toolchain, nodes, ppn, threads,
-    order, binding, adapter in the same notation; None is not given. Raises AssayError.
+    order, binding, adapter in the same notation ("0,2,1,3" is one order, "eth0+eth1" two adapters
+    at once); None is not given. Raises AssayError.
     """
     factors: dict[str, tuple[Written, ...]] = {}
     given = [(word, *_split(word)) for word in assignments]
@@ -40,7 +43,8 @@ def plan_from_words(
     for word, name, text in given:
         if name in factors:
             raise AssayError(f"'{name}' is given twice.", where=word)
-        factors[name] = tuple(_written(part, name, word) for part in text.split(","))
+        parts = [text] if name == "order" and _SEATS.fullmatch(text) else text.split(",")
+        factors[name] = tuple(_written(part, name, word) for part in parts)
     fitting = Fitting(context, oversubscribe=oversubscribe)
     cells = expand([Measure(kernel, factors)], fitting)
     return Plan(

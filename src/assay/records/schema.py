@@ -36,7 +36,10 @@ class MeasurementOrder(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Everything one launch works through: measurements that share a placement."""
+    """Everything one launch works through: measurements that share a placement.
+
+    ``order``: of ranks, as in ``plans.model.Placement``.
+    """
 
     schema: int
     job: str
@@ -44,6 +47,7 @@ class Job(msgspec.Struct, frozen=True):
     binding: Binding
     seed: int
     measurements: list[MeasurementOrder]
+    order: str = "block"
 
 
 class Clock(msgspec.Struct, frozen=True):

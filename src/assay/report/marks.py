@@ -215,7 +215,8 @@ def colour(field: str, rows: Sequence[Row], title: str | None = None) -> Spec:
         "field": field,
         "type": "nominal",
         "sort": None,
-        "legend": {"title": title} if several else None,
+        # A band of little opacity must not pale the legend too.
+        "legend": {"title": title, "symbolOpacity": 1} if several else None,
     }
 
 

@@ -1,0 +1,34 @@
+// Which rank sits where, and how the ranks are numbered. The launcher seats them; the numbers are
+// the harness's, so that a rank order means the same under every MPI.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+namespace assay {
+
+// A rank's place: hosts counted in the order in which the launcher began to fill them, ranks of a
+// host in the launcher's.
+struct Seat {
+  int host = 0;
+  int local_rank = 0;
+};
+
+std::string host_name();
+
+// The ranks of this node, numbered as in `world`; collective over it. They share memory and the
+// host's name: where several hosts are namespaces of one machine, an MPI may think they share all.
+MPI_Comm ranks_of_node(MPI_Comm world);
+
+// The seat of every rank of `world`, by rank; collective. `node`: what ranks_of_node gave.
+std::vector<Seat> find_seats(MPI_Comm world, MPI_Comm node);
+
+// The number that the rank in each of the seats gets. "block": host after host; "cyclic": the first
+// rank of each host, then the second of each; "reversed": block from the end; "0,2,1,3": ranks 0,
+// 1, 2, 3 take these seats, which are counted in block order. JobError for any other word, and for
+// a list that doesn't name each seat once.
+std::vector<int> number_ranks(const std::string& order, const std::vector<Seat>& seats);
+
+}  // namespace assay

@@ -1,0 +1,50 @@
+"""Network adapters as a factor: one name, or several at once ("eth0,eth1")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from assay.errors import AssayError, nearest
+
+# What Linux allows in the name of an interface, and a fabric device's port ("mlx5_0:1").
+_NAME = re.compile(r"[\w.:@-]{1,32}", re.ASCII)
+DEFAULT = "default"
+
+
+def read_adapter(text: object, where: str) -> str:
+    """One or more adapters as written, "eth0,eth1" or "eth0+eth1": their names with commas.
+
+    "default" is the MPI library's own choice. Raises AssayError for what can't be names.
+    """
+    names = [name.strip() for name in re.split(r"[,+]", text)] if isinstance(text, str) else []
+    if not names or not all(_NAME.fullmatch(name) for name in names):
+        raise AssayError(
+            f"'adapter' can't be '{text}'.",
+            where=where,
+            mend='Name a network adapter, such as "eth0", or several: "eth0,eth1".',
+        )
+    if len(set(names)) != len(names) or (DEFAULT in names and len(names) > 1):
+        raise AssayError(f"'adapter' can't be '{text}'.", where=where, mend="Name each one once.")
+    return ",".join(names)
+
+
+def adapter_misfit(adapter: str, nodes: int, there: Collection[str] | None) -> AssayError | None:
+    """Why so many nodes can't talk over this adapter; None if they can.
+
+    ``there``: the names of the adapters that a node has; None where they aren't known.
+    """
+    if adapter == DEFAULT:
+        return None
+    if nodes == 1:
+        return AssayError(
+            f"adapter = '{adapter}', but ranks on one node talk through memory.",
+            mend="Leave 'adapter' out, or set nodes to 2 or more.",
+        )
+    missing = next((n for n in adapter.split(",") if there is not None and n not in there), None)
+    if missing is None:
+        return None
+    return AssayError(
+        f"adapter = '{adapter}', but there is no network adapter '{missing}' here.",
+        mend=nearest(missing, there or ()),
+    )
