@@ -189,8 +189,8 @@ def test_defaults_are_the_catalogues():
 
 
 def disturbed(kernel, parameters, cpu):
-    """One rank's trace on that CPU while a process burns 2 ms of each 50 ms of it."""
-    command = [sys.executable, "-c", DISTURBER, str(cpu), "0.05", "0.002"]
+    """One rank's trace on that CPU while a process burns 5 ms of each 50 ms of it."""
+    command = [sys.executable, "-c", DISTURBER, str(cpu), "0.05", "0.005"]
     allowed = os.sched_getaffinity(0)
     with subprocess.Popen(command, stdout=subprocess.PIPE) as disturber:
         try:
@@ -212,14 +212,16 @@ def test_a_disturber_is_found_in_the_spectrum_of_a_real_trace():
     lost = []
     for cpu in sorted(os.sched_getaffinity(0))[:3]:
         trace = disturbed(FTQ, {"interval": 1e-3, "count": 4000}, cpu)  # 80 periods
-        found = trace_spectrum(trace).periodic
-        orders = [each.frequency / 20.0 for each in found]
-        if any(round(order) >= 1 and abs(order - round(order)) < 0.02 for order in orders):
+        seen = trace_spectrum(trace)
+        # At 20 Hz or a multiple; what else is periodic on this machine may share some of them.
+        places = np.searchsorted(seen.frequencies, np.arange(1, 9) * 20.0 - 1e-6)
+        near = places[:, None] + np.arange(-1, 2)
+        if np.any(seen.periodic and seen.power[near] > seen.threshold[near]):
             return
         lost.append(trace.share)
-        # The disturber takes 4%; where others take far more it doesn't get its turn in time.
+        # The disturber takes 10%; where others take far more it doesn't get its turn in time.
         if trace.share < 0.2:
-            pytest.fail(f"no line at 20 Hz or a multiple of it: {found}")
+            pytest.fail(f"no line at 20 Hz or a multiple of it: {seen.periodic}")
     pytest.skip(f"other work took the CPUs: {', '.join(f'{share:.0%}' for share in lost)} lost")
 
 
