@@ -26,8 +26,7 @@ class CollectiveKernel : public Kernel {
   CollectiveKernel(const Context& context, Parameters& parameters)
       : context_(context),
         op_(find_collective(parameters.choice("op", "allreduce", collective_names()))),
-        by_appointment_(parameters.choice("timing", "appointed", {"appointed", "barrier"}) ==
-                        "appointed") {
+        timing_(parameters.choice("timing", "appointed", {"appointed", "barrier", "loop"})) {
     const std::int64_t asked = parameters.integer("bytes", -1);
     const std::int64_t bytes = asked != -1 ? asked : is_barrier() ? 0 : kUsualBytes;
     const std::int64_t root = parameters.integer("root", 0);
@@ -75,13 +74,17 @@ class CollectiveKernel : public Kernel {
     return {wrong == 0, "bytes wrong or missing, on all ranks", static_cast<double>(wrong), 0.0};
   }
 
-  std::int64_t max_batch() const override { return 1; }
-  Start start() const override { return by_appointment_ ? Start::kAppointed : Start::kBarrier; }
-  bool uses_global_clock() const override { return true; }
+  // In a loop operations follow each other as in many a benchmark, and overlap as far as they can.
+  std::int64_t max_batch() const override { return in_a_loop() ? std::int64_t{1} << 20 : 1; }
+  Start start() const override {
+    return timing_ == "appointed" ? Start::kAppointed : Start::kBarrier;
+  }
+  bool uses_global_clock() const override { return !in_a_loop(); }
 
  private:
   static constexpr std::size_t kGuard = 64;  // bytes after the buffer that must stay as they are
 
+  bool in_a_loop() const { return timing_ == "loop"; }
   bool is_barrier() const { return std::string(op_.name) == "barrier"; }
 
   void check(std::int64_t bytes, std::int64_t root) const {
@@ -184,7 +187,7 @@ class CollectiveKernel : public Kernel {
 
   Context context_;
   const Collective& op_;
-  bool by_appointment_;
+  std::string timing_;
   Shape shape_;
   Buffers buffers_;
   Pages outgoing_;

@@ -21,7 +21,7 @@ COLLECTIVES = (
 )
 ROOTED = ("bcast", "reduce", "gather", "scatter")
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter")
-TIMINGS = ("appointed", "barrier")
+TIMINGS = ("appointed", "barrier", "loop")
 
 _DOUBLE = 8
 _USUAL_BYTES = 8
@@ -111,7 +111,8 @@ KERNELS = (
                 "timing",
                 "appointed",
                 "from an appointed time of a synchronised clock to the last rank's finish; or "
-                "after a barrier, each rank by itself, as is usual",
+                "after a barrier, each rank by itself; or calls in a row after a barrier, which "
+                "overlap, as most benchmarks have it",
                 choices=TIMINGS,
             ),
         ),
@@ -128,8 +129,8 @@ KERNELS = (
         work=_work,
         source="Barczak et al. (2003), 3.2; Hunold & Carpen-Amarie (2016, 2018)",
         min_ranks=2,
-        notes="One call a sample, never a row of them: where calls follow each other, ranks "
-        "overlap the end of one with the next, which is what network.barrier measures. With timing "
+        notes="One call a sample: where calls follow each other, ranks overlap the end of one with "
+        "the next, which is what timing = loop and network.barrier measure. With timing "
         "= appointed a sample is the time from a common start to the last finish; with timing = "
         "barrier it is the greatest of the ranks' own times, and the fact barrier_skew tells how "
         "far apart the barrier lets them start. reduce_scatter leaves each rank an equal share of "
