@@ -47,13 +47,14 @@ def measure(
     *orders: tuple[str, Mapping[str, Value]],
     ranks: int = 1,
     threads: int = 1,
+    order: str = "block",
 ) -> list[MeasurementRecord]:
     """One launch of (kernel, parameters) pairs; a record each, in order. Checks the end record."""
     measurements = [
         MeasurementOrder(f"m{i}", kernel, dict(parameters), 0.2, 0.95, 0.1, 5, 20)
         for i, (kernel, parameters) in enumerate(orders)
     ]
-    job = Job(1, "job", threads, "compact", 1, measurements)
+    job = Job(1, "job", threads, "compact", 1, measurements, order=order)
     with tempfile.TemporaryDirectory() as folder:
         job_path, stream = Path(folder, "job.json"), Path(folder, "stream.jsonl")
         job_path.write_bytes(msgspec.json.encode(job))

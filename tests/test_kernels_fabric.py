@@ -112,7 +112,7 @@ def test_nodes_are_told_from_ranks(monkeypatch) -> None:
         (BISECTION.name, {}),
         (BISECTION.name, {"cut": "best"}),
     ]
-    nodes, ranks, worst, best = measure(plain(), *orders, ranks=4)
+    nodes, ranks, worst, best = measure(plain(), *orders, ranks=4, order="cyclic")
     assert nodes.parameters["between"] == "nodes" and nodes.facts["members"] == 2
     assert [(s.rank, s.peer) for s in named(nodes, "pair")] == [(0, 1)]
     assert ranks.parameters["between"] == "ranks" and len(named(ranks, "pair")) == 6

@@ -102,6 +102,7 @@ def test_a_rank_of_another_node_is_sent_to(monkeypatch: pytest.MonkeyPatch) -> N
         ("network.pingpong", {"mode": "put", "bytes": 9, "to": 1}),
         ("network.stream", {"mode": "get", "bytes": 8, "buffers": "each", "window": 3, "to": 1}),
         ranks=3,
+        order="cyclic",
     )
     assert_both_ends(sent)
     assert sent.facts == {"partners": "0>1"}  # on a single node it would be 0>2

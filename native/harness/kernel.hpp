@@ -41,6 +41,7 @@ struct Context {
   int size = 1;
   int local_rank = 0;  // among the ranks of this node
   int local_size = 1;
+  std::vector<int> nodes;                 // of each rank, from 0 in the order of their first ranks
   int threads = 1;                        // OpenMP threads of each rank, already set and pinned
   Caches caches;                          // the same on every rank: the greatest found
   std::size_t node_memory_available = 0;  // bytes, at the start; the same too: the fullest node's

@@ -165,6 +165,7 @@ int run_job(const std::string& job_path, const std::string& stream_path, Ticks s
   MPI_Comm_dup(launch.harness, &launch.kernels);
   MPI_Comm_rank(launch.harness, &launch.rank);
   MPI_Comm_size(launch.harness, &launch.size);
+  launch.nodes = nodes_of_ranks(launch.harness, node);
   launch.start = start;
   launch.seed = job->seed;
 

@@ -28,6 +28,7 @@ struct Launch {
   MPI_Comm kernels = MPI_COMM_NULL;  // for the kernels'
   int rank = 0;
   int size = 1;
+  std::vector<int> nodes;  // of each rank
   Ticks start = 0;
   ClockQuality clock;
   std::unique_ptr<GlobalClock> global_clock;  // of the harness's ranks

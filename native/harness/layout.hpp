@@ -70,8 +70,8 @@ struct Layout {
 };
 
 // Collective over `world`; `node` holds those of its ranks that are on this node, in the order of
-// their seats. Sets the number of OpenMP threads and pins each of them. KernelError, on all ranks, if
-// the binding can't be had on some node.
+// their seats. Sets the number of OpenMP threads and pins each of them. KernelError, on all ranks,
+// if the binding can't be had on some node.
 Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding);
 
 // For the lifetime of the object, the main thread and every thread outside OpenMP (a BLAS's own

@@ -32,6 +32,7 @@ Context context_of(const Launch& launch, std::size_t memory) {
   context.size = launch.size;
   context.local_rank = launch.layout.local_rank;
   context.local_size = launch.layout.local_size;
+  context.nodes = launch.nodes;
   context.threads = launch.layout.threads;
   context.caches = launch.layout.caches;
   context.node_memory_available = memory;

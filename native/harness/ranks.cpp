@@ -97,6 +97,22 @@ std::vector<Seat> find_seats(MPI_Comm world, MPI_Comm node) {
   return seats;
 }
 
+std::vector<int> nodes_of_ranks(MPI_Comm world, MPI_Comm node) {
+  int first = 0;
+  int size = 1;
+  MPI_Comm_rank(world, &first);
+  MPI_Comm_size(world, &size);
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, node);
+  std::vector<int> nodes(static_cast<std::size_t>(size));
+  MPI_Allgather(&first, 1, MPI_INT, nodes.data(), 1, MPI_INT, world);
+  std::map<int, int> index;
+  for (const int each : nodes) index.emplace(each, 0);
+  int next = 0;
+  for (auto& [rank, number] : index) number = next++;
+  for (int& each : nodes) each = index[each];
+  return nodes;
+}
+
 std::vector<int> number_ranks(const std::string& order, const std::vector<Seat>& seats) {
   std::vector<std::size_t> places = sorted(seats, order == "cyclic");
   if (order == "reversed") std::reverse(places.begin(), places.end());

@@ -25,6 +25,9 @@ MPI_Comm ranks_of_node(MPI_Comm world);
 // The seat of every rank of `world`, by rank; collective. `node`: what ranks_of_node gave.
 std::vector<Seat> find_seats(MPI_Comm world, MPI_Comm node);
 
+// The node of each rank of `world`, counted from 0 in the order of their first ranks; collective.
+std::vector<int> nodes_of_ranks(MPI_Comm world, MPI_Comm node);
+
 // The number that the rank in each of the seats gets. "block": host after host; "cyclic": the first
 // rank of each host, then the second of each; "reversed": block from the end; "0,2,1,3": ranks 0,
 // 1, 2, 3 take these seats, which are counted in block order. JobError for any other word, and for

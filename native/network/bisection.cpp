@@ -52,7 +52,7 @@ class Bisection : public Kernel {
 
   void setup() override {
     payload_.allocate(context_, bytes_);
-    const std::vector<int> sides = both_sides(nodes_of_ranks(context_));
+    const std::vector<int> sides = both_sides(context_.nodes);
     const std::size_t half = sides.size() / 2;
     const auto found = std::find(sides.begin(), sides.end(), context_.rank);
     const auto here = static_cast<std::size_t>(found - sides.begin());

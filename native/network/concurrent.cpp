@@ -8,18 +8,6 @@
 namespace assay {
 namespace {
 
-// For each rank the lowest rank of its node.
-std::vector<int> nodes_of(const Context& context) {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(context.comm, MPI_COMM_TYPE_SHARED, context.rank, MPI_INFO_NULL, &node);
-  int lowest = context.rank;
-  MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, node);
-  MPI_Comm_free(&node);
-  std::vector<int> all(static_cast<std::size_t>(context.size));
-  MPI_Allgather(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, context.comm);
-  return all;
-}
-
 class Concurrent : public PairsAtOnce {
  public:
   Concurrent(const Context& context, Parameters& parameters)
@@ -34,7 +22,7 @@ class Concurrent : public PairsAtOnce {
   }
 
   void setup() override {
-    const auto pairs = senders_and_receivers(nodes_of(context_));
+    const auto pairs = senders_and_receivers(context_.nodes);
     const auto most = static_cast<std::int64_t>(pairs.size());
     if (senders_ > most) {
       throw KernelError("parameter 'senders' is " + std::to_string(senders_) + ", but only " +

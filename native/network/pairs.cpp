@@ -41,7 +41,7 @@ class Pairs : public Kernel {
   // Also finds out how many trips each pair needs, in a pass that opens all connections.
   void setup() override {
     payload_.allocate(context_, bytes_);
-    const std::vector<int> nodes = nodes_of_ranks(context_);
+    const std::vector<int>& nodes = context_.nodes;
     const int last_node = *std::max_element(nodes.begin(), nodes.end());
     if (between_ == "auto") between_ = last_node > 0 ? "nodes" : "ranks";
     if (between_ == "nodes" && last_node == 0) {

@@ -1,30 +1,11 @@
 #include "network/ranks.hpp"
 
-#include <mpi.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <random>
 
 namespace assay {
-
-std::vector<int> nodes_of_ranks(const Context& context) {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(context.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  int first = context.rank;
-  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, node);
-  MPI_Comm_free(&node);
-  std::vector<int> nodes(static_cast<std::size_t>(context.size));
-  MPI_Allgather(&first, 1, MPI_INT, nodes.data(), 1, MPI_INT, context.comm);
-  std::map<int, int> index;
-  for (const int each : nodes) index.emplace(each, 0);
-  int next = 0;
-  for (auto& [rank, number] : index) number = next++;
-  for (int& each : nodes) each = index[each];
-  return nodes;
-}
 
 std::vector<int> all_ranks(int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));

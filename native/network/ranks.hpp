@@ -9,9 +9,6 @@
 
 namespace assay {
 
-// The node of each rank, counted from 0 in the order of their first ranks. Collective.
-std::vector<int> nodes_of_ranks(const Context& context);
-
 // 0 … size - 1.
 std::vector<int> all_ranks(int size);
 
