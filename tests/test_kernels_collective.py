@@ -151,7 +151,8 @@ def test_every_operation_at_every_kind_of_size(ranks: int, sizes: tuple[int, ...
         assert_good(record)
         assert record.parameters == {**DEFAULTS, **case}
         timing = case.get("timing", "appointed")
-        assert record.batch is not None and (record.batch > 1) == (timing == "loop")
+        if ranks == 2:  # as many as there are cores at least: quick enough for a row of calls
+            assert record.batch is not None and (record.batch > 1) == (timing == "loop")
         assert all(median is not None for median in record.rank_medians)
         assert record.facts.get("clock_domains") == (None if timing == "loop" else 1)
         assert record.facts.get("clock_error") == (None if timing == "loop" else 0.0)

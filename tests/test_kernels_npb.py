@@ -84,7 +84,8 @@ def _check_program(target: str) -> Path:
     sources = [
         Path(__file__).with_name("npb_check.cpp"),
         *(NATIVE / "npb" / name for name in ("gaussian.cpp", "cg_matrix.cpp", "cg_solver.cpp")),
-        NATIVE / "memory" / "pages.cpp",
+        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
+        NATIVE / "harness" / "kernel.cpp",
     ]
     flags = ["-std=c++20", "-O1", "-fopenmp", target, "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}"]
     subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", program], check=True)

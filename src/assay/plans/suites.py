@@ -20,6 +20,7 @@ _KEYS = (
     "seed",
     "portable",
     "oversubscribe",
+    "include",
     "replication",
     "factors",
     "measure",
@@ -94,8 +95,12 @@ def _check_schema(document: TomlDocument) -> None:
         )
 
 
-def _measures(document: TomlDocument) -> list[Measure]:
+def _measures(document: TomlDocument, above: tuple[Path, ...] = ()) -> list[Measure]:
+    """The measures of the plans it includes, each with that plan's own factors, then its own."""
+    included = _included(document, (*above, document.path.resolve()))
     tables = document.data.get("measure")
+    if tables is None and included:
+        return included
     if not isinstance(tables, list) or not tables or not isinstance(tables[0], dict):
         raise document.error(
             ("measure",), "The plan measures nothing.", "Add a [[measure]] with a kernel."
@@ -103,7 +108,7 @@ def _measures(document: TomlDocument) -> list[Measure]:
     shared_table = document.read(("factors",), document.data.get("factors", {}), dict[str, Any])
     document.check_keys(("factors",), shared_table, FACTORS)
     shared = _factors(document, ("factors",), shared_table)
-    measures = []
+    measures = included
     for index, table in enumerate(tables):
         path = ("measure", index)
         if "kernel" not in table:
@@ -116,6 +121,27 @@ def _measures(document: TomlDocument) -> list[Measure]:
         for kernel in document.read((*path, "kernel"), kernels, list[str]):
             where = document.where((*path, "kernel"))
             measures.append(Measure(kernel, factors, where, keep, keep_where))
+    return measures
+
+
+def _included(document: TomlDocument, above: tuple[Path, ...]) -> list[Measure]:
+    """What ``include`` names: suites, or plans by paths that count from this file's folder."""
+    measures = []
+    for index, word in enumerate(
+        document.read(("include",), document.data.get("include", []), list[str])
+    ):
+        key = ("include", index)
+        try:
+            path = find_plan(word)
+        except AssayError as error:
+            raise document.error(key, error.what, error.mend) from None
+        path = path if path.is_absolute() else document.path.parent / path
+        if path.resolve() in above:
+            raise document.error(key, f"'{word}' would include itself.", "Take it out.")
+        other = load_toml(path)
+        _check_schema(other)
+        other.check_keys((), other.data, _KEYS)
+        measures += _measures(other, above)
     return measures
 
 
