@@ -90,7 +90,7 @@ def compare_messages(
 ) -> Comparison:
     """Rows for messages, collectives and sweeps, as far as there are peers."""
     comparison = Comparison()
-    rounds = 3 if quick else 15
+    rounds = 3 if quick else 9
     if folder is None:
         comparison.skipped.append("network.stream: name OSU's programs with --osu.")
     else:
