@@ -42,8 +42,7 @@ def pingpong_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
             if other.one_way and lead.one_way:
                 clauses.append(_compare(part, other, lead))
             elif other.widest is not None:
-                both_ways = ("direction", "bidirectional") in other.extra
-                _bandwidth(part, other, other.widest, None if both_ways else limit)
+                _bandwidth(part, other, other.widest, None)  # a put or get may stay in the cache
     _gap(part, cells)
     _say_method(part, found)
     part.remark = "; ".join(clause for clause in clauses if clause)
