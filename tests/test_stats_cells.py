@@ -316,6 +316,9 @@ def test_caveat_stands_next_to_its_number(name: str) -> None:
         {"involuntary_switches": 30.0},
         {"other_cpu_seconds": 0.05},
         {"throttle_events": 0.0},
+        # What the counters' steps of 10 ms make of a measurement that took 4 ms.
+        {"sampling_seconds": 0.004, "other_cpu_seconds": 0.01},
+        {"sampling_seconds": 0.004, "involuntary_switches": 2.0},
     ],
 )
 def test_small_disturbances_are_not_worth_a_sentence(covariates: dict[str, float]) -> None:

@@ -29,10 +29,14 @@ class Thresholds:
     least_steal: float = 0.05
     # CPUs kept busy by other processes. Daemons of a quiet node take some hundredths.
     others: float = 0.1
-    # Involuntary context switches per rank and second. The scheduler's own housekeeping makes a
-    # few; a rank that shares its core is switched at every slice of some milliseconds, 100 times or
-    # more.
-    switches: float = 20.0
+    # Seconds that each measurement may be wrong about them: /proc/stat counts in steps of 10 ms, a
+    # step at each end.
+    least_others: float = 0.02
+    # Involuntary context switches per rank and second, and per rank in all. The scheduler's own
+    # housekeeping makes a few; a rank that shares its core is switched at every slice of some
+    # milliseconds, 100 times or more.
+    switches: float = 50.0
+    least_switches: float = 10.0
     # A rank slower than the others by this share: cores of a healthy node differ by 1 or 2%.
     slow_rank: float = 0.05
     # Effective over actual samples. Half is where an interval that ignored it would be 1.4 times
@@ -232,12 +236,13 @@ def _disturbed(evidence: Evidence) -> Iterator[str]:
     share /= placement.ranks * placement.threads
     if share > THRESHOLDS.steal and stolen > THRESHOLDS.least_steal:
         yield f"The hypervisor gave {100 * share:.2g}% of the CPU time to others (steal)."
-    _, others = _per_second(evidence, "other_cpu_seconds")
-    if others > THRESHOLDS.others:
+    taken, others = _per_second(evidence, "other_cpu_seconds")
+    sure = taken > THRESHOLDS.least_others * len(evidence.measurements)
+    if others > THRESHOLDS.others and sure:
         yield f"Other processes kept {others:.2g} CPUs busy meanwhile."
-    _, switches = _per_second(evidence, "involuntary_switches")
+    switched, switches = _per_second(evidence, "involuntary_switches")
     switches /= placement.ranks
-    if switches > THRESHOLDS.switches:
+    if switches > THRESHOLDS.switches and switched > THRESHOLDS.least_switches * placement.ranks:
         yield f"Ranks were pushed off their cores {switches:.0f} times a second."
     throttled, _ = _per_second(evidence, "throttle_events")
     if throttled > 0:
