@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.kernels import find_kernel
-from assay.kernels.npb import IS_SIZES
+from assay.kernels.npb.is_ import IS_SIZES
 from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
 
 IS = find_kernel("npb.is")

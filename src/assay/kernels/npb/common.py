@@ -1,0 +1,23 @@
+"""What the kernels of the NAS Parallel Benchmarks share in the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.kernels.catalogue import Metric, Parameter
+
+# From small to large; not every kernel has all of them.
+CLASS_ORDER = ("S", "W", "A", "B", "C", "D", "E")
+
+TIME = Metric("time", "s", "less", "the timed part of the benchmark, slowest rank")
+RATE = Metric("rate", "op/s", "more", "official operations / time", quantity="operations")
+
+
+def class_parameter(classes: Iterable[str]) -> Parameter:
+    """The problem class among those that the kernel has."""
+    return Parameter("class", "S", "problem class", choices=tuple(classes))
+
+
+def phase(name: str, meaning: str) -> Metric:
+    """The time of a phase; ranks differ in it, and what none spent time in is left out."""
+    return Metric(name, "s", "less", f"{meaning}, mean over ranks", series=name, optional=True)
