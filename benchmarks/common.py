@@ -199,16 +199,45 @@ def kept(measurement: Mapping[str, Any]) -> list[float]:
     return values
 
 
-def measure(kernel: str, *words: str) -> Measured:
+def measure(kernel: str, *words: str, environment: Mapping[str, str] | None = None) -> Measured:
     """``assay measure KERNEL …`` of this interpreter's assay; a missed precision is no failure."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         command = [*ASSAY, "measure", kernel, *words, "--json", "--runs", folder]
-        text, wall = run(command)
+        text, wall = run(command, environment)
         cells = json.loads(text)
         (made,) = Path(folder).iterdir()
         streams = sorted((made / "raw").glob("*.jsonl"))
         launches = [[json.loads(line) for line in p.read_text().splitlines()] for p in streams]
     return Measured(cells if isinstance(cells, list) else [cells], wall, launches)
+
+
+@dataclass
+class Quick:
+    """One ``assay measure`` that keeps nothing: the printed cells and the seconds it took."""
+
+    cells: list[dict[str, Any]]
+    wall: float
+
+    @property
+    def precise(self) -> int:
+        """Cells each of whose launches reached its precision by itself."""
+        return sum(
+            cell["precise_launches"] == max(m["n"] for m in cell["metrics"].values())
+            for cell in self.cells
+            if cell["metrics"]
+        )
+
+
+def measure_quickly(
+    kernel: str,
+    *words: str,
+    before: Sequence[str] = (),
+    cwd: Path | None = None,
+) -> Quick:
+    """As a person at a terminal would, the whole command timed; ``before``: words before it."""
+    text, wall = run([*before, *ASSAY, "measure", kernel, *words, "--json"], cwd=cwd)
+    cells = json.loads(text)
+    return Quick(cells if isinstance(cells, list) else [cells], wall)
 
 
 def build() -> None:

@@ -4,10 +4,16 @@
 
 One launch of each in turn, one number a launch: assay's median; osu's and IMB's mean. Bandwidths
 are set against osu_bw and osu_bibw (windows of 64 messages), message rates against osu_mbw_mr (of
-one pair), latencies against IMB's PingPong, collectives against IMB's t_max. IMB calls a collective
-over and over without anything between the calls; so does assay with timing=loop, which is what
-stands beside it. The sweeps of bcast and allreduce are timed as whole commands: one launch of assay
-to ±1% within it, and osu's program with its own defaults.
+one pair), latencies against IMB's PingPong, collectives against IMB's t_max.
+
+Collectives are called in rows, with nothing between the calls, by assay (timing=loop) and by IMB
+(-sync off), on doubles where there is arithmetic (-red_data_type double). The MPI library takes
+memory for some of them in each call; whether the C library gives it back to the system afterwards,
+to be brought in page by page in the next call, depends on what the process did before. So that it
+is the same on both sides the C library is told to keep it (MALLOC_TRIM_THRESHOLD_ and
+MALLOC_MMAP_THRESHOLD_). IMB as it comes puts a barrier between calls and counts from when each rank
+leaves it: its numbers for 8 B stand beside assay's calls that all ranks start at one time by a
+common clock, without a goal, to show what the barrier does to short times.
 """
 
 from __future__ import annotations
@@ -34,6 +40,10 @@ from common import (
     say,
 )
 
+KEEP_MEMORY = {
+    "MALLOC_TRIM_THRESHOLD_": "1000000000",
+    "MALLOC_MMAP_THRESHOLD_": "1000000000",
+}
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 SIZES = (8, 1 << 10, 1 << 16, 1 << 20)
 COLLECTIVES = {  # as IMB calls them
@@ -48,7 +58,6 @@ COLLECTIVES = {  # as IMB calls them
     "barrier": "Barrier",
 }
 COLLECTIVE_SIZES = (8, 1 << 12, 1 << 18)
-SWEEP = [1 << power for power in range(21)]  # what osu's collectives take by default: 1 B to 1 MiB
 RANKS = 2
 
 
@@ -62,7 +71,9 @@ def osu(mpirun: str, program: Path, size: int) -> list[float]:
     return [float(word) for word in row[1].split()]
 
 
-def imb(mpirun: str, executable: Path, benchmark: str, size: int) -> list[float]:
+def imb(
+    mpirun: str, executable: Path, benchmark: str, size: int, *words: str, keep: bool = False
+) -> list[float]:
     """The columns that IMB prints for a size, after it and the number of repetitions; in µs."""
     command = [mpirun, "-n", str(RANKS), "--bind-to", "core", executable, "-npmin", str(RANKS)]
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +81,7 @@ def imb(mpirun: str, executable: Path, benchmark: str, size: int) -> list[float]
             lengths = Path(folder, "lengths")
             lengths.write_text(f"{size}\n")
             command += ["-msglen", lengths]
-        text, _ = run([*command, benchmark], AS_ROOT)
+        text, _ = run([*command, *words, benchmark], AS_ROOT | (KEEP_MEMORY if keep else {}))
     lead = r"\d+" if benchmark == "Barrier" else rf"{size}\s+\d+"
     row = re.search(rf"^\s*{lead}((?:\s+[\d.]+)+)\s*$", text, re.M)
     if row is None:
@@ -79,16 +90,21 @@ def imb(mpirun: str, executable: Path, benchmark: str, size: int) -> list[float]
 
 
 def assay(
-    kernel: str, *words: str, of: Callable[[float], float] = lambda seconds: seconds
+    kernel: str,
+    *words: str,
+    of: Callable[[float], float] = lambda seconds: seconds,
+    keep: bool = False,
 ) -> float:
     """The median of one launch, in seconds, or what ``of`` makes of it."""
-    return of(measure(kernel, *words, "--ppn", str(RANKS), "--launches", "1").medians()[0])
+    more = KEEP_MEMORY if keep else {}
+    words = (*words, "--ppn", str(RANKS), "--launches", "1")
+    return of(measure(kernel, *words, environment=more).medians()[0])
 
 
 def compare_messages(
     folder: Path | None, executable: Path | None, mpirun: str, *, quick: bool
 ) -> Comparison:
-    """Rows for messages, collectives and sweeps, as far as there are peers."""
+    """Rows for messages and collectives, as far as there are peers."""
     comparison = Comparison()
     rounds = 3 if quick else 9
     if folder is None:
@@ -96,7 +112,6 @@ def compare_messages(
     else:
         comparison.versions["osu"] = _osu_version(mpirun, folder)
         comparison.rows += streams(mpirun, folder, rounds)
-        comparison.rows += sweeps(mpirun, folder, 1 if quick else 7)
     if executable is None:
         comparison.skipped.append("network.collective: name IMB-MPI1 with --imb.")
     else:
@@ -187,62 +202,42 @@ def streams(mpirun: str, folder: Path, rounds: int) -> list[Row]:
 
 
 def collectives(mpirun: str, executable: Path, rounds: int, sizes: tuple[int, ...]) -> list[Row]:
-    """Each collective in a row of calls, beside IMB's slowest rank."""
+    """Each collective in a row of calls, beside IMB's slowest rank; then IMB as it comes."""
     rows = []
     for op, benchmark in COLLECTIVES.items():
         for size in sizes if op != "barrier" else (0,):
             what = f"{op}, {size} B, {RANKS} ranks"
             say(what)
-            words = [f"op={op}", "timing=loop"] + ([f"bytes={size}"] if size else [])
+            words = (f"op={op}", f"bytes={size}") if size else (f"op={op}",)
+            ours = partial(assay, "network.collective", *words, keep=True)
+            theirs = partial(_slowest, mpirun, executable, benchmark, size)
+            ways = [("", "loop", "off")]
+            if size in (0, sizes[0]):
+                ways.append((", by a common clock", "appointed", "on"))
             now = load()
-            # IMB's line: t_min, t_max and t_avg; of Barrier the same.
-            ours, theirs = alternate(
-                rounds,
-                partial(assay, "network.collective", *words),
-                lambda b=benchmark, s=size: imb(mpirun, executable, b, s)[1] * 1e-6,
-            )
-            row = compare(
-                *("network.collective", what, "s", "less", ours, theirs, f"IMB {benchmark}"),
-                goal="within 5%",
-                load=now,
-            )
-            rows.append(_within(row, 0.05))
+            turns = [
+                turn
+                for _, timing, sync in ways
+                for turn in (partial(ours, f"timing={timing}"), partial(theirs, sync))
+            ]
+            values = iter(alternate(rounds, *turns))
+            for (how, _, sync), mine, other in zip(ways, values, values, strict=True):
+                peer = f"IMB {benchmark}, -sync {sync}"
+                row = compare(
+                    *("network.collective", f"{what}{how}", "s", "less", mine, other, peer),
+                    load=now,
+                )
+                if sync == "off":
+                    row.goal = "within 5%"
+                    _within(row, 0.05)
+                rows.append(row)
     return rows
 
 
-def sweeps(mpirun: str, folder: Path, rounds: int) -> list[Row]:
-    """Seconds of the whole sweep: assay to ±1% within a launch, osu by its defaults."""
-    rows = []
-    for op, program, first in (("bcast", "osu_bcast", 1), ("allreduce", "osu_allreduce", 8)):
-        say(f"{op}, the sweep")
-        sizes = [size for size in SWEEP if size >= first]
-        counts: list[int] = []
-
-        def whole(op: str = op, sizes: list[int] = sizes, counts: list[int] = counts) -> float:
-            done = measure(
-                *("network.collective", f"op={op}", "bytes=" + ",".join(map(str, sizes))),
-                *("--ppn", str(RANKS), "--launches", "1", "--samples", "40000"),
-                *("--budget", "60 s"),
-            )
-            counts.append(sum(r["stop"] == "precision" for r in done.records("measurement")))
-            return done.wall
-
-        def peer(program: str = program) -> float:
-            return run([mpirun, "-n", str(RANKS), folder / program], AS_ROOT)[1]
-
-        now = load()
-        ours, theirs = alternate(rounds, whole, peer)
-        row = compare(
-            *("network.collective", f"{op}, {sizes[0]} B–1 MiB, one launch", "s", "less"),
-            *(ours, theirs, program),
-            goal="≥ 2, all sizes at ±1%",
-            load=now,
-            note=f"{', '.join(map(str, counts))} of {len(sizes)} sizes reached ±1%, by rounds.",
-        )
-        assert row.paired
-        row.met = row.paired >= 2.0 and min(counts) == len(sizes)
-        rows.append(row)
-    return rows
+def _slowest(mpirun: str, executable: Path, benchmark: str, size: int, sync: str) -> float:
+    """IMB's t_max, in seconds; its columns: t_min, t_max and t_avg."""
+    words = ("-sync", sync, "-red_data_type", "double")
+    return imb(mpirun, executable, benchmark, size, *words, keep=True)[1] * 1e-6
 
 
 def main() -> None:

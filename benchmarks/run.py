@@ -35,9 +35,9 @@ from overhead import compare_overhead
 from pingpong import compare_pingpong
 from storage import compare_storage
 from stream import compare_stream
+from sweeps import compare_sweeps
 
 HERE = Path(__file__).parent
-PARTS = ("stream", "dgemm", "npb", "pingpong", "storage", "overhead")
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
 
 
@@ -84,6 +84,9 @@ def main() -> None:
     options.add_argument("--likwid-bench", metavar="PATH", default="likwid-bench")
     options.add_argument("--osu", metavar="DIR", type=Path, help="folder of osu_bw, osu_bcast, …")
     options.add_argument("--imb", metavar="PATH", type=Path, help="IMB-MPI1")
+    options.add_argument(
+        "--virtual-cluster", action="store_true", help="sweeps between two hosts, too; needs root"
+    )
     options.add_argument("--fio", metavar="PATH", default=shutil.which("fio"))
     options.add_argument("--reframe", metavar="PATH", default=shutil.which("reframe"))
     options.add_argument(
@@ -97,7 +100,7 @@ def main() -> None:
         "--only",
         nargs="+",
         default=[],
-        help="stream, dgemm, npb, pingpong, messages, storage, overhead",
+        help="stream, dgemm, npb, pingpong, messages, sweeps, storage, overhead",
     )
     options.add_argument("--table", action="store_true", help="only write README.md anew")
     given = options.parse_args()
@@ -111,6 +114,9 @@ def main() -> None:
         "npb": lambda: compare_npb(given.npb_bin, given.npb_mpirun, "A", quick=quick),
         "pingpong": lambda: compare_pingpong(given.osu_latency, embedded_mpirun(), quick=quick),
         "messages": lambda: compare_messages(given.osu, given.imb, embedded_mpirun(), quick=quick),
+        "sweeps": lambda: compare_sweeps(
+            given.osu, embedded_mpirun(), quick=quick, virtual_cluster=given.virtual_cluster
+        ),
         "storage": lambda: compare_storage(given.fio, Path.cwd(), quick=quick),
         "overhead": lambda: compare_overhead(given.reframe, quick=quick),
     }

@@ -156,6 +156,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         parameters=parameters,
         metrics=metrics,
         caveats=remarks,
+        precise_launches=sum(m.record.stop == "precision" for m in good),
     )
 
 

@@ -42,6 +42,7 @@ class CellSummary(msgspec.Struct, frozen=True):
 
     ``verified`` is null if nothing could be checked, false if any launch failed its check; no
     metric is given then. ``caveats`` are sentences about what touches these numbers.
+    ``precise_launches`` counts those whose own samples reached the precision asked for.
     """
 
     kernel: str
@@ -53,3 +54,4 @@ class CellSummary(msgspec.Struct, frozen=True):
     metrics: dict[str, MetricSummary]
     caveats: list[str]
     error: str | None = None
+    precise_launches: int = 0

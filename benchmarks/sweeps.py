@@ -1,0 +1,215 @@
+"""Whole sweeps over message sizes beside OSU's: the seconds that the command takes.
+
+    .venv/bin/python benchmarks/sweeps.py --osu DIR [--virtual-cluster]
+
+network.pingpong, 0 B to 4 MiB, beside osu_latency; bcast and allreduce, 1 and 8 B to 1 MiB, beside
+osu_bcast and osu_allreduce; all with OSU's defaults. OSU's programs launch once, take a set number
+of messages and give no interval. One launch of assay goes on until the 95% interval of each size's
+median *within that launch* is within ±1%, which is what stands beside them; that of the ping-pong
+until ±1% *across launches* stands there too. With --virtual-cluster (needs root) the same between
+two hosts of assay's virtual cluster, joined at 1 Gbit/s, as OSU's users on a cluster have it.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from common import (
+    Comparison,
+    PeerError,
+    Quick,
+    Row,
+    alternate,
+    build,
+    compare,
+    embedded_mpirun,
+    finish,
+    load,
+    measure_quickly,
+    parser,
+    run,
+    say,
+)
+
+from assay.lab import network
+from assay.lab.cluster import GIGABIT, VirtualCluster
+
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+ONE_LAUNCH = ("--launches", "1", "--samples", "40000", "--budget", "60 s")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A kernel with its words, and OSU's program that takes the same sizes by default."""
+
+    name: str
+    words: tuple[str, ...]
+    low: int
+    high: int
+    program: str
+    goal: float
+
+    @property
+    def sizes(self) -> list[int]:
+        """Powers of two, after 0 where the kernel takes it."""
+        powers = [1 << k for k in range(self.high.bit_length()) if 1 << k >= self.low]
+        return [0, *powers] if self.low == 0 else powers
+
+
+SWEEPS = (
+    Sweep("ping-pong", ("network.pingpong",), 0, 1 << 22, "osu_latency", 2.0),
+    Sweep("bcast", ("network.collective", "op=bcast"), 1, 1 << 20, "osu_bcast", 2.0),
+    Sweep("allreduce", ("network.collective", "op=allreduce"), 8, 1 << 20, "osu_allreduce", 2.0),
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where two ranks run: words before each command, of ``assay measure``, of ``mpirun``."""
+
+    name: str
+    before: tuple[str, ...]
+    measure: tuple[str, ...]
+    mpirun: tuple[str, ...]
+    cwd: Path | None = None
+
+
+NODE = Place("within the node", (), ("--ppn", "2"), ("-n", "2", "--bind-to", "core"))
+
+
+@contextmanager
+def gigabit() -> Iterator[Place]:
+    """Two hosts at 1 Gbit/s."""
+    with VirtualCluster(2, rates=(GIGABIT,)) as cluster, tempfile.TemporaryDirectory() as folder:
+        Path(folder, "assay.toml").write_text(cluster.config())
+        first = cluster.hosts[0]
+        yield Place(
+            "two hosts at 1 Gbit/s",
+            tuple(cluster.command(first)),
+            ("--nodes", "2", "--ppn", "1"),
+            (
+                *("-launcher", "ssh", "-launcher-exec", str(cluster.remote_shell)),
+                *("-localhost", first.addresses[0], "-ppn", "1", "-n", "2"),
+                *("-hosts", ",".join(host.addresses[0] for host in cluster.hosts)),
+                *("-genv", "UCX_TLS", "tcp,self"),
+            ),
+            Path(folder),
+        )
+
+
+def assay_seconds(sweep: Sweep, place: Place, how: Sequence[str], into: list[Quick]) -> float:
+    """The whole command's, which is kept in ``into`` too."""
+    sizes = "bytes=" + ",".join(map(str, sweep.sizes))
+    words = (*sweep.words, sizes, *place.measure, *how)
+    into.append(measure_quickly(*words, before=place.before, cwd=place.cwd))
+    return into[-1].wall
+
+
+def osu_seconds(sweep: Sweep, place: Place, mpirun: str, folder: Path) -> float:
+    """The whole command's; raises PeerError unless it took the sweep's sizes."""
+    program = folder.resolve() / sweep.program
+    command = [*place.before, mpirun, *place.mpirun, program]
+    text, wall = run(command, AS_ROOT, cwd=place.cwd)
+    sizes = [int(size) for size in re.findall(r"^(\d+)\s+[\d.]+\s*$", text, re.M)]
+    # Newer versions leave 0 B out, and begin allreduce at one character instead of one double.
+    if not {*sweep.sizes} - {0} <= {*sizes} or max(sizes) != sweep.high:
+        raise PeerError(f"{sweep.program} took other sizes than {sweep.low} to {sweep.high} B.")
+    return wall
+
+
+def rows_at(place: Place, mpirun: str, folder: Path, rounds: int) -> Iterator[Row]:
+    """A row for each sweep."""
+    for sweep in SWEEPS:
+        say(f"{sweep.name}, the sweep, {place.name}")
+        found: list[Quick] = []
+        row = _row(
+            f"{sweep.name} sweep, {place.name}, one launch",
+            partial(assay_seconds, sweep, place, ONE_LAUNCH, found),
+            partial(osu_seconds, sweep, place, mpirun, folder),
+            rounds,
+            sweep.program,
+        )
+        counts = [each.precise for each in found]
+        row.note = f"{', '.join(map(str, counts))} of {len(sweep.sizes)} sizes reached ±1%."
+        row.details = {"reached": counts}
+        row.goal = f"≥ {sweep.goal:g}, all sizes at ±1%"
+        assert row.paired
+        row.met = row.paired >= sweep.goal and min(counts) == len(sweep.sizes)
+        yield row
+
+
+def across_launches(mpirun: str, folder: Path, rounds: int) -> Row:
+    """The ping-pong's, until ±1% across launches or the budget's end."""
+    sweep = SWEEPS[0]
+    say(f"{sweep.name}, the sweep, across launches")
+    found: list[Quick] = []
+    row = _row(
+        f"{sweep.name} sweep, {NODE.name}, ±1% across launches",
+        partial(assay_seconds, sweep, NODE, ("--launches", "6..30", "--budget", "60 s"), found),
+        partial(osu_seconds, sweep, NODE, mpirun, folder),
+        rounds,
+        f"{sweep.program}, one launch",
+    )
+    counts = [
+        sum(cell["metrics"]["latency"]["stop"] == "precision" for cell in each.cells)
+        for each in found
+    ]
+    row.note = f"{', '.join(map(str, counts))} of {len(sweep.sizes)} sizes reached ±1%, by rounds."
+    row.goal = "> 1, all sizes at ±1%"
+    assert row.paired
+    row.met = row.paired > 1.0 and min(counts) == len(sweep.sizes)
+    return row
+
+
+def _row(
+    what: str, ours: Callable[[], float], theirs: Callable[[], float], rounds: int, peer: str
+) -> Row:
+    now = load()
+    assay, other = alternate(rounds, ours, theirs)
+    return compare("sweeps", what, "s", "less", assay, other, peer, load=now)
+
+
+def compare_sweeps(
+    folder: Path | None, mpirun: str, *, quick: bool, virtual_cluster: bool
+) -> Comparison:
+    """Rows within the node and, if asked for, between two hosts."""
+    comparison = Comparison()
+    if folder is None:
+        comparison.skipped.append("sweeps: name the folder of OSU's programs with --osu.")
+        return comparison
+    try:
+        comparison.rows += rows_at(NODE, mpirun, folder, 1 if quick else 7)
+        comparison.rows.append(across_launches(mpirun, folder, 1 if quick else 3))
+        problem = network.why_not() if virtual_cluster else "not asked for (--virtual-cluster)."
+        if problem:
+            comparison.skipped.append(f"sweeps between two hosts: {problem}")
+            return comparison
+        with gigabit() as place:
+            comparison.rows += rows_at(place, mpirun, folder, 1 if quick else 5)
+    except PeerError as error:
+        comparison.skipped.append(f"sweeps: {error}")
+    return comparison
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--osu", type=Path, help="folder of osu_latency, … (the same MPI)")
+    options.add_argument("--mpirun", default=embedded_mpirun(), help="its launcher")
+    options.add_argument("--virtual-cluster", action="store_true", help="two hosts too; needs root")
+    given = options.parse_args()
+    build()
+    finish(
+        compare_sweeps(
+            given.osu, given.mpirun, quick=given.quick, virtual_cluster=given.virtual_cluster
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
