@@ -112,31 +112,33 @@ def error_bars() -> Spec:
     }
 
 
-def curve_layers(y: Spec, hue: Spec, told: Sequence[Spec], **channels: Spec) -> list[Spec]:
-    """A line with its points over the band of its 95% interval; ``y`` as for the medians.
-
-    ``channels``: further encodings of the line, such as strokeDash.
-    """
+def band(y: Spec, hue: Spec, **channels: Spec) -> Spec:
+    """The 95% interval as an area, on the scale of ``y``; ``channels`` as of ``line``."""
     scale = {"scale": y["scale"]} if "scale" in y else {}
     details = [{"field": channel["field"], "type": "nominal"} for channel in channels.values()]
-    if hue.get("legend"):  # the band's opacity is not the legend's
-        hue = {**hue, "legend": {**hue["legend"], "symbolOpacity": 1}}
-    return [
-        {
-            "transform": [{"filter": "isValid(datum.low)"}],
-            "mark": {"type": "area", "opacity": 0.25},
-            "encoding": {
-                "y": {"field": "y_low", "type": "quantitative", **scale},
-                "y2": {"field": "y_high"},
-                "color": hue,
-                **({"detail": details} if details else {}),
-            },
+    return {
+        "transform": [{"filter": "isValid(datum.low)"}],
+        "mark": {"type": "area", "opacity": 0.25},
+        "encoding": {
+            "y": {"field": "y_low", "type": "quantitative", **scale},
+            "y2": {"field": "y_high"},
+            "color": hue,
+            **({"detail": details} if details else {}),
         },
-        {
-            "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
-            "encoding": {"y": y, "color": hue, "tooltip": list(told), **channels},
-        },
-    ]
+    }
+
+
+def line(y: Spec, hue: Spec, told: Sequence[Spec], **channels: Spec) -> Spec:
+    """The medians, joined. ``channels``: further encodings, such as strokeDash."""
+    return {
+        "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
+        "encoding": {"y": y, "color": hue, "tooltip": list(told), **channels},
+    }
+
+
+def curve_layers(y: Spec, hue: Spec, told: Sequence[Spec], **channels: Spec) -> list[Spec]:
+    """A line over the band of its 95% interval; ``y`` as for the medians."""
+    return [band(y, hue, **channels), line(y, hue, told, **channels)]
 
 
 def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
@@ -147,6 +149,15 @@ def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
         "title": title,
         "scale": {"type": "log", "nice": True},
         "axis": {"values": decades(rows, factor), "format": "~g"},
+    }
+
+
+def level(at: float) -> Spec:
+    """A dashed line from side to side, where y is ``at``; it draws without data."""
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
+        "encoding": {"x": {"value": 0}, "x2": {"value": "width"}, "y": {"datum": at}},
     }
 
 
@@ -235,6 +246,15 @@ def statistics(point: Point, per: int = 1) -> Row:
 def data_fields(unit: str, suffix: str = "") -> list[Field]:
     """What the fields of ``statistics`` mean, in the unit of the metric."""
     return [Field(field.name, field.unit or unit, field.meaning + suffix) for field in _STATISTICS]
+
+
+def ratio_fields(meaning: str) -> list[Field]:
+    """The same fields where they are of a ratio of two medians."""
+    return [
+        Field("median", "", meaning),
+        *_STATISTICS[1:3],
+        Field("launches", "", "number of launches, the lesser of the two"),
+    ]
 
 
 def scale_of(values: Iterable[float]) -> tuple[float, str]:

@@ -23,10 +23,14 @@ from assay.records.model import RunData
 from assay.report.marks import (
     Row,
     Spec,
+    band,
     colour,
     data_fields,
-    decades,
     error_bars,
+    level,
+    line,
+    logarithmic_axis,
+    ratio_fields,
     scaled_fields,
     size_axis,
     statistics,
@@ -37,7 +41,7 @@ from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
 from assay.units import format_size
 
-_MICROSECOND = 1e-6
+_MICROSECOND, _TIME = 1e-6, "time (µs)"
 # As many as the themes have: with more series colours come again.
 _COLOURS = 6
 
@@ -105,22 +109,13 @@ def _curves(
         {"series": series_of(point), "bytes": size(point), **statistics(point)} for point in found
     ]
     sizes = sorted({size(point) for point in found})
-    y = _log_time(rows)
-    band: Spec = {
-        "transform": [{"filter": "isValid(datum.low)"}],
-        "mark": {"type": "area", "opacity": 0.25},
-        "encoding": {
-            "y": {"field": "y_low", "type": "quantitative", "scale": y["scale"]},
-            "y2": {"field": "y_high"},
-            "color": colour("series", rows),
-        },
-    }
+    y = logarithmic_axis(_TIME, rows, _MICROSECOND)
     names = [("series", series.meaning), ("bytes", "bytes")]
     spec: Spec = {
         "height": 280,
         "transform": scaled_fields(_MICROSECOND),
         "encoding": {"x": size_axis("bytes", "bytes of a rank", sizes)},
-        "layer": [band, _line(rows, y, names, "µs")],
+        "layer": [band(y, colour("series", rows)), _line(rows, y, names, "µs")],
     }
     return Figure(
         id=id,
@@ -136,11 +131,9 @@ def _curves(
 
 def _line(rows: Sequence[Row], y: Spec, names: Sequence[tuple[str, str]], unit: str) -> Spec:
     """Lines with points, a colour a series; dashes too where there are more series than colours."""
-    encoding: Spec = {"y": y, "color": colour("series", rows), "tooltip": tooltip(names, unit)}
-    if len({row["series"] for row in rows}) > _COLOURS:
-        encoding["strokeDash"] = colour("series", rows)
-    mark = {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}}
-    return {"mark": mark, "encoding": encoding}
+    hue = colour("series", rows)
+    many = len({row["series"] for row in rows}) > _COLOURS
+    return line(y, hue, tooltip(names, unit), **({"strokeDash": hue} if many else {}))
 
 
 def _by_ranks(usual: Sequence[Point]) -> Figure | None:
@@ -165,7 +158,10 @@ def _by_ranks(usual: Sequence[Point]) -> Figure | None:
         "height": 280,
         "transform": scaled_fields(_MICROSECOND),
         "encoding": {"x": x},
-        "layer": [_line(rows, _log_time(rows), names, "µs"), error_bars()],
+        "layer": [
+            _line(rows, logarithmic_axis(_TIME, rows, _MICROSECOND), names, "µs"),
+            error_bars(),
+        ],
     }
     return Figure(
         id="collectives-ranks",
@@ -201,10 +197,7 @@ def _by_timing(found: Sequence[Point]) -> Figure | None:
         "layer": [
             _line(rows, y, names, "times as long"),
             error_bars(),
-            {
-                "mark": {"type": "rule", "strokeDash": [6, 4]},
-                "encoding": {"y": {"datum": 1}, "x": {"value": 0}, "x2": {"value": "width"}},
-            },
+            level(1.0),
         ],
     }
     return Figure(
@@ -219,10 +212,7 @@ def _by_timing(found: Sequence[Point]) -> Figure | None:
             Field("bytes", "B", "vector or block of a rank"),
             Field("appointed", "s", "median from a common start"),
             Field("barrier", "s", "median after a barrier"),
-            Field("median", "", "barrier / appointed"),
-            Field("low", "", "lower end of its 95% interval; empty under six launches"),
-            Field("high", "", "upper end of its 95% interval"),
-            Field("launches", "", "launches of the one that has fewer"),
+            *ratio_fields("barrier / appointed"),
         ],
         rows=rows,
         spec=spec,
@@ -248,13 +238,3 @@ def _short_name(point: Point) -> str:
     """``allreduce 8 B``."""
     op = operation(point)
     return op if op == "barrier" else f"{op} {format_size(size(point))}"
-
-
-def _log_time(rows: Sequence[Row]) -> Spec:
-    return {
-        "field": "y",
-        "type": "quantitative",
-        "title": "time (µs)",
-        "scale": {"type": "log", "nice": True},
-        "axis": {"values": decades(rows, _MICROSECOND), "format": "~g"},
-    }

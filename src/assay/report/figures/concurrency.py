@@ -12,9 +12,12 @@ from assay.report.marks import (
     Spec,
     colour,
     data_fields,
-    decades,
     error_bars,
+    level,
+    line,
     listed,
+    logarithmic_axis,
+    ratio_fields,
     scale_of,
     scaled_fields,
     size_axis,
@@ -56,11 +59,7 @@ def pairs_figure(cells: Sequence[CellSummary]) -> Figure | None:
         return None
     factor, prefix = scale_of(float(row["median"] or 0.0) for row in rows)
     unit = f"{prefix}B/s"
-    y: Spec = {
-        **y_axis(f"bandwidth ({unit})", zero=False),
-        "scale": {"type": "log", "nice": True},
-        "axis": {"values": decades(rows, factor), "format": "~g"},
-    }
+    y = logarithmic_axis(f"bandwidth ({unit})", rows, factor)
     return Figure(
         id="pairs-at-once",
         title="Pairs at once: bandwidth of each against message size",
@@ -106,13 +105,7 @@ def senders_figure(cells: Sequence[CellSummary]) -> Figure | None:
     spec = _curves(
         rows, size_axis("bytes", "message size", sizes), y_axis(title, zero=True), 1.0, "×"
     )
-    spec["layer"].append(
-        {
-            "data": {"values": [{}]},
-            "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
-            "encoding": {"x": {"value": 0}, "x2": {"value": "width"}, "y": {"datum": 1}},
-        }
-    )
+    spec["layer"].append(level(1.0))
     top = max(float(row["median"] or 0.0) for row in rows)
     return Figure(
         id="senders-at-once",
@@ -124,10 +117,7 @@ def senders_figure(cells: Sequence[CellSummary]) -> Figure | None:
         fields=[
             Field("bytes", "B", "message size"),
             Field("curve", "", "how many sent at once"),
-            Field("median", "", "time of the slowest sender over that of a single one"),
-            Field("low", "", "lower end of its 95% interval; empty under six launches"),
-            Field("high", "", "upper end of its 95% interval"),
-            Field("launches", "", "number of launches, the lesser of the two"),
+            *ratio_fields("time of the slowest sender over that of a single one"),
         ],
         rows=rows,
         spec=spec,
@@ -200,14 +190,7 @@ def _curves(rows: Sequence[Row], x: Spec, y: Spec, factor: float, unit: str) -> 
         "encoding": {"x": {**x, "scale": {**x["scale"], "zero": False}}},
         "layer": [
             {**error_bars(), "encoding": {"color": hue}},
-            {
-                "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
-                "encoding": {
-                    "y": y,
-                    "color": hue,
-                    "tooltip": tooltip([(str(x["field"]), str(x["title"])), ("curve", "")], unit),
-                },
-            },
+            line(y, hue, tooltip([(str(x["field"]), str(x["title"])), ("curve", "")], unit)),
         ],
     }
 

@@ -10,10 +10,11 @@ from assay.records.model import RunData
 from assay.report.marks import (
     Row,
     Spec,
+    band,
     colour,
     data_fields,
-    decades,
     listed,
+    logarithmic_axis,
     scale_of,
     scaled_fields,
     size_axis,
@@ -66,16 +67,9 @@ def _message_figure(
         return None
     factor, shown = scale
     hue = colour("placement", rows)
-    if hue["legend"]:  # in the lines' full colours, not in the band's
-        hue["legend"] |= {"symbolOpacity": 1, "symbolType": "circle"}
-    logarithmic = {"type": "log", "nice": True}
-    y = {
-        "field": "y",
-        "type": "quantitative",
-        "title": axis,
-        "scale": logarithmic,
-        "axis": {"values": decades(rows, factor), "format": "~g"},
-    }
+    if hue["legend"]:
+        hue["legend"] |= {"symbolType": "circle"}
+    y = logarithmic_axis(axis, rows, factor)
     line = {**y, "field": "y_line"}
     spec = {
         "height": 260,
@@ -90,7 +84,8 @@ def _message_figure(
         "encoding": {"x": size_axis("bytes", "message size", sizes)},
         "layer": [
             *_threshold_layers(hue, rows),
-            *_band(hue, logarithmic, rows),
+            # Here as below, a layer without data would have no extent.
+            *([band(y, hue)] if any(row["low"] is not None for row in rows) else []),
             {
                 "mark": {"type": "line", "strokeWidth": 2},
                 "encoding": {"y": line, "color": hue, "detail": {"field": "piece"}},
@@ -177,23 +172,6 @@ def _threshold_layers(hue: Spec, rows: Sequence[Row]) -> list[Spec]:
     }
     rules = sum(row["threshold"] is not None for row in rows)
     return [rule, name] if rules == 1 else [rule] if rules else []
-
-
-def _band(hue: Spec, logarithmic: Spec, rows: Sequence[Row]) -> list[Spec]:
-    """The 95% interval as a band. Here as below, a layer without data would have no extent."""
-    if all(row["low"] is None for row in rows):
-        return []
-    return [
-        {
-            "transform": [{"filter": "isValid(datum.low)"}],
-            "mark": {"type": "area", "opacity": 0.25},
-            "encoding": {
-                "y": {"field": "y_low", "type": "quantitative", "scale": logarithmic},
-                "y2": {"field": "y_high"},
-                "color": hue,
-            },
-        }
-    ]
 
 
 def _dip_layers(hue: Spec, rows: Sequence[Row], *, above: bool) -> list[Spec]:

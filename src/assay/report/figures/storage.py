@@ -13,8 +13,9 @@ from assay.report.marks import (
     Spec,
     colour,
     data_fields,
-    decades,
     error_bars,
+    line,
+    logarithmic_axis,
     scale_of,
     scaled_fields,
     size_axis,
@@ -57,7 +58,6 @@ def _record_figure(found: list[Point], name: str) -> Figure | None:
         for point in found
     ]
     factor, prefix = scale_of(point.metric.median for point in found)
-    logarithmic = {"type": "log", "nice": True}
     strokes = {
         "field": "method",
         "type": "nominal",
@@ -73,6 +73,9 @@ def _record_figure(found: list[Point], name: str) -> Figure | None:
     x["scale"] = {"type": "log", "base": 2, "nice": False}
     x["axis"]["values"] = sizes
     hue = colour("operation", rows)
+    unit = f"{prefix}B/s"
+    names = [(field, field) for field in ("operation", "method", "record")]
+    y = logarithmic_axis(f"bandwidth ({unit})", rows, factor)
     spec = {
         "height": 260,
         "transform": scaled_fields(factor),
@@ -82,30 +85,12 @@ def _record_figure(found: list[Point], name: str) -> Figure | None:
                 "transform": [{"filter": "isValid(datum.low)"}],
                 "mark": {"type": "rule", "strokeWidth": 1.5},
                 "encoding": {
-                    "y": {"field": "y_low", "type": "quantitative", "scale": logarithmic},
+                    "y": {"field": "y_low", "type": "quantitative", "scale": y["scale"]},
                     "y2": {"field": "y_high"},
                     "color": hue,
                 },
             },
-            {
-                "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
-                "encoding": {
-                    "y": {
-                        "field": "y",
-                        "type": "quantitative",
-                        "title": f"bandwidth ({prefix}B/s)",
-                        "scale": logarithmic,
-                        "axis": {"values": decades(rows, factor), "format": "~g"},
-                    },
-                    "color": hue,
-                    "strokeDash": strokes,
-                    "detail": {"field": "file_size"},
-                    "tooltip": tooltip(
-                        [("operation", "operation"), ("method", "method"), ("record", "record")],
-                        f"{prefix}B/s",
-                    ),
-                },
-            },
+            line(y, hue, tooltip(names, unit), strokeDash=strokes, detail={"field": "file_size"}),
         ],
     }
     return Figure(
@@ -241,8 +226,7 @@ def _columns(
     y = y_axis(axis, zero=True)
     if logarithmic:
         mark = {"type": "point", "filled": True, "size": 70, "opacity": 1}
-        y["scale"] = {"type": "log", "nice": True}
-        y["axis"] = {"values": decades(rows, factor), "format": "~g"}
+        y = logarithmic_axis(axis, rows, factor)
     return {
         "height": 260,
         "transform": scaled_fields(factor),
