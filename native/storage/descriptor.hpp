@@ -45,4 +45,9 @@ void flush(int file);
 // The same, and no page of the file stays in this node's page cache, if the file system complies.
 void drop_cache(int file);
 
+#ifdef ASSAY_TEST_FAULTS
+// Changes the lowest bit of the byte at that offset of a file, and flushes it.
+void damage_byte(int directory, const std::string& name, std::uint64_t offset);
+#endif
+
 }  // namespace assay

@@ -270,13 +270,7 @@ class Parallel : public Kernel {
   void inject_fault() {
 #ifdef ASSAY_TEST_FAULTS
     if (fault_ != "byte") return;
-    const Descriptor plain = open_file(scratch_.descriptor(), name_, 0);
-    const std::uint64_t middle = offset(records_ - 1) + record_ / 2 + 1;
-    unsigned char byte = 0;
-    read_at(plain.get(), &byte, 1, middle);
-    byte ^= 1;
-    write_at(plain.get(), &byte, 1, middle);
-    flush(plain.get());
+    damage_byte(scratch_.descriptor(), name_, offset(records_ - 1) + record_ / 2 + 1);
 #endif
   }
 
