@@ -11,9 +11,7 @@ Collectives are called in rows, with nothing between the calls, by assay (timing
 memory for some of them in each call; whether the C library gives it back to the system afterwards,
 to be brought in page by page in the next call, depends on what the process did before. So that it
 is the same on both sides the C library is told to keep it (MALLOC_TRIM_THRESHOLD_ and
-MALLOC_MMAP_THRESHOLD_). IMB as it comes puts a barrier between calls and counts from when each rank
-leaves it: its numbers for 8 B stand beside assay's calls that all ranks start at one time by a
-common clock, without a goal, to show what the barrier does to short times.
+MALLOC_MMAP_THRESHOLD_).
 """
 
 from __future__ import annotations
@@ -202,39 +200,30 @@ def streams(mpirun: str, folder: Path, rounds: int) -> list[Row]:
 
 
 def collectives(mpirun: str, executable: Path, rounds: int, sizes: tuple[int, ...]) -> list[Row]:
-    """Each collective in a row of calls, beside IMB's slowest rank; then IMB as it comes."""
+    """Each collective in a row of calls, beside IMB's slowest rank."""
     rows = []
     for op, benchmark in COLLECTIVES.items():
         for size in sizes if op != "barrier" else (0,):
             what = f"{op}, {size} B, {RANKS} ranks"
             say(what)
             words = (f"op={op}", f"bytes={size}") if size else (f"op={op}",)
-            ours = partial(assay, "network.collective", *words, keep=True)
-            theirs = partial(_slowest, mpirun, executable, benchmark, size)
-            ways = [("", "loop", "off")]
-            if size in (0, sizes[0]):
-                ways.append((", by a common clock", "appointed", "on"))
             now = load()
-            turns = [
-                turn
-                for _, timing, sync in ways
-                for turn in (partial(ours, f"timing={timing}"), partial(theirs, sync))
-            ]
-            values = iter(alternate(rounds, *turns))
-            for (how, _, sync), mine, other in zip(ways, values, values, strict=True):
-                peer = f"IMB {benchmark}, -sync {sync}"
-                row = compare(
-                    *("network.collective", f"{what}{how}", "s", "less", mine, other, peer),
-                    load=now,
-                )
-                if sync == "off":
-                    row.goal = "within 5%"
-                    _within(row, 0.05)
-                rows.append(row)
+            ours, theirs = alternate(
+                rounds,
+                partial(assay, "network.collective", *words, "timing=loop", keep=True),
+                partial(slowest, mpirun, executable, benchmark, size, "off"),
+            )
+            peer = f"IMB {benchmark}, -sync off"
+            row = compare(
+                *("network.collective", what, "s", "less", ours, theirs, peer),
+                goal="within 5%",
+                load=now,
+            )
+            rows.append(_within(row, 0.05))
     return rows
 
 
-def _slowest(mpirun: str, executable: Path, benchmark: str, size: int, sync: str) -> float:
+def slowest(mpirun: str, executable: Path, benchmark: str, size: int, sync: str) -> float:
     """IMB's t_max, in seconds; its columns: t_min, t_max and t_avg."""
     words = ("-sync", sync, "-red_data_type", "double")
     return imb(mpirun, executable, benchmark, size, *words, keep=True)[1] * 1e-6

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clock import compare_clock
 from common import (
     Comparison,
     PeerError,
@@ -83,6 +84,7 @@ def main() -> None:
     options.add_argument("--npb-mpirun", metavar="PATH", default=embedded_mpirun())
     options.add_argument("--likwid-bench", metavar="PATH", default="likwid-bench")
     options.add_argument("--osu", metavar="DIR", type=Path, help="folder of osu_bw, osu_bcast, …")
+    options.add_argument("--reprompi", metavar="PATH", type=Path, help="its mpibenchmark")
     options.add_argument("--imb", metavar="PATH", type=Path, help="IMB-MPI1")
     options.add_argument(
         "--virtual-cluster", action="store_true", help="sweeps between two hosts, too; needs root"
@@ -100,7 +102,7 @@ def main() -> None:
         "--only",
         nargs="+",
         default=[],
-        help="stream, dgemm, npb, pingpong, messages, sweeps, storage, overhead",
+        help="stream, dgemm, npb, pingpong, messages, clock, sweeps, storage, overhead",
     )
     options.add_argument("--table", action="store_true", help="only write README.md anew")
     given = options.parse_args()
@@ -114,6 +116,7 @@ def main() -> None:
         "npb": lambda: compare_npb(given.npb_bin, given.npb_mpirun, "A", quick=quick),
         "pingpong": lambda: compare_pingpong(given.osu_latency, embedded_mpirun(), quick=quick),
         "messages": lambda: compare_messages(given.osu, given.imb, embedded_mpirun(), quick=quick),
+        "clock": lambda: compare_clock(given.reprompi, given.imb, embedded_mpirun(), quick=quick),
         "sweeps": lambda: compare_sweeps(
             given.osu, embedded_mpirun(), quick=quick, virtual_cluster=given.virtual_cluster
         ),
