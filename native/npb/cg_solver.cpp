@@ -28,8 +28,13 @@ bool narrow_index(const CgClass& problem) {
 template <typename Index>
 class Solver : public CgSolver {
  public:
-  Solver(const CgClass& problem, MPI_Comm comm, int threads, std::size_t cache_bytes)
-      : problem_(problem), comm_(comm), team_(comm, threads), blocks_(threads) {
+  Solver(const CgClass& problem, MPI_Comm comm, int threads, std::size_t cache_bytes,
+         Phases& phases)
+      : problem_(problem),
+        comm_(comm),
+        phases_(phases),
+        team_(comm, threads, &phases, kCgAllreduce),
+        blocks_(threads) {
     int rank = 0;
     int ranks = 1;
     MPI_Comm_rank(comm, &rank);
@@ -73,14 +78,16 @@ class Solver : public CgSolver {
 
   Estimate estimate(int iterations) override {
     Estimate estimate;
+    phases_.around(kCgCompute, [&] {
 #pragma omp parallel num_threads(static_cast<int>(blocks_.size()))
-    {
-      Member member(team_);
-      const Block& block = blocks_[member.thread()];
-      const Estimate mine = iterate(member, block, iterations);
+      {
+        Member member(team_);
+        const Block& block = blocks_[member.thread()];
+        const Estimate mine = iterate(member, block, iterations);
 #pragma omp master
-      estimate = mine;
-    }
+        estimate = mine;
+      }
+    });
     return estimate;
   }
 
@@ -200,13 +207,16 @@ class Solver : public CgSolver {
 
   void gather_direction(Member& member) {
     member.rendezvous([this] {
-      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, direction_.data(), row_counts_.data(),
-                     first_rows_.data(), MPI_DOUBLE, comm_);
+      phases_.in(kCgAllgatherv, [this] {
+        MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, direction_.data(), row_counts_.data(),
+                       first_rows_.data(), MPI_DOUBLE, comm_);
+      });
     });
   }
 
   const CgClass& problem_;
   MPI_Comm comm_;
+  Phases& phases_;
   Team team_;
   std::vector<Block> blocks_;  // one a thread
   std::int32_t first_row_ = 0;
@@ -220,11 +230,11 @@ class Solver : public CgSolver {
 }  // namespace
 
 std::unique_ptr<CgSolver> make_cg_solver(const CgClass& problem, MPI_Comm comm, int threads,
-                                         std::size_t cache_bytes) {
+                                         std::size_t cache_bytes, Phases& phases) {
   if (narrow_index(problem)) {
-    return std::make_unique<Solver<std::uint16_t>>(problem, comm, threads, cache_bytes);
+    return std::make_unique<Solver<std::uint16_t>>(problem, comm, threads, cache_bytes, phases);
   }
-  return std::make_unique<Solver<std::int32_t>>(problem, comm, threads, cache_bytes);
+  return std::make_unique<Solver<std::int32_t>>(problem, comm, threads, cache_bytes, phases);
 }
 
 double cg_bytes_per_rank(const CgClass& problem, int ranks, int threads) {
