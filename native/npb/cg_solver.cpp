@@ -243,7 +243,9 @@ double cg_bytes_per_rank(const CgClass& problem, int ranks, int threads) {
   const double index = narrow_index(problem) ? 2 : 4;
   const double generating = order * (length * (8 + 4) + 8 + 8);
   const double incidence = order / ranks * (length * sizeof(RowIncidence::Entry) + 8 + 8);
-  const double matrix = order / ranks * (length * length * (8 + index) + 8);
+  // The products of two elements of each vector; all those on the diagonal meet in one.
+  const double row = length * (length - 1) + 1;
+  const double matrix = order / ranks * (row * (8 + index) + 8);
   const double accumulators = threads * order * (8 + 1);
   const double vectors = 8 * (order + 4 * order / ranks);
   return generating + incidence + matrix + accumulators + vectors;
