@@ -103,6 +103,14 @@ def assert_verified(record: MeasurementRecord) -> None:
     assert series.values and all(value > 0 for value in series.values)
 
 
+def assert_phases(record: MeasurementRecord, *phases: str) -> None:
+    """These and no others, whose means over the ranks add up to no more than the slowest's time."""
+    whole, *parts = record.series
+    assert [whole.metric, *(part.metric for part in parts)] == ["time", *phases]
+    for index, time in enumerate(whole.values):
+        assert 0 < sum(part.values[index] for part in parts) <= time
+
+
 class Counter:
     """Counts the operations on the ``Counted`` numbers and arrays that share it."""
 

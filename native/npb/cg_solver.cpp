@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -238,16 +239,22 @@ std::unique_ptr<CgSolver> make_cg_solver(const CgClass& problem, MPI_Comm comm, 
 }
 
 double cg_bytes_per_rank(const CgClass& problem, int ranks, int threads) {
+  constexpr double kHugePage = 0x1p21;
   const double order = problem.order;
+  const double rows = order / ranks;
   const double length = problem.nonzeros + 1;  // of a generating vector, at most
   const double index = narrow_index(problem) ? 2 : 4;
   const double generating = order * (length * (8 + 4) + 8 + 8);
-  const double incidence = order / ranks * (length * sizeof(RowIncidence::Entry) + 8 + 8);
-  // The products of two elements of each vector; all those on the diagonal meet in one.
-  const double row = length * (length - 1) + 1;
-  const double matrix = order / ranks * (row * (8 + index) + 8);
+  const double incidence = rows * (length * sizeof(RowIncidence::Entry) + 8 + 8);
+  // The products of two elements of each vector, those on the diagonal in one. Room is reserved for
+  // them as if they met nowhere, so that the last huge page of an array may be whole.
+  const double nonzeros = length * (length - 1) + 1;
+  const double spare = (length * length - nonzeros) * rows / threads;
+  const double rest =
+      threads * (std::min(spare * 8, kHugePage) + std::min(spare * index, kHugePage));
+  const double matrix = rows * (nonzeros * (8 + index) + 8) + rest;
   const double accumulators = threads * order * (8 + 1);
-  const double vectors = 8 * (order + 4 * order / ranks);
+  const double vectors = 8 * (order + 4 * rows);
   return generating + incidence + matrix + accumulators + vectors;
 }
 

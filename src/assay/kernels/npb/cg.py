@@ -25,7 +25,7 @@ def cg_nonzeros(order: int, nonzer: int) -> float:
     """Of the matrix: those of ``order`` outer products of vectors with nonzer + 1 elements.
 
     All share the diagonal with others; that two meet elsewhere is left out, which makes it an upper
-    bound, 2% above at most.
+    bound, 2.5% above at most (class S).
     """
     return order * (nonzer * (nonzer + 1.0) + 1.0)
 
@@ -71,12 +71,16 @@ def _cg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
     # As native/npb/cg_solver.cpp has it, term by term: each rank draws all generating vectors,
     # keeps those elements that its rows need and adds them up; the matrix and the vectors stay.
     order, nonzer, _ = CG_SIZES[str(parameters["class"])]
-    length = nonzer + 1
+    length, index, rows = nonzer + 1, _index_bytes(order), order / ranks
     generating = order * (length * (8.0 + 4.0) + 8.0 + 8.0)
-    incidence = order / ranks * (length * 16.0 + 8.0 + 8.0)
-    matrix = (cg_nonzeros(order, nonzer) * (8.0 + _index_bytes(order)) + order * 8.0) / ranks
+    incidence = rows * (length * 16.0 + 8.0 + 8.0)
+    # Room is reserved for nonzeros that meet nowhere; the last huge page may be whole.
+    nonzeros = cg_nonzeros(order, nonzer) / ranks
+    spare = (rows * length**2 - nonzeros) / threads
+    rest = threads * (min(spare * 8.0, 2.0**21) + min(spare * index, 2.0**21))
+    matrix = nonzeros * (8.0 + index) + rows * 8.0 + rest
     accumulators = threads * order * (8.0 + 1.0)
-    vectors = 8.0 * (order + 4.0 * order / ranks)
+    vectors = 8.0 * (order + 4.0 * rows)
     return generating + incidence + matrix + accumulators + vectors
 
 
