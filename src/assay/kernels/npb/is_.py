@@ -56,9 +56,12 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 
 def _is_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
-    keys, greatest = IS_SIZES[str(parameters["class"])]
-    moved = 2.25 if ranks > 1 else 0.0
-    return (1.0 + moved) * 4.0 * 2.0**keys / ranks + 4.0 * 2.0**greatest * threads
+    # As native/npb/is_ranking.cpp has it: keys, the same sorted (by the verification where they
+    # don't move) and received; a bit for each; counts of values for each thread and once more.
+    log2_keys, greatest = IS_SIZES[str(parameters["class"])]
+    keys = 4.0 * 2.0**log2_keys / ranks
+    moved = 2.1 * keys if ranks > 1 else keys
+    return keys + moved + keys / 32.0 + 4.0 * 2.0**greatest * (threads + 1)
 
 
 KERNEL = Kernel(
