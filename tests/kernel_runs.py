@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -48,10 +48,15 @@ def measure(
     ranks: int = 1,
     threads: int = 1,
     order: str = "block",
+    samples: tuple[int, int] = (5, 20),
+    prefix: Sequence[str] = (),
 ) -> list[MeasurementRecord]:
-    """One launch of (kernel, parameters) pairs; a record each, in order. Checks the end record."""
+    """One launch of (kernel, parameters) pairs; a record each, in order. Checks the end record.
+
+    ``samples``: the fewest and the most. ``prefix``: what each rank's command line begins with.
+    """
     measurements = [
-        MeasurementOrder(f"m{i}", kernel, dict(parameters), 0.2, 0.95, 0.1, 5, 20)
+        MeasurementOrder(f"m{i}", kernel, dict(parameters), 0.2, 0.95, 0.1, *samples)
         for i, (kernel, parameters) in enumerate(orders)
     ]
     job = Job(1, "job", threads, "compact", 1, measurements, order=order)
@@ -60,7 +65,7 @@ def measure(
         job_path.write_bytes(msgspec.json.encode(job))
         done = subprocess.run(
             [
-                *(TOOLS / "mpirun", "-n", str(ranks), executable),
+                *(TOOLS / "mpirun", "-n", str(ranks), *prefix, executable),
                 *("--job", job_path, "--out", stream),
             ],
             capture_output=True,
@@ -96,6 +101,14 @@ def assert_verified(record: MeasurementRecord) -> None:
     assert (record.status, record.error, record.verified) == ("ok", None, True), record
     series = record.series[0]
     assert series.values and all(value > 0 for value in series.values)
+
+
+def assert_phases(record: MeasurementRecord, *phases: str) -> None:
+    """These and no others, whose means over the ranks add up to no more than the slowest's time."""
+    whole, *parts = record.series
+    assert [whole.metric, *(part.metric for part in parts)] == ["time", *phases]
+    for index, time in enumerate(whole.values):
+        assert 0 < sum(part.values[index] for part in parts) <= time
 
 
 class Counter:

@@ -1,8 +1,12 @@
 // Shows the insides of the NPB kernels to tests/test_kernels_npb.py: reads questions on stdin, one
-// a line, and answers each with a line.
+// a line, and answers each with a line; or takes one from the command line.
+#include <mpi.h>
+#include <sys/resource.h>
+
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <string>
@@ -149,6 +153,53 @@ void memory(std::istream& in) {
   std::printf("%a\n", cg_bytes_per_rank(find_class(kCgClasses, name), ranks, threads));
 }
 
+double peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return 1024.0 * static_cast<double>(usage.ru_maxrss);
+}
+
+// class threads: by how many bytes the process grows when it builds the rank's rows and solves
+// once, the bytes foretold, and the nonzeros. In a process of its own, alone or under mpirun.
+void built(std::istream& in) {
+  std::string name;
+  int threads = 0;
+  in >> name >> threads;
+  const CgClass& problem = find_class(kCgClasses, name);
+  int rank = 0;
+  int ranks = 1;
+  MPI_Init(nullptr, nullptr);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const double before = peak_bytes();
+  Phases phases({"", "", ""});
+  const auto solver = make_cg_solver(problem, MPI_COMM_WORLD, threads, 0, phases);
+  solver->estimate(1);
+  std::printf("%a %a %lld\n", peak_bytes() - before, cg_bytes_per_rank(problem, ranks, threads),
+              static_cast<long long>(solver->nonzeros()));
+  MPI_Finalize();
+}
+
+template <typename T>
+void print_greatest() {
+  std::printf("%.0f ", static_cast<double>(std::numeric_limits<std::decay_t<T>>::max()));
+}
+
+// The greatest values of the types of: a row's number, a column's, a vector's; a vector's start, a
+// row's, a row's bound; an element of the incidence's vector.
+void limits(std::istream&) {
+  const GeneratingVectors vectors;
+  const SparseRows<std::int32_t> rows;
+  print_greatest<decltype(rows.begin)>();
+  print_greatest<decltype(rows.column[0])>();
+  print_greatest<decltype(vectors.index[0])>();
+  print_greatest<decltype(vectors.start[0])>();
+  print_greatest<decltype(rows.start[0])>();
+  print_greatest<decltype(row_bounds(vectors)[0])>();
+  print_greatest<decltype(RowIncidence::Entry::vector)>();
+  std::printf("\n");
+}
+
 const std::map<std::string, void (*)(std::istream&)> questions = {
     {"random", random},
     {"log", log},
@@ -160,6 +211,8 @@ const std::map<std::string, void (*)(std::istream&)> questions = {
     {"product16", product<std::uint16_t>},
     {"product32", product<std::int32_t>},
     {"memory", memory},
+    {"built", built},
+    {"limits", limits},
 };
 
 void answer(const std::string& line) {
@@ -171,6 +224,13 @@ void answer(const std::string& line) {
 
 }  // namespace
 
-int main() {
-  for (std::string line; std::getline(std::cin, line);) answer(line);
+// The question is the command line, if there is one.
+int main(int argc, char** argv) {
+  std::string words;
+  for (int i = 1; i < argc; ++i) words += std::string(argv[i]) + ' ';
+  if (argc > 1) {
+    answer(words);
+  } else {
+    for (std::string line; std::getline(std::cin, line);) answer(line);
+  }
 }

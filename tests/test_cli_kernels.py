@@ -53,6 +53,8 @@ def test_work_is_that_of_the_defaults_and_missing_is_null(capsys):
     assert dgemm["work"]["flops"] == {"unit": "flop", "value": 2 * 2000.0**3}
     stream = json.loads(run(capsys, "memory.stream", json=True))
     assert stream["work"]["bytes"]["value"] is None  # the machine chooses the elements
+    alone = json.loads(run(capsys, "npb.ep", json=True))
+    assert alone["work"]["messages"]["value"] == 0  # a rank by itself: known, and none
 
 
 def test_an_unknown_kernel_names_the_nearest():

@@ -6,7 +6,7 @@ import pytest
 
 from assay.kernels import find_kernel
 from assay.kernels.npb.is_ import IS_SIZES
-from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
+from kernel_runs import assert_phases, assert_verified, faulty, is_good, measure, plain, sanitized
 
 IS = find_kernel("npb.is")
 
@@ -22,9 +22,10 @@ def test_operations_are_the_keys_ranked() -> None:
 def test_memory_falls_with_ranks() -> None:
     assert IS.memory is not None
     one, two, eight = (IS.memory({"class": "C"}, ranks, 1) for ranks in (1, 2, 8))
-    assert one == 4 * 2**27 + 4 * 2**23
-    assert two > one  # keys that move need room
-    assert eight < one
+    # Keys, and the same sorted by the verification, a bit each; counts, and the verification's.
+    assert one == 2 * 4 * 2**27 + 2**27 / 8 + 2 * 4 * 2**23
+    assert two > 0.7 * one  # keys that move need room
+    assert eight < 0.3 * one
 
 
 @pytest.mark.slow
@@ -33,12 +34,7 @@ def test_memory_falls_with_ranks() -> None:
 def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> None:
     (record,) = measure(plain(), ("npb.is", {"class": "S"}), ranks=ranks, threads=threads)
     assert_verified(record)
-    names = [series.metric for series in record.series]
-    expected = ["compute"] if ranks == 1 else ["compute", "allreduce", "alltoall", "alltoallv"]
-    assert names == ["time", *expected]
-    whole = record.series[0].values
-    for index, time in enumerate(whole):  # means over ranks are never above the slowest rank
-        assert 0 < sum(series.values[index] for series in record.series[1:]) <= time
+    assert_phases(record, "compute", *(["allreduce", "alltoall", "alltoallv"] if ranks > 1 else []))
 
 
 @pytest.mark.slow

@@ -1,12 +1,12 @@
 // npb.cg: the smallest eigenvalue of a sparse matrix by the inverse power method.
 #include <memory>
-#include <sstream>
 
 #include "harness/kernel.hpp"
 #include "memory/pages.hpp"
 #include "npb/cg_solver.hpp"
 #include "npb/classes.hpp"
 #include "npb/outcome.hpp"
+#include "npb/phases.hpp"
 
 namespace assay::npb {
 namespace {
@@ -23,16 +23,20 @@ class Cg : public Kernel {
   }
 
   void setup() override {
-    check_memory();
+    require_memory(context_, 1.0, cg_bytes_per_rank(problem_, context_.size, context_.threads),
+                   "the matrix of class " + std::string(problem_.name) + " and what it is built of",
+                   "take a smaller class or more nodes");
     const std::size_t cache = context_.caches.last_level_node / context_.local_size;
-    solver_ = make_cg_solver(problem_, context_.comm, context_.threads, cache);
+    solver_ = make_cg_solver(problem_, context_.comm, context_.threads, cache, phases_);
     if (factor_ != 1.0) solver_->perturb(factor_);
     solver_->estimate(1);  // the benchmark's untimed iteration
+    phases_.restart();
   }
 
   void run(std::int64_t count) override {
     for (; count > 0; --count) {
       last_ = solver_->estimate(problem_.iterations);
+      phases_.end_sample();
       error_.add(relative_error(last_.zeta, problem_.zeta));
     }
   }
@@ -41,6 +45,8 @@ class Cg : public Kernel {
 
   std::int64_t max_batch() const override { return 1; }
 
+  std::vector<Series> series() const override { return phases_.series(context_.comm); }
+
   std::map<std::string, Value> facts() const override {
     return {{"zeta", last_.zeta},
             {"residual", last_.residual},
@@ -48,23 +54,10 @@ class Cg : public Kernel {
   }
 
  private:
-  void check_memory() const {
-    const double need =
-        cg_bytes_per_rank(problem_, context_.size, context_.threads) * context_.local_size;
-    const double available = memory_per_rank(context_, 1.0) * context_.local_size;
-    if (need <= available) return;
-    std::ostringstream words;
-    words.precision(3);
-    words << "npb.cg class " << problem_.name << " needs about " << need / 1e9
-          << " GB of memory on this node for " << context_.local_size << " of " << context_.size
-          << " ranks; " << available / 1e9
-          << " GB are available. Take a smaller class or more nodes.";
-    throw KernelError(words.str());
-  }
-
   Context context_;
   const CgClass& problem_;
   double factor_ = 1.0;  // of the matrix's first element
+  Phases phases_{{"compute", "allreduce", "allgatherv"}};
   std::unique_ptr<CgSolver> solver_;
   WorstError error_;
   Estimate last_;

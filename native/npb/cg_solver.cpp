@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -28,8 +29,13 @@ bool narrow_index(const CgClass& problem) {
 template <typename Index>
 class Solver : public CgSolver {
  public:
-  Solver(const CgClass& problem, MPI_Comm comm, int threads, std::size_t cache_bytes)
-      : problem_(problem), comm_(comm), team_(comm, threads), blocks_(threads) {
+  Solver(const CgClass& problem, MPI_Comm comm, int threads, std::size_t cache_bytes,
+         Phases& phases)
+      : problem_(problem),
+        comm_(comm),
+        phases_(phases),
+        team_(comm, threads, &phases, kCgAllreduce),
+        blocks_(threads) {
     int rank = 0;
     int ranks = 1;
     MPI_Comm_rank(comm, &rank);
@@ -73,14 +79,16 @@ class Solver : public CgSolver {
 
   Estimate estimate(int iterations) override {
     Estimate estimate;
+    phases_.around(kCgCompute, [&] {
 #pragma omp parallel num_threads(static_cast<int>(blocks_.size()))
-    {
-      Member member(team_);
-      const Block& block = blocks_[member.thread()];
-      const Estimate mine = iterate(member, block, iterations);
+      {
+        Member member(team_);
+        const Block& block = blocks_[member.thread()];
+        const Estimate mine = iterate(member, block, iterations);
 #pragma omp master
-      estimate = mine;
-    }
+        estimate = mine;
+      }
+    });
     return estimate;
   }
 
@@ -200,13 +208,16 @@ class Solver : public CgSolver {
 
   void gather_direction(Member& member) {
     member.rendezvous([this] {
-      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, direction_.data(), row_counts_.data(),
-                     first_rows_.data(), MPI_DOUBLE, comm_);
+      phases_.in(kCgAllgatherv, [this] {
+        MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, direction_.data(), row_counts_.data(),
+                       first_rows_.data(), MPI_DOUBLE, comm_);
+      });
     });
   }
 
   const CgClass& problem_;
   MPI_Comm comm_;
+  Phases& phases_;
   Team team_;
   std::vector<Block> blocks_;  // one a thread
   std::int32_t first_row_ = 0;
@@ -220,22 +231,30 @@ class Solver : public CgSolver {
 }  // namespace
 
 std::unique_ptr<CgSolver> make_cg_solver(const CgClass& problem, MPI_Comm comm, int threads,
-                                         std::size_t cache_bytes) {
+                                         std::size_t cache_bytes, Phases& phases) {
   if (narrow_index(problem)) {
-    return std::make_unique<Solver<std::uint16_t>>(problem, comm, threads, cache_bytes);
+    return std::make_unique<Solver<std::uint16_t>>(problem, comm, threads, cache_bytes, phases);
   }
-  return std::make_unique<Solver<std::int32_t>>(problem, comm, threads, cache_bytes);
+  return std::make_unique<Solver<std::int32_t>>(problem, comm, threads, cache_bytes, phases);
 }
 
 double cg_bytes_per_rank(const CgClass& problem, int ranks, int threads) {
+  constexpr double kHugePage = 0x1p21;
   const double order = problem.order;
+  const double rows = order / ranks;
   const double length = problem.nonzeros + 1;  // of a generating vector, at most
   const double index = narrow_index(problem) ? 2 : 4;
   const double generating = order * (length * (8 + 4) + 8 + 8);
-  const double incidence = order / ranks * (length * sizeof(RowIncidence::Entry) + 8 + 8);
-  const double matrix = order / ranks * (length * length * (8 + index) + 8);
+  const double incidence = rows * (length * sizeof(RowIncidence::Entry) + 8 + 8);
+  // The products of two elements of each vector, those on the diagonal in one. Room is reserved for
+  // them as if they met nowhere, so that the last huge page of an array may be whole.
+  const double nonzeros = length * (length - 1) + 1;
+  const double spare = (length * length - nonzeros) * rows / threads;
+  const double rest =
+      threads * (std::min(spare * 8, kHugePage) + std::min(spare * index, kHugePage));
+  const double matrix = rows * (nonzeros * (8 + index) + 8) + rest;
   const double accumulators = threads * order * (8 + 1);
-  const double vectors = 8 * (order + 4 * order / ranks);
+  const double vectors = 8 * (order + 4 * rows);
   return generating + incidence + matrix + accumulators + vectors;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "npb/classes.hpp"
+#include "npb/phases.hpp"
 
 namespace assay::npb {
 
@@ -16,6 +17,8 @@ struct Estimate {
   double zeta = 0.0;      // of the eigenvalue
   double residual = 0.0;  // |x - A z| of the last solution
 };
+
+enum CgPhase : std::size_t { kCgCompute, kCgAllreduce, kCgAllgatherv };
 
 class CgSolver {
  public:
@@ -32,9 +35,10 @@ class CgSolver {
 };
 
 // Builds this rank's rows; collective over comm. Matrices beyond `cache_bytes` (a rank's part of
-// the last-level cache) are fetched from memory ahead of use.
+// the last-level cache) are fetched from memory ahead of use. Estimates count their times to the
+// phases, by CgPhase.
 std::unique_ptr<CgSolver> make_cg_solver(const CgClass& problem, MPI_Comm comm, int threads,
-                                         std::size_t cache_bytes);
+                                         std::size_t cache_bytes, Phases& phases);
 
 // The most memory that one rank uses at any time, in bytes.
 double cg_bytes_per_rank(const CgClass& problem, int ranks, int threads);

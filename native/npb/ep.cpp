@@ -9,6 +9,7 @@
 #include "npb/classes.hpp"
 #include "npb/gaussian.hpp"
 #include "npb/outcome.hpp"
+#include "npb/phases.hpp"
 #include "npb/share.hpp"
 
 namespace assay::npb {
@@ -16,6 +17,8 @@ namespace {
 
 // Pairs are shared out by so many, a multiple of every vector's length.
 constexpr std::uint64_t kPairsPerBlock = 1 << 10;
+
+enum EpPhase : std::size_t { kEpCompute, kEpAllreduce };
 
 class Ep : public Kernel {
  public:
@@ -32,7 +35,10 @@ class Ep : public Kernel {
 
   void run(std::int64_t count) override {
     for (; count > 0; --count) {
-      const GaussianSums sums = all_ranks(this_rank());
+      GaussianSums sums;
+      phases_.in(kEpCompute, [&] { sums = this_rank(); });
+      if (context_.size > 1) phases_.in(kEpAllreduce, [&] { sums = all_ranks(sums); });
+      phases_.end_sample();
       error_.add(
           std::max(relative_error(sums.x, problem_.sum_x), relative_error(sums.y, problem_.sum_y)));
       accepted_ = 0;
@@ -45,6 +51,8 @@ class Ep : public Kernel {
   }
 
   std::int64_t max_batch() const override { return 1; }
+
+  std::vector<Series> series() const override { return phases_.series(context_.comm); }
 
   std::map<std::string, Value> facts() const override {
     return {{"accepted_pairs", static_cast<std::int64_t>(accepted_)}};
@@ -66,18 +74,24 @@ class Ep : public Kernel {
     return sums;
   }
 
-  GaussianSums all_ranks(GaussianSums sums) const {
-    std::array<double, 2> deviates{sums.x, sums.y};
-    MPI_Allreduce(MPI_IN_PLACE, deviates.data(), 2, MPI_DOUBLE, MPI_SUM, context_.comm);
-    MPI_Allreduce(MPI_IN_PLACE, sums.counts.data(), kAnnuli, MPI_UINT64_T, MPI_SUM, context_.comm);
-    sums.x = deviates[0];
-    sums.y = deviates[1];
+  // The counts are whole numbers below 2^53, so that they travel with the sums as they are.
+  GaussianSums all_ranks(const GaussianSums& mine) const {
+    std::array<double, 2 + kAnnuli> numbers{mine.x, mine.y};
+    std::copy(mine.counts.begin(), mine.counts.end(), numbers.begin() + 2);
+    MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE,
+                  MPI_SUM, context_.comm);
+    GaussianSums sums;
+    sums.x = numbers[0];
+    sums.y = numbers[1];
+    std::transform(numbers.begin() + 2, numbers.end(), sums.counts.begin(),
+                   [](double count) { return static_cast<std::uint64_t>(count); });
     return sums;
   }
 
   Context context_;
   const EpClass& problem_;
   std::uint64_t seed_ = kEpSeed;
+  Phases phases_{{"compute", "allreduce"}};
   WorstError error_;
   std::uint64_t accepted_ = 0;
 };

@@ -16,8 +16,10 @@ namespace {
 constexpr int kNumbersPerKey = 4;
 constexpr std::size_t kFewestBuckets = 1024;
 constexpr std::size_t kBucketsPerRank = 64;
-// Received keys may exceed an equal share by the coarseness of the buckets.
+// Received keys may exceed an equal share by the coarseness of the buckets. What is reserved and
+// not used costs nothing.
 constexpr double kUnevenness = 1.25;
+constexpr double kLikelyUnevenness = 1.1;
 
 std::size_t buckets_of(const IsClass& problem, int ranks) {
   std::size_t buckets = kFewestBuckets;
@@ -30,9 +32,11 @@ std::size_t buckets_of(const IsClass& problem, int ranks) {
 double is_bytes_per_rank(const IsClass& problem, int ranks, int threads) {
   const double keys = std::ldexp(4.0, problem.log2_keys) / ranks;
   const double values = std::ldexp(4.0, problem.log2_max_key);
-  const double moved = ranks == 1 ? 0.0 : keys * (1.0 + kUnevenness);
+  // Sorted and received; where keys don't move, sorted by the verification, which also keeps a bit
+  // for each key and a count for each value.
+  const double moved = ranks == 1 ? keys : keys * (1.0 + kLikelyUnevenness);
   // The values of a rank's buckets: the rarest are many to the share.
-  return keys + moved + values * threads;
+  return keys + moved + keys / 32 + values * (threads + 1);
 }
 
 IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads)
@@ -45,7 +49,7 @@ IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads)
   buckets_ = buckets_of(problem, ranks_);
   bucket_shift_ = problem.log2_max_key - std::countr_zero(buckets_);
   keys_ = HugeArray<Key>(mine_.end - mine_.begin);
-  if (ranks_ > 1) sorted_ = HugeArray<Key>(keys_.size());
+  if (ranks_ > 1) sorted_ = HugeArray<Key>(room());
   bucket_counts_.assign(static_cast<std::size_t>(threads), std::vector<std::uint32_t>(buckets_));
   totals_.resize(buckets_ + problem.tests.size());
   first_bucket_.assign(count + 1, 0);
@@ -76,6 +80,10 @@ void IsRanking::generate(std::uint64_t seed) {
       keys_[i - mine_.begin] = static_cast<Key>(sum >> cut);
     }
   }
+}
+
+std::size_t IsRanking::room() const {
+  return static_cast<std::size_t>(kUnevenness * static_cast<double>(keys_.size()));
 }
 
 void IsRanking::change(std::uint64_t index, Key key) {
@@ -196,10 +204,7 @@ void IsRanking::exchange(Phases& phases) {
     place += static_cast<std::size_t>(receive_counts_[rank]);
   }
   ranked_ = place;
-  if (received_.size() < ranked_) {
-    const auto room = static_cast<std::size_t>(kUnevenness * static_cast<double>(keys_.size()));
-    received_ = HugeArray<Key>(std::max(ranked_, room));
-  }
+  if (received_.size() < ranked_) received_ = HugeArray<Key>(std::max(ranked_, room()));
   phases.in(kIsAlltoallv, [&] {
     MPI_Alltoallv(sorted_.data(), send_counts_.data(), send_places_.data(), MPI_UINT32_T,
                   received_.data(), receive_counts_.data(), receive_places_.data(), MPI_UINT32_T,
@@ -258,7 +263,9 @@ int IsRanking::failed_tests(int iteration) const {
 
 std::int64_t IsRanking::faults() {
   const Key* keys = ranked_keys();
-  std::vector<Key> sorted(ranked_);
+  // What was sent is needed no more.
+  if (sorted_.size() < ranked_) sorted_ = HugeArray<Key>(ranked_);
+  Key* const sorted = sorted_.data();
   std::vector<bool> taken(ranked_, false);
   std::vector<std::uint32_t> next(values_, 0);  // of each value, how many were put in place
   std::int64_t wrong = 0;

@@ -56,6 +56,7 @@ class IsRanking {
   void exchange(Phases& phases);
   void count_values();
   int failed_tests(int iteration) const;
+  std::size_t room() const;  // for the keys that this rank may receive
   const Key* ranked_keys() const { return ranks_ == 1 ? keys_.data() : received_.data(); }
 
   const IsClass& problem_;
@@ -68,8 +69,8 @@ class IsRanking {
   std::size_t buckets_ = 0;
 
   HugeArray<Key> keys_;
-  HugeArray<Key> sorted_;    // by receiving rank; not used on a single rank
-  HugeArray<Key> received_;  // likewise
+  HugeArray<Key> sorted_;    // by receiving rank; by value in the end
+  HugeArray<Key> received_;  // not used on a single rank
   std::size_t ranked_ = 0;   // keys ranked here
 
   struct Changed {

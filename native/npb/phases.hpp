@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@
 
 namespace assay::npb {
 
-// For the thread that calls MPI alone. A phase of communication holds the waiting for others too.
+// For the thread that calls MPI alone. A phase of communication holds the waiting for others too,
+// and one of computation that for the rank's other threads.
 class Phases {
  public:
   explicit Phases(std::vector<std::string> names)
@@ -26,6 +28,19 @@ class Phases {
     action();
     now_[phase] += ticks() - start;
   }
+
+  // Does it, and counts to the phase what of its time no phase within it was given.
+  template <typename Action>
+  void around(std::size_t phase, Action action) {
+    const Ticks given = std::accumulate(now_.begin(), now_.end(), Ticks{0});
+    const Ticks start = ticks();
+    action();
+    const Ticks all = ticks() - start;
+    now_[phase] += all - (std::accumulate(now_.begin(), now_.end(), Ticks{0}) - given);
+  }
+
+  // Forgets what was counted since the last sample.
+  void restart() { std::fill(now_.begin(), now_.end(), Ticks{0}); }
 
   void end_sample() {
     for (std::size_t phase = 0; phase < names_.size(); ++phase) {

@@ -7,12 +7,16 @@
 #include <array>
 #include <vector>
 
+#include "npb/phases.hpp"
+
 namespace assay::npb {
 
 // What the threads of one rank share.
 class Team {
  public:
-  Team(MPI_Comm comm, int threads) : comm_(comm) {
+  // The time of the sums over ranks is counted to that phase, if any.
+  Team(MPI_Comm comm, int threads, Phases* phases = nullptr, std::size_t sums = 0)
+      : comm_(comm), phases_(phases), sums_(sums) {
     MPI_Comm_size(comm, &ranks_);
     for (auto& parts : parts_) parts.resize(threads);
   }
@@ -34,7 +38,20 @@ class Team {
     return total;
   }
 
+  void add_up_ranks() {
+    const auto reduce = [this] {
+      MPI_Allreduce(MPI_IN_PLACE, total_.data(), 2, MPI_DOUBLE, MPI_SUM, comm_);
+    };
+    if (phases_) {
+      phases_->in(sums_, reduce);
+    } else {
+      reduce();
+    }
+  }
+
   MPI_Comm comm_;
+  Phases* phases_;
+  std::size_t sums_;
   int ranks_ = 1;
   std::array<std::vector<Part>, 2> parts_;
   Pair total_{};
@@ -61,7 +78,7 @@ class Member {
 #pragma omp master
     {
       team_.total_ = team_.sum_of(parts);
-      MPI_Allreduce(MPI_IN_PLACE, team_.total_.data(), 2, MPI_DOUBLE, MPI_SUM, team_.comm_);
+      team_.add_up_ranks();
     }
 #pragma omp barrier
     return team_.total_;

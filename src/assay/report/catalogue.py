@@ -59,7 +59,8 @@ def _default_work(kernel: Kernel) -> dict[str, float | None]:
     """
     defaults = {parameter.name: parameter.default for parameter in kernel.parameters}
     work = kernel.work(defaults, kernel.min_ranks, 1)
-    return {quantity: value or None for quantity, value in work.items()}
+    open_ = 0 in defaults.values()
+    return {quantity: None if open_ and not value else value for quantity, value in work.items()}
 
 
 def print_catalogue(catalogue: tuple[Kernel, ...], out: Console) -> None:
@@ -107,7 +108,8 @@ def print_kernel(kernel: Kernel, out: Console) -> None:
         out.print(f"\n[bold]Work[/bold] of one operation at the defaults, on {on}")
         for quantity, value in work.items():
             unit = kernel.work_units.get(quantity, "")
-            text = format_quantity(value, unit) if value else "follows from what is chosen there"
+            known = value is not None
+            text = format_quantity(value, unit) if known else "follows from what is chosen there"
             out.print(f"  {quantity}: {text}")
     out.print(f"\nSource: {kernel.source}", soft_wrap=True)
 

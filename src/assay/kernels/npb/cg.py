@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work
-from assay.kernels.npb.common import RATE, TIME, class_parameter
+from assay.kernels.npb.common import RATE, TIME, WORK_UNITS, class_parameter, phase
 from assay.plans.model import Value
 
 # class: order, nonzeros per row, outer iterations
@@ -15,17 +15,73 @@ CG_SIZES = {
     "A": (14000, 11, 15),
     "B": (75000, 13, 75),
     "C": (150000, 15, 75),
+    "D": (1500000, 21, 100),
+    "E": (9000000, 26, 100),
 }
+CG_INNER_ITERATIONS = 25
+
+
+def cg_nonzeros(order: int, nonzer: int) -> float:
+    """Of the matrix: those of ``order`` outer products of vectors with nonzer + 1 elements.
+
+    All share the diagonal with others; that two meet elsewhere is left out, which makes it an upper
+    bound, 2.5% above at most (class S).
+    """
+    return order * (nonzer * (nonzer + 1.0) + 1.0)
+
+
+def _index_bytes(order: int) -> int:
+    """Of a column's number: 16 bits where they are enough."""
+    return 2 if order <= 2**16 else 4
 
 
 def _cg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    order, nonzer, iterations = CG_SIZES[str(parameters["class"])]
     # As the NPB 2 and 3 reports' Mop/s: per unknown, nonzer (nonzer + 1) for each product with the
     # matrix and a few for the vectors; 25 inner iterations to an outer one; every addition with its
     # multiplication.
-    order, nonzer, iterations = CG_SIZES[str(parameters["class"])]
     product = nonzer * (nonzer + 1.0)
-    per_unknown = (3.0 + product) + 25.0 * (5.0 + product) + 3.0
-    return {"operations": 2.0 * iterations * order * per_unknown}
+    per_unknown = (3.0 + product) + CG_INNER_ITERATIONS * (5.0 + product) + 3.0
+    steps = CG_INNER_ITERATIONS
+    products = steps + 1  # with the matrix: a step each, and the residual
+    nonzeros = cg_nonzeros(order, nonzer)
+    # An outer iteration: products with their dot product; 8 a step for the residual, its square,
+    # solution and direction (the last step has no next direction); the first square, the residual
+    # and its square, two dot products and the scaling.
+    flops = products * (2.0 * nonzeros + 2.0 * order) + (8.0 * steps - 2.0) * order
+    flops += (2.0 + 3.0 + 4.0 + 1.0) * order
+    # Of 8 bytes a row. A product reads the rows' starts and, on each rank, the whole direction,
+    # most of which came from others; it writes its result. A step reads 2 vectors and writes 1,
+    # then reads 3 and writes 2. The rest as in the code: 4, 2, 2 and 2.
+    vectors = products * (1.0 + ranks + (ranks - 1.0) + 1.0) + steps * (3.0 + 5.0)
+    vectors += 4.0 + 2.0 + 2.0 + 2.0
+    traffic = products * nonzeros * (8.0 + _index_bytes(order)) + 8.0 * order * vectors
+    sums = 2 * steps + 3 if ranks > 1 else 0
+    gathers = steps + 1 if ranks > 1 else 0
+    return {
+        "operations": 2.0 * iterations * order * per_unknown,
+        "flops": iterations * flops,
+        "traffic": iterations * traffic,
+        "messages": float(iterations * (sums + gathers) * ranks),
+        "sent": float(iterations * (sums * 16 * ranks + gathers * 8 * order)),
+    }
+
+
+def _cg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    # As native/npb/cg_solver.cpp has it, term by term: each rank draws all generating vectors,
+    # keeps those elements that its rows need and adds them up; the matrix and the vectors stay.
+    order, nonzer, _ = CG_SIZES[str(parameters["class"])]
+    length, index, rows = nonzer + 1, _index_bytes(order), order / ranks
+    generating = order * (length * (8.0 + 4.0) + 8.0 + 8.0)
+    incidence = rows * (length * 16.0 + 8.0 + 8.0)
+    # Room is reserved for nonzeros that meet nowhere; the last huge page may be whole.
+    nonzeros = cg_nonzeros(order, nonzer) / ranks
+    spare = (rows * length**2 - nonzeros) / threads
+    rest = threads * (min(spare * 8.0, 2.0**21) + min(spare * index, 2.0**21))
+    matrix = nonzeros * (8.0 + index) + rows * 8.0 + rest
+    accumulators = threads * order * (8.0 + 1.0)
+    vectors = 8.0 * (order + 4.0 * rows)
+    return generating + incidence + matrix + accumulators + vectors
 
 
 KERNEL = Kernel(
@@ -35,6 +91,9 @@ KERNEL = Kernel(
     metrics=(
         TIME,
         RATE,
+        phase("compute", "products with the matrix and work on vectors"),
+        phase("allreduce", "adding up dot products"),
+        phase("allgatherv", "giving all ranks the whole direction"),
     ),
     work=_cg_work,
     source="Bailey et al., RNR-94-007, 2.3",
@@ -42,8 +101,14 @@ KERNEL = Kernel(
     headline="rate",
     notes="Blocks of rows with equal nonzeros on any number of ranks; the matrix is stored, "
     "its product form is not used. Verified: zeta within 1e-10 of the official one.",
-    work_units={"operations": "op"},
+    work_units=WORK_UNITS,
     formulas={
-        "operations": "2 niter na (3 + nonzer (nonzer + 1) + 25 (5 + nonzer (nonzer + 1)) + 3)"
+        "operations": "2 niter na (3 + nonzer (nonzer + 1) + 25 (5 + nonzer (nonzer + 1)) + 3)",
+        "flops": "niter (52 nz + 260 na), nz = na (nonzer (nonzer + 1) + 1) nonzeros",
+        "traffic": "niter (26 nz (8 + w) + 8 na (210 + 26 (1 + 2 ranks))), columns of w = 2 bytes "
+        "up to class A, else 4: matrix and vectors out of memory in each pass",
+        "messages": "79 niter ranks: 53 allreduces and 26 allgathers; none on a single rank",
+        "sent": "niter (53 * 16 ranks + 26 * 8 na): two sums each, the direction",
     },
+    memory=_cg_memory,
 )

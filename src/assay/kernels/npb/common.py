@@ -9,6 +9,9 @@ from assay.kernels.catalogue import Metric, Parameter
 # From small to large; not every kernel has all of them.
 CLASS_ORDER = ("S", "W", "A", "B", "C", "D", "E")
 
+# What each kernel tells of its work, in one operation of all ranks together: one timed run.
+WORK_UNITS = {"operations": "op", "flops": "flop", "traffic": "B", "messages": "", "sent": "B"}
+
 TIME = Metric("time", "s", "less", "the timed part of the benchmark, slowest rank")
 RATE = Metric("rate", "op/s", "more", "official operations / time", quantity="operations")
 

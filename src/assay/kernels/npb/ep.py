@@ -5,15 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work
-from assay.kernels.npb.common import RATE, TIME, class_parameter
+from assay.kernels.npb.common import RATE, TIME, WORK_UNITS, class_parameter, phase
 from assay.plans.model import Value
 
-EP_LOG2_PAIRS = {"S": 24, "W": 25, "A": 28, "B": 30, "C": 32}
+EP_LOG2_PAIRS = {"S": 24, "W": 25, "A": 28, "B": 30, "C": 32, "D": 36, "E": 40}
+
+# Floating-point operations a pair, a division and a root one each, as vectors do them whether the
+# pair is accepted or not: 4 for two numbers in (-1, 1), 3 for their squared distance, 25 for its
+# logarithm, 3 for the factor, 4 for the deviates and their sums.
+EP_FLOPS_PER_PAIR = 4 + 3 + 25 + 3 + 4
+# Two sums and the counts of ten annuli.
+EP_RESULT_BYTES = 12 * 8
 
 
 def _ep_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
-    # The official Mop/s counts random numbers, two a pair, and nothing else.
-    return {"operations": 2.0 ** (EP_LOG2_PAIRS[str(parameters["class"])] + 1)}
+    pairs = 2.0 ** EP_LOG2_PAIRS[str(parameters["class"])]
+    messages = float(ranks) if ranks > 1 else 0.0
+    return {
+        # The official Mop/s counts random numbers, two a pair, and nothing else.
+        "operations": 2.0 * pairs,
+        "flops": EP_FLOPS_PER_PAIR * pairs,
+        "traffic": 0.0,
+        "messages": messages,
+        "sent": messages * EP_RESULT_BYTES,
+    }
+
+
+def _ep_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    return float(EP_RESULT_BYTES * threads)
 
 
 KERNEL = Kernel(
@@ -23,6 +42,8 @@ KERNEL = Kernel(
     metrics=(
         TIME,
         RATE,
+        phase("compute", "drawing pairs and adding up deviates"),
+        phase("allreduce", "adding up the ranks' sums and counts"),
     ),
     work=_ep_work,
     source="Bailey et al., RNR-94-007, 2.1",
@@ -30,6 +51,13 @@ KERNEL = Kernel(
     headline="rate",
     notes="An operation is one random number. Any number of ranks. Verified: both sums within "
     "1e-8 of the official ones.",
-    work_units={"operations": "op"},
-    formulas={"operations": "2^(m + 1), m = 24, 25, 28, 30, 32 for S, W, A, B, C"},
+    work_units=WORK_UNITS,
+    formulas={
+        "operations": "2^(m + 1), m = 24, 25, 28, 30, 32, 36, 40 for S, W, A, B, C, D, E",
+        "flops": "39 * 2^m: a pair's numbers 4, distance 3, logarithm 25, factor 3, sums 4",
+        "traffic": "none: everything is in registers",
+        "messages": "ranks: one allreduce; none on a single rank",
+        "sent": "96 B each: two sums, ten counts",
+    },
+    memory=_ep_memory,
 )

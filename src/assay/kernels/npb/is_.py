@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work
-from assay.kernels.npb.common import RATE, TIME, class_parameter, phase
+from assay.kernels.npb.common import RATE, TIME, WORK_UNITS, class_parameter, phase
 from assay.plans.model import Value
 
 # class: log2 of the keys, log2 of what they are below
@@ -20,15 +20,48 @@ IS_SIZES = {
 IS_ITERATIONS = 10
 
 
+# Of each iteration, told with the sizes of the buckets.
+IS_TEST_KEYS = 5
+
+
+def is_buckets(greatest: int, ranks: int) -> int:
+    """How many buckets the keys below 2^greatest are counted in, as native/npb/is_ranking.cpp."""
+    buckets = 1024
+    while buckets < 64 * ranks:
+        buckets *= 2
+    return min(buckets, 1 << greatest)
+
+
 def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
-    # The official Mop/s counts keys ranked.
-    return {"operations": IS_ITERATIONS * 2.0 ** IS_SIZES[str(parameters["class"])][0]}
+    log2_keys, greatest = IS_SIZES[str(parameters["class"])]
+    keys, values = 2.0**log2_keys, 2.0**greatest
+    # Of 4 bytes. Each thread's counts are cleared, added up by value, and moved up by those of the
+    # threads before; that keys are counted stays in the caches.
+    counts = 2.0 * threads + 1.0 + (2.0 if threads > 1 else 0.0)
+    # Keys are read to be counted; before, on several ranks, to find their buckets, to be sorted
+    # by rank and to be sent, and written as often as they move.
+    passes = 6.0 if ranks > 1 else 1.0
+    sizes = ranks * 8.0 * (is_buckets(greatest, ranks) + IS_TEST_KEYS)
+    told = 4.0 * ranks * (ranks - 1.0)
+    moved = 4.0 * keys * (ranks - 1.0) / ranks
+    together = ranks > 1
+    return {
+        # The official Mop/s counts keys ranked.
+        "operations": IS_ITERATIONS * keys,
+        "flops": 0.0,
+        "traffic": IS_ITERATIONS * 4.0 * (passes * keys + counts * values),
+        "messages": IS_ITERATIONS * 3.0 * ranks if together else 0.0,
+        "sent": IS_ITERATIONS * (sizes + told + moved) if together else 0.0,
+    }
 
 
 def _is_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
-    keys, greatest = IS_SIZES[str(parameters["class"])]
-    moved = 2.25 if ranks > 1 else 0.0
-    return (1.0 + moved) * 4.0 * 2.0**keys / ranks + 4.0 * 2.0**greatest * threads
+    # As native/npb/is_ranking.cpp has it: keys, the same sorted (by the verification where they
+    # don't move) and received; a bit for each; counts of values for each thread and once more.
+    log2_keys, greatest = IS_SIZES[str(parameters["class"])]
+    keys = 4.0 * 2.0**log2_keys / ranks
+    moved = 2.1 * keys if ranks > 1 else keys
+    return keys + moved + keys / 32.0 + 4.0 * 2.0**greatest * (threads + 1)
 
 
 KERNEL = Kernel(
@@ -50,7 +83,16 @@ KERNEL = Kernel(
     notes="An operation is one key ranked. Any number of ranks: buckets are dealt out so that "
     "each has about as many keys. Verified: the official ranks of five keys in each iteration, "
     "and after the last all keys put where their ranks say are in order.",
-    work_units={"operations": "op"},
-    formulas={"operations": "10 * 2^m, m = 16, 20, 23, 25, 27, 31 for S, W, A, B, C, D"},
+    work_units=WORK_UNITS,
+    formulas={
+        "operations": "10 * 2^m, m = 16, 20, 23, 25, 27, 31 for S, W, A, B, C, D",
+        "flops": "none: integers alone",
+        "traffic": "10 * 4 B (p 2^m + c 2^k), keys below 2^k, k = 11, 16, 19, 21, 23, 27; p = 6 "
+        "passes over the keys (1 on a single rank), c = 2 threads + 1 over their counts (+ 2 with "
+        "several threads)",
+        "messages": "30 ranks: allreduce, alltoall, alltoallv; none on a single rank",
+        "sent": "10 (8 ranks (b + 5) + 4 ranks (ranks - 1) + 4 * 2^m (ranks - 1) / ranks), "
+        "b = buckets: 1024, or the power of two from 64 ranks on",
+    },
     memory=_is_memory,
 )

@@ -1,0 +1,61 @@
+"""The counter of messages against a program whose messages are known."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mpi_counts import RankCounts, compile_against_mpi, counting_library, read_counts
+from native_build import TOOLS
+
+INT, DOUBLE = 4, 8
+ROOT = 1
+
+
+def _known(rank: int, ranks: int) -> dict[str, tuple[int, int]]:
+    """Calls and bytes of one run of ``known_messages.cpp``, from its text."""
+    root = rank == ROOT
+    singles = ("Send", "Ssend", "Bsend", "Rsend", "Isend", "Issend", "Ibsend", "Irsend")
+    known = {name: (1, count * INT) for count, name in enumerate(singles, 1)}
+    known |= {
+        "Barrier": (8, 0),
+        "Sendrecv": (1, 9 * INT),
+        "Sendrecv_replace": (1, 10 * INT),
+        "Start": (3, (11 + 12 + 12) * INT),
+        "Bcast": (1, root * INT),
+        "Reduce": (1, 2 * INT),
+        "Allreduce": (1, 3 * INT),
+        "Scan": (1, 4 * INT),
+        "Exscan": (1, 5 * INT),
+        "Reduce_scatter_block": (1, 6 * ranks * INT),
+        "Reduce_scatter": (1, sum(7 + other for other in range(ranks)) * INT),
+        "Allgather": (2, 2 * 8 * INT),
+        "Allgatherv": (1, (9 + rank) * INT),
+        "Gather": (1, 10 * INT),
+        "Gatherv": (1, (11 + rank) * INT),
+        "Scatter": (1, root * 12 * ranks * INT),
+        "Scatterv": (1, root * sum(13 + other for other in range(ranks)) * INT),
+        "Alltoall": (1, 14 * (ranks - 1) * INT),
+        "Alltoallv": (1, sum(15 + rank + o for o in range(ranks) if o != rank) * INT),
+        "Alltoallw": (1, sum(16 + rank + o for o in range(ranks) if o != rank) * INT),
+        "Iallreduce": (1, 17 * DOUBLE),
+        "Ialltoall": (1, 18 * (ranks - 1) * INT),
+    }
+    return known
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preloaded", [False, True])
+def test_known_messages_are_counted(tmp_path: Path, preloaded: bool) -> None:
+    """Two marked runs; what is sent outside of them, to nobody, or received counts for nothing."""
+    program, counts, ranks = tmp_path / "known_messages", tmp_path / "counts", 3
+    linked = [] if preloaded else ["mpi_counts.cpp"]
+    compile_against_mpi(program, "known_messages.cpp", *linked)
+    prefix = ["env", f"ASSAY_MPI_COUNTS={counts}"]
+    prefix += [f"LD_PRELOAD={counting_library()}"] if preloaded else []
+    subprocess.run([TOOLS / "mpirun", "-n", str(ranks), *prefix, program], check=True, timeout=60)
+    for rank, found in enumerate(read_counts(counts, ranks)):
+        known = _known(rank, ranks)
+        assert found == RankCounts(2, {name: (2 * n, 2 * b) for name, (n, b) in known.items()})
