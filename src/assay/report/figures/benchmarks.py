@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from assay.answers.benchmarks import TITLES
 from assay.answers.scaling import Curve, curves
@@ -23,13 +24,12 @@ from assay.report.marks import (
     tooltip,
     y_axis,
 )
-from assay.report.model import Field, Figure
+from assay.report.model import Datum, Field, Figure
 from assay.stats.model import CellSummary
 
 _MEGA = 1e6  # NPB's official unit is Mop/s, whatever the size
 _FEWEST_ON_A_CURVE = 3
-# From so many times the fewest processes on, axes are logarithmic.
-_WIDE = 16
+_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4]]
 _SHAPES = [
     *("circle", "square", "diamond", "triangle-up"),
     *("triangle-down", "cross", "triangle-right", "triangle-left"),
@@ -135,13 +135,11 @@ def _lines(found: Sequence[Point], kernel: str) -> Figure:
         for (size, kind, toolchain), of_line in sorted(lines.items(), key=_by_class)
         for count, point in best_by(of_line, lambda point: point.cores).items()
     ]
-    kinds = list(dict.fromkeys(str(row["kind"]) for row in rows))
-    dash: Spec = {
-        "field": "kind",
-        "type": "nominal",
-        "sort": None,
-        "scale": {"range": [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4]]},
-        "legend": {"title": "cores kept busy by"} if len(kinds) > 1 else None,
+    kinds = len(_values("kind", rows)) > 1
+    legend = {"title": "cores kept busy by", "symbolSize": 60} if kinds else None
+    by_kind = {
+        "strokeDash": _marked("kind", rows, _DASHES, legend),
+        "shape": _marked("kind", rows, _SHAPES, legend),
     }
     counts = sorted({point.cores for point in found})
     several = len({row["class"] for row in rows}) > 1
@@ -156,15 +154,14 @@ def _lines(found: Sequence[Point], kernel: str) -> Figure:
                 [("cores", "cores"), ("class", "class"), ("placement", "placement")],
                 f"Mop/s per {noun}",
             ),
-            strokeDash=dash,
+            **by_kind,
         ),
     }
     return Figure(
         id=kernel.replace(".", "-"),
         title=f"NPB {title}: rate per {noun}",
         caption="A level line would be perfect scaling; where one rises, data begin to fit into "
-        "caches. The band is the 95% interval."
-        + (" The axis of counts is logarithmic." if _wide(counts) else ""),
+        "caches. The band is the 95% interval. The axis of counts is logarithmic.",
         alt=f"Line chart of NPB {title} Mop/s per {noun} for class {listed(_classes(found))} on "
         f"{counts[0]} to {counts[-1]} {'processes' if plain else 'cores'}.",
         fields=[
@@ -200,22 +197,30 @@ def _classes(found: Sequence[Point]) -> list[str]:
     return [name for name in CLASS_ORDER if any(p.parameter("class") == name for p in found)]
 
 
-def _wide(counts: Sequence[int]) -> bool:
-    return counts[-1] >= _WIDE * counts[0]
-
-
 def _count_axis(counts: Sequence[int], title: str) -> Spec:
-    """Ascending counts along x, by their logarithm where they go far."""
-    scale: Spec = {"domain": [0, counts[-1]], "nice": False}
-    if _wide(counts):
-        scale = {"type": "log", "base": 2, "domain": [counts[0], counts[-1]], "nice": False}
+    """Ascending counts along x, by their logarithm."""
     return {
         "field": "cores",
         "type": "quantitative",
         "title": title,
-        "scale": scale,
+        "scale": {"type": "log", "base": 2, "domain": [counts[0], counts[-1]], "padding": 12},
         "axis": {"values": list(counts), "format": "d", "labelOverlap": "greedy"},
     }
+
+
+def _marked(field: str, rows: Sequence[Row], ranges: list[Any], legend: Spec | None) -> Spec:
+    """A shape or dash by a field; the same domain as others of it merges their legends."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": _values(field, rows), "range": ranges},
+        "legend": legend,
+    }
+
+
+def _values(field: str, rows: Sequence[Row]) -> list[Datum]:
+    return list(dict.fromkeys(row[field] for row in rows))
 
 
 def speedup_figure(cells: Sequence[CellSummary]) -> Figure | None:
@@ -236,20 +241,17 @@ def speedup_figure(cells: Sequence[CellSummary]) -> Figure | None:
         for row in _speedups(curve, leads=curve.size == leading[curve.kernel])
     ]
     counts = sorted({count for curve in known for count in curve.points})
-    y: Spec = y_axis("speedup", zero=True)
-    y["scale"] = {"domain": [0, counts[-1]], "nice": True}
-    if _wide(counts):
-        y["scale"] = {"type": "log", "base": 2, "nice": False}
-        y["axis"] = {"values": list(counts), "format": "d", "labelOverlap": "greedy"}
+    y: Spec = {
+        "field": "y",
+        "type": "quantitative",
+        "title": "speedup",
+        "scale": {"type": "log", "base": 2, "nice": False, "padding": 12},
+        "axis": {"values": counts, "format": "d", "labelOverlap": "greedy"},
+    }
     x = _count_axis(counts, "processes" if plain else "cores")
     hue = colour("benchmark", rows)
-    shape: Spec = {
-        "field": "benchmark",
-        "type": "nominal",
-        "sort": None,
-        "scale": {"range": _SHAPES},
-        "legend": hue["legend"],
-    }
+    hue["scale"] = {"domain": _values("benchmark", rows)}
+    shape = _marked("benchmark", rows, _SHAPES, hue["legend"])
     dashed = any(curve.size != leading[curve.kernel] for curve in known)
     line: Spec = {
         "color": hue,
@@ -260,9 +262,8 @@ def speedup_figure(cells: Sequence[CellSummary]) -> Figure | None:
             "value": [5, 4],
         },
     }
-    ends = {
-        "values": [{"cores": counts[0], "y": counts[0]}, {"cores": counts[-1], "y": counts[-1]}]
-    }
+    ends: Spec = {"cores": counts[0], "y": counts[0], "to": counts[-1]}
+    last: Spec = {"cores": counts[-1], "y": counts[-1]}
     names = [("benchmark", "benchmark"), ("class", "class"), ("cores", "cores")]
     spec: Spec = {
         "height": 360,
@@ -270,12 +271,12 @@ def speedup_figure(cells: Sequence[CellSummary]) -> Figure | None:
         "encoding": {"x": x},
         "layer": [
             {
-                "data": ends,
-                "mark": {"type": "line", "strokeDash": [6, 4], "strokeWidth": 1.5, "opacity": 0.6},
-                "encoding": {"y": y},
+                "data": {"values": [ends]},
+                "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5, "opacity": 0.6},
+                "encoding": {"y": y, "x2": {"field": "to"}, "y2": {"field": "to"}},
             },
             {
-                "data": {"values": [ends["values"][1]]},
+                "data": {"values": [last]},
                 "mark": {"type": "text", "align": "right", "baseline": "bottom", "dx": -8},
                 "encoding": {"y": y, "text": {"value": "ideal"}},
             },
@@ -299,8 +300,7 @@ def speedup_figure(cells: Sequence[CellSummary]) -> Figure | None:
         caption=f"Against the fewest of each line, of which each {noun} counts as one; above the "
         "ideal line is superlinear. "
         + ("Solid: the largest class of each benchmark, dashed: the others. " if dashed else "")
-        + ("Both axes logarithmic. " if _wide(counts) else "")
-        + "Whiskers: 95% intervals.",
+        + "Both axes logarithmic. Whiskers: 95% intervals.",
         alt="Line chart of the speedup of "
         + listed([f"{TITLES[curve.kernel]} class {curve.size}" for curve in known])
         + f" from {counts[0]} to {counts[-1]}, beside the ideal line.",
