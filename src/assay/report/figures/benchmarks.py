@@ -160,8 +160,8 @@ def _lines(found: Sequence[Point], kernel: str) -> Figure:
     return Figure(
         id=kernel.replace(".", "-"),
         title=f"NPB {title}: rate per {noun}",
-        caption="A level line would be perfect scaling; where one rises, data begin to fit into "
-        "caches. The band is the 95% interval. The axis of counts is logarithmic.",
+        caption="A level line would be perfect scaling; where one rises, it is "
+        "superlinear. The band is the 95% interval. The axis of counts is logarithmic.",
         alt=f"Line chart of NPB {title} Mop/s per {noun} for class {listed(_classes(found))} on "
         f"{counts[0]} to {counts[-1]} {'processes' if plain else 'cores'}.",
         fields=[
