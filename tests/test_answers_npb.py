@@ -101,6 +101,14 @@ def test_a_curve_holds_processes_only_and_its_largest_class_leads():
     assert all(p.summary.cell.placement.threads == 1 for p in small.points.values())
 
 
+def test_threads_beside_processes_are_named_by_their_placement():
+    cells = [*line("npb.cg", "A", {1: 1e9, 4: 0.9e9}), cell("npb.cg", "A", 3e9, threads=4)]
+    found = rows(speed(cells))
+    assert found["CG class A, 4 cores"].value == pytest.approx(3.6e9)
+    assert found["CG class A, 1 rank × 4 threads"].value == 3e9
+    assert found["CG class A, 1 → 4 cores"].share == pytest.approx(0.9)
+
+
 def test_threads_make_a_curve_where_processes_do_not():
     cells = [cell("npb.cg", "A", 1e9), cell("npb.cg", "A", 3e9, threads=4)]
     (curve,) = curves(cells, "npb.cg")

@@ -29,6 +29,7 @@ from assay.answers.select import (
     labeller,
     leading,
     on_any_memory,
+    placement_text,
     points,
     quantity_text,
     rivals,
@@ -105,12 +106,14 @@ def _add(
     label = labeller(found)
     counts = list(curve.points) if leads else [curve.few, curve.most]
     shown = [curve.points[count] for count in dict.fromkeys(reversed(counts))]
-    for point in [*shown, *_threaded(curve, found), *rivals(found)]:
+    others = _threaded(curve, found)
+    for point in [*shown, *others, *rivals(found)]:
         each = quantity_text(point.metric.median / point.cores, "op/s")
         note = label(point) + ("" if point.cores == 1 else f"; {each} per core")
-        part.evidence.append(
-            evidence(f"{title}, {counted(point.cores, 'core')}", point, "rate", note=note)
-        )
+        where = counted(point.cores, "core")
+        if point in others:  # beside as many processes
+            where = placement_text(point.summary.cell.placement)
+        part.evidence.append(evidence(f"{title}, {where}", point, "rate", note=note))
     if curve.few == curve.most:
         return None
     beyond = superlinear(curve)

@@ -140,7 +140,9 @@ def _growth(growth: Sequence[Growth]) -> str:
 
 
 def _times(row: Growth, verb: str = "") -> str:
-    return f"{verb}{row.times:.2f}-fold" if row.times >= 1 else f"falls to {row.times:.2f} of it"
+    if row.times >= 1:
+        return f"{verb}{row.times:.2f}-fold"
+    return f"falls to {row.times:.2f} of it" if row.times >= 0.1 else "falls to less than 0.1 of it"
 
 
 def _plain_clauses(benchmarks: Part | None) -> list[str]:
