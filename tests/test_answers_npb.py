@@ -335,6 +335,8 @@ def test_phases_are_a_table_in_every_form():
     assert [row[1].text for row in table.rows] == ["1 rank", *(f"{n} ranks" for n in COUNTS[1:])]
     last = table.rows[-1]
     assert [entry.value for entry in last[3:5]] == [pytest.approx(0.5), pytest.approx(0.5)]
+    assert table.rows[0][3].text == "95.00% [94.97, 95.03]"
+    assert table.rows[0][4].text == "5.00% [4.97, 5.03]"
     assert last[3].text.startswith("50.0% [") and last[5].text == "alltoallv, 40.0%"
     assert "Where the time of the NPB goes" in to_markdown(report, "figures")
     for width in (80, 150):

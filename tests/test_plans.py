@@ -433,7 +433,8 @@ def test_only_choices_that_made_a_cell_are_told(tmp_path):
     text = 'kernel = "npb.is"\nclass = [{ largest = "operations < 1e6" }, "W"]\n'
     assert measure(tmp_path, text + "where = \"class == 'W'\"").choices == ()
     assert len(measure(tmp_path, text).choices) == 1
-    two = text + 'where = "cores > 2"\n[[measure]]\nkernel = "npb.is"'
+    first = 'kernel = "npb.is"\nclass = { largest = "operations < 1e6" }\nwhere = "cores > 2"\n'
+    two = first + '[[measure]]\nkernel = "memory.stream"'
     assert measure(tmp_path, two).choices == ()
 
 
