@@ -31,7 +31,7 @@ from common import (
 )
 from dgemm import compare_dgemm
 from messages import compare_messages
-from npb import compare_npb
+from npb import compare_npb, default_classes
 from overhead import compare_overhead
 from pingpong import compare_pingpong
 from storage import compare_storage
@@ -113,7 +113,9 @@ def main() -> None:
     scripts: dict[str, Callable[[], Comparison]] = {
         "stream": lambda: compare_stream(given.likwid_bench, quick=quick),
         "dgemm": lambda: compare_dgemm(quick=quick),
-        "npb": lambda: compare_npb(given.npb_bin, given.npb_mpirun, "A", quick=quick),
+        "npb": lambda: compare_npb(
+            given.npb_bin, given.npb_mpirun, default_classes(quick=quick), quick=quick
+        ),
         "pingpong": lambda: compare_pingpong(given.osu_latency, embedded_mpirun(), quick=quick),
         "messages": lambda: compare_messages(given.osu, given.imb, embedded_mpirun(), quick=quick),
         "clock": lambda: compare_clock(given.reprompi, given.imb, embedded_mpirun(), quick=quick),

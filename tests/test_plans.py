@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from assay.kernels import kernels
 from assay.plans.expand import FACTORS
 from assay.plans.model import PlanContext
 from assay.plans.suites import find_plan, find_suite, load_plan, suites
-from assay.plans.words import plan_from_words
+from assay.plans.words import plan_from_words, read_words
 
 DATA = Path(__file__).parent / "data" / "plans"
 TWO = PlanContext(cores=2)
@@ -330,8 +331,13 @@ def test_shipped_suites_load_everywhere(name, context):
 def test_standard_and_full_hold_everything():
     parts = {"quick", "memory", "network", "storage", "noise"}
     wide = PlanContext(128, 16)
-    cells = {name: {c.id for c in load_plan(find_suite(name), wide).cells} for name in suites()}
-    assert set().union(*(cells[part] for part in parts)) == cells["standard"] < cells["full"]
+    plans = {name: load_plan(find_suite(name), wide).cells for name in suites()}
+    cells = {name: {c.id for c in plan} for name, plan in plans.items()}
+    assert set().union(*(cells[part] for part in parts)) < cells["standard"] < cells["full"]
+    assert cells["npb"] < cells["full"]
+    benchmarks = {kernel.name for kernel in kernels() if kernel.name.startswith("npb.")}
+    for name in ("standard", "npb"):
+        assert benchmarks == {c.kernel for c in plans[name] if c.kernel.startswith("npb.")}
     measured = {c.kernel for c in load_plan(find_suite("full"), wide).cells}
     assert measured == {kernel.name for kernel in kernels()}
 
@@ -362,6 +368,116 @@ def test_what_can_not_be_included_is_told(tmp_path, word, complaint):
     with pytest.raises(AssayError) as told:
         load(tmp_path, f'schema = 1\ninclude = ["{word}"]\n[[measure]]\nkernel = "npb.ep"\n')
     assert complaint in str(told.value)
+
+
+def classes(plan, kernel="npb.is"):
+    return {c.parameters["class"] for c in plan.cells if c.kernel == kernel}
+
+
+def is_memory(size, *counts):
+    kernel = next(kernel for kernel in kernels() if kernel.name == "npb.is")
+    return max(ranks * kernel.memory({"class": size}, ranks, 1) for ranks in counts)
+
+
+def test_the_largest_choice_is_the_last_that_the_condition_allows(tmp_path):
+    def chosen(condition, context=TWO):
+        lines = f'kernel = "npb.is"\nppn = [1, "all"]\nclass = {{ largest = "{condition}" }}'
+        return measure(tmp_path, lines, context)
+
+    # 10 * 2^m keys: m = 16, 20, 23, 25, 27, 31 for S, W, A, B, C, D.
+    for size, keys in {"S": 16, "W": 20, "A": 23, "B": 25, "C": 27, "D": 31}.items():
+        plan = chosen(f"operations <= {10 * 2**keys}")
+        assert classes(plan) == {size}
+        assert plan.choices == (
+            f"npb.is: class={size}, the largest with operations <= {10 * 2**keys}.",
+        )
+    assert classes(chosen("operations <= 1e7 * cores", PlanContext(1))) == {"S"}
+    assert classes(chosen("operations <= 1e7 * cores", PlanContext(64))) == {"B"}
+    with pytest.raises(AssayError, match="no class has operations < 5"):
+        chosen("operations < 5")
+    with pytest.raises(AssayError, match="speaks of 'operation'"):
+        chosen("operation <= 1e9")
+
+
+def test_the_largest_choice_fits_into_memory_on_one_rank_as_on_all(tmp_path):
+    lines = 'kernel = "npb.is"\nppn = [1, "all"]\nclass = { largest = "operations > 0" }'
+    need = is_memory("B", 1, 8)
+    enough = measure(tmp_path, lines, PlanContext(8, memory=need))
+    assert classes(enough) == {"B"}
+    assert enough.choices[0].endswith("operations > 0 that memory can hold.")
+    assert is_memory("B", 8) > is_memory("B", 1)  # so one rank alone would have had room
+    assert classes(measure(tmp_path, lines, PlanContext(8, memory=need - 1))) == {"A"}
+    with pytest.raises(AssayError, match="and fits into memory"):
+        measure(tmp_path, lines, PlanContext(2, memory=1000))
+    head = "portable = true\n"
+    both = lines + '\n[[measure]]\nkernel = "npb.ep"'
+    small = measure(tmp_path, both, PlanContext(2, memory=1000), head)
+    assert {c.kernel for c in small.cells} == {"npb.ep"} and small.choices == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ("class = { largest = 5 }", "by a condition alone"),
+        ('class = { largest = "1", to = 3 }', "by a condition alone"),
+        ('class = { largest = "1 +" }', "is not an expression"),
+        ('ppn = { largest = "1" }', "no choices to take the largest of"),
+    ],
+)
+def test_a_largest_that_makes_no_sense_is_told(tmp_path, lines, complaint):
+    with pytest.raises(AssayError, match=re.escape(complaint)):
+        measure(tmp_path, f'kernel = "npb.is"\n{lines}')
+
+
+def test_only_choices_that_made_a_cell_are_told(tmp_path):
+    text = 'kernel = "npb.is"\nclass = [{ largest = "operations < 1e6" }, "W"]\n'
+    assert measure(tmp_path, text + "where = \"class == 'W'\"").choices == ()
+    assert len(measure(tmp_path, text).choices) == 1
+    first = 'kernel = "npb.is"\nclass = { largest = "operations < 1e6" }\nwhere = "cores > 2"\n'
+    two = first + '[[measure]]\nkernel = "memory.stream"'
+    assert measure(tmp_path, two).choices == ()
+
+
+def test_a_pattern_stands_for_all_kernels_that_match(tmp_path):
+    plan = measure(tmp_path, 'kernel = ["npb.*", "npb.cg"]')
+    assert [c.kernel for c in plan.cells] == [
+        kernel.name for kernel in kernels() if kernel.name.startswith("npb.")
+    ]
+    with pytest.raises(AssayError, match=r"No kernel's name matches 'nbp\.\*'"):
+        measure(tmp_path, 'kernel = "nbp.*"')
+
+
+def test_factors_of_the_command_line_take_the_place_of_the_plan_s():
+    def cells(*words):
+        plan = load_plan(find_suite("npb"), PlanContext(4), instead=read_words(words))
+        return plan, [c for c in plan.cells if c.kernel == "npb.cg"]
+
+    plan, changed = cells("class=S,W", "ppn=1,2")
+    assert {(c.parameters["class"], c.placement.ppn) for c in changed} == {
+        (size, ppn) for size in "SW" for ppn in (1, 2)
+    }
+    assert plan.choices == ()
+    assert {c.placement.ppn for c in plan.cells if c.kernel == "memory.stream"} == {1, 2}
+    with pytest.raises(AssayError, match="No kernel of the plan has a parameter 'clas'") as told:
+        cells("clas=S")
+    assert "'class'" in str(told.value)
+    with pytest.raises(AssayError, match="class"):
+        cells("class=Z")
+
+
+def test_the_npb_suite_takes_the_same_class_over_all_counts_of_its_speedup():
+    for cores, memory in ((1, 2e9), (2, 24e9), (8, 3e10), (192, 8e11)):
+        plan = load_plan(find_suite("npb"), PlanContext(cores, memory=memory))
+        for kernel in ("npb.ep", "npb.cg", "npb.is"):
+            own = [c for c in plan.cells if c.kernel == kernel and c.placement.threads == 1]
+            alone = [c.parameters["class"] for c in own if c.placement.ppn == 1]
+            counts = {c.placement.ppn for c in own if c.parameters["class"] == alone[0]}
+            powers = {1 << power for power in range(8) if 1 << power <= cores}
+            odd = {count for count in (3, 5, 7) if count <= cores}
+            assert len(alone) == 1 and counts >= powers | odd | {cores}
+    assert plan.replication.budget == 600
+    assert {c.parameters["class"] for c in own} == {"C", "D"}  # IS on many cores
+    assert any(c.placement.threads > 1 for c in plan.cells)
 
 
 def test_quick_measures_what_it_promises():

@@ -186,7 +186,7 @@ def test_the_page_loads_nothing_from_outside(page):
 def test_every_figure_has_words_data_and_a_still_picture(quick, page):
     figures = [figure for section in quick.sections for figure in section.figures]
     assert [figure.id for figure in figures] == [
-        "stream", "dgemm", "npb-ep", "npb-cg", "latency", "bandwidth",
+        "stream", "dgemm", "npb-ep", "npb-cg", "npb-speedup", "latency", "bandwidth",
     ]  # fmt: skip
     parsed = Page(page)
     stills = [a for a in parsed.all("img") if a.get("class") == "still"]
@@ -271,7 +271,7 @@ def test_files_go_where_they_are_asked_for(quick, tmp_path, form):
 def test_markdown_refers_to_pictures_that_are_there(quick, tmp_path):
     (path,) = write_report(quick, tmp_path, ["markdown"])
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
-    assert len(pictures) == 6
+    assert len(pictures) == 7
     assert all((tmp_path / picture).read_text().startswith("<svg") for picture in pictures)
 
 

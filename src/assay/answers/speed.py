@@ -33,7 +33,7 @@ def answer_speed(
     access = memory_access_part(cells, run)
     dgemm = dgemm_part(cells, run)
     peak = None if dgemm else peak_part(cells, run)
-    benchmarks = benchmarks_part(cells)
+    benchmarks = benchmarks_part(cells, run)
     messages = messages_part(cells)
     storage = storage_part(cells, run)
     parts = [
@@ -140,7 +140,9 @@ def _growth(growth: Sequence[Growth]) -> str:
 
 
 def _times(row: Growth, verb: str = "") -> str:
-    return f"{verb}{row.times:.2f}-fold" if row.times >= 1 else f"falls to {row.times:.2f} of it"
+    if row.times >= 1:
+        return f"{verb}{row.times:.2f}-fold"
+    return f"falls to {row.times:.2f} of it" if row.times >= 0.1 else "falls to less than 0.1 of it"
 
 
 def _plain_clauses(benchmarks: Part | None) -> list[str]:
@@ -162,7 +164,7 @@ def _unmeasured(broken: Sequence[CellSummary]) -> Answer:
         f"{'all' if len(broken) > 1 else 'the'} {_cells(len(broken))} that would tell failed or "
         f"{'were' if len(broken) > 1 else 'was'} interrupted"
         if broken
-        else "this run holds no cell that would tell (STREAM, DGEMM, EP, CG, storage)"
+        else "this run holds no cell that would tell (STREAM, DGEMM, NPB, storage)"
     )
     return Answer(
         question="speed",

@@ -32,6 +32,12 @@ def prepare(machine: Machine, plan: Plan, console: Console) -> Bench:
         return machine.prepare({cell.toolchain for cell in plan.cells}, progress)
 
 
+def tell_choices(plan: Plan, console: Console) -> None:
+    """Say on a terminal what the plan chose by the machine."""
+    for sentence in plan.choices if console.is_terminal else ():
+        console.print(sentence, style="dim", markup=False)
+
+
 def new_run(
     machine: Machine, bench: Bench, plan: Plan, root: Path, command: Sequence[str]
 ) -> RunDirectory:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 def run(
     suite: str = "quick",
-    *,
+    *factors: str,
     resume: Annotated[bool, Parameter(negative=())] = False,
     runs: Path | None = None,
     seed: int | None = None,
@@ -28,6 +28,8 @@ def run(
     ----------
     suite
         A shipped suite's name or a plan's TOML file; with --resume, a run's name or path.
+    factors
+        key=value in the place of the plan's own, wherever a kernel has it, such as class=A ppn=1,2.
     resume
         Go on with an unfinished run (the newest, if none is named).
     runs
@@ -49,27 +51,36 @@ def run(
     json
         Print the answers and all cells as JSON on stdout.
     """
-    from assay.campaign.carry_out import carry_out, new_run, prepare
+    from assay.campaign.carry_out import carry_out, new_run, prepare, tell_choices
     from assay.campaign.finish import exit_status, interrupted, present
     from assay.campaign.machine import machine_for
     from assay.campaign.state import Interruption
     from assay.cli.output import command_line, console
     from assay.config import load_config
+    from assay.errors import AssayError
     from assay.plans.amend import override
     from assay.plans.suites import find_plan, load_plan
+    from assay.plans.words import read_words
     from assay.records.directory import find_run
 
     settings = load_config(config)
     root = runs or settings.runs
     err = console(stderr=True)
+    if resume and factors:
+        raise AssayError(
+            "A run that goes on has the factors it began with.",
+            where=factors[0],
+            mend="Leave them out, or begin a new run.",
+        )
     if resume:
         directory = find_run(root, "" if suite == "quick" else suite, incomplete=True)
         machine = machine_for(settings, fake)
         bench = prepare(machine, directory.manifest().plan, err)
     else:
         machine = machine_for(settings, fake)
-        plan = load_plan(find_plan(suite), machine.context, seed)
+        plan = load_plan(find_plan(suite), machine.context, seed, read_words(factors))
         plan = override(plan, budget=budget, precision=precision)
+        tell_choices(plan, err)
         bench = prepare(machine, plan, err)
         directory = new_run(machine, bench, plan, root, command_line())
     try:

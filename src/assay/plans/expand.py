@@ -11,7 +11,8 @@ from assay.kernels import find_kernel, parameters_text
 from assay.kernels.catalogue import Kernel
 from assay.plans.adapters import adapter_misfit, read_adapter
 from assay.plans.expression import Expression, parse_expression
-from assay.plans.levels import Level, Names, Written, read_parameter, spread
+from assay.plans.largest import largest_choice
+from assay.plans.levels import Largest, Level, Names, Written, read_parameter, spread
 from assay.plans.model import BINDINGS, Cell, Placement, PlanContext, Value
 from assay.plans.order import order_misfit, read_order
 from assay.units import format_quantity
@@ -36,12 +37,18 @@ class Measure:
 
 @dataclass
 class Fitting:
-    """What to do with a level that this machine can't do: drop it with a note, or refuse."""
+    """What to do with a level that this machine can't do: drop it with a note, or refuse.
+
+    ``choices``: sentences on what was chosen by the machine; ``pending``: those of the cells that
+    are just being made, by factor.
+    """
 
     context: PlanContext
     portable: bool = False
     oversubscribe: bool = False
     notes: dict[str, None] = field(default_factory=dict)
+    choices: dict[str, None] = field(default_factory=dict)
+    pending: dict[str, str] = field(default_factory=dict)
 
 
 class Misfit(AssayError):
@@ -89,6 +96,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     context = fitting.context
     parameters = [parameter.name for parameter in kernel.parameters]
     order = (*FACTORS, *parameters)
+    fitting.pending.clear()
 
     def walk(depth: int, names: dict[str, Value]) -> Iterator[Cell]:
         if depth == len(order):
@@ -96,6 +104,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
                 cell = _make_cell(names, kernel, parameters)
                 misfit = _misfit(cell, kernel, context, measure)
                 if misfit is None:
+                    fitting.choices |= dict.fromkeys(fitting.pending.values())
                     yield cell
                 elif fitting.portable:
                     fitting.notes.setdefault(f"Left out {kernel.name}: {misfit.what}")
@@ -104,6 +113,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
             return
         factor = order[depth]
         for written in measure.factors.get(factor, (None,)):
+            fitting.pending.pop(factor, None)
             try:
                 values = list(_values(factor, written, kernel, names, fitting))
             except Misfit as misfit:
@@ -183,6 +193,13 @@ def _values(
         assert parameter is not None
         if parameter.numa_node and isinstance(written, Level) and written.raw == "all":
             yield from fitting.context.numa or (0,)
+            return
+        if isinstance(written, Largest) and parameter.choices:
+            choice = largest_choice(written, parameter, kernel, names, fitting.context)
+            if choice.value is None:
+                raise Misfit(f"{choice.why}.", where=written.where)
+            fitting.pending[factor] = f"{kernel.name}: {factor}={choice.value}, {choice.why}."
+            yield choice.value
             return
         yield from spread(written, lambda level: read_parameter(level, parameter, names), factor)
 

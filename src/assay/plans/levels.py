@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from assay.errors import AssayError, nearest
 from assay.kernels.catalogue import Parameter
-from assay.plans.expression import parse_expression
+from assay.plans.expression import Expression, parse_expression
 from assay.plans.model import Value
 from assay.units import parse_quantity
 
@@ -48,7 +48,17 @@ class Range:
     where: str
 
 
-Written = Level | Range
+@dataclass(frozen=True)
+class Largest:
+    """The last of a parameter's choices, as the kernel lists them from small to large, for which
+    the condition holds and a node's memory is enough.
+    """
+
+    condition: Expression
+    where: str
+
+
+Written = Level | Range | Largest
 ReadLevel = Callable[[Level], Value]
 
 
@@ -67,11 +77,24 @@ def read_levels(raw: object, name: str, where: str, places: list[str]) -> tuple[
 
 
 def _read_one(raw: object, name: str, where: str) -> Written:
+    if isinstance(raw, dict) and "largest" in raw:
+        return _read_largest(raw, name, where)
     if isinstance(raw, dict):
         return _read_range(raw, name, where)
     if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         raise AssayError(f"'{name}' must be a number, a word, a list or a range.", where=where)
     return Level(raw, where)
+
+
+def _read_largest(table: dict[str, object], name: str, where: str) -> Largest:
+    text = table["largest"]
+    if len(table) > 1 or not isinstance(text, str):
+        raise AssayError(
+            f"The largest '{name}' is asked for by a condition alone.",
+            where=where,
+            mend=f'Write {name} = {{ largest = "operations <= 1e9" }}.',
+        )
+    return Largest(parse_expression(text, where=where), where)
 
 
 def _read_range(table: dict[str, object], name: str, where: str) -> Range:
@@ -135,6 +158,8 @@ def spread(written: Written, read: ReadLevel, name: str) -> Iterator[Value]:
     if isinstance(written, Level):
         yield read(written)
         return
+    if isinstance(written, Largest):
+        raise AssayError(f"'{name}' has no choices to take the largest of.", where=written.where)
     first, last = read(written.start), read(written.stop)
     if isinstance(first, str) or isinstance(last, str):
         raise AssayError(f"'{name}' is no number, so it can't have a range.", where=written.where)

@@ -82,7 +82,8 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A suite made concrete: its cells in the order written, how to replicate, and the seed.
 
-    ``notes``: sentences about what the suite asked for and this machine can't do.
+    ``notes``: sentences about what the suite asked for and this machine can't do. ``choices``:
+    sentences about what was chosen by the machine.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     replication: Replication
     seed: int
     notes: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

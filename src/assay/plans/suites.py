@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError, nearest
+from assay.kernels import find_kernel
+from assay.kernels import kernels as known_kernels
 from assay.plans.expand import FACTORS, Fitting, Measure, expand, parse_keep
 from assay.plans.levels import Written, read_levels
 from assay.plans.model import Plan, PlanContext
@@ -46,10 +51,16 @@ def find_plan(word: str) -> Path:
     return Path(word) if word.endswith(".toml") or "/" in word else find_suite(word)
 
 
-def load_plan(path: Path, context: PlanContext, seed: int | None = None) -> Plan:
+def load_plan(
+    path: Path,
+    context: PlanContext,
+    seed: int | None = None,
+    instead: Mapping[str, tuple[Written, ...]] | None = None,
+) -> Plan:
     """Read a plan for this machine.
 
-    ``seed`` comes before the file's own; where there is neither, one is drawn. Raises AssayError
+    ``seed`` comes before the file's own; where there is neither, one is drawn. ``instead``: factors
+    that take the place of the plan's own in every measure whose kernel has them. Raises AssayError
     with file, line, key and mend.
     """
     document = load_toml(path)
@@ -65,7 +76,7 @@ def load_plan(path: Path, context: PlanContext, seed: int | None = None) -> Plan
         ("replication",), data.get("replication", {}), dict[str, str | float]
     )
     rule = read_replication(replication, lambda key: document.where(("replication", key)))
-    cells = expand(_measures(document), fitting)
+    cells = expand(_changed(_measures(document), instead or {}), fitting)
     written_seed = document.read(("seed",), data.get("seed"), int | None)  # type: ignore[arg-type]
     chosen = seed if seed is not None else written_seed
     return Plan(
@@ -75,6 +86,7 @@ def load_plan(path: Path, context: PlanContext, seed: int | None = None) -> Plan
         replication=rule,
         seed=chosen if chosen is not None else draw_seed(),
         notes=tuple(fitting.notes),
+        choices=tuple(fitting.choices),
     )
 
 
@@ -118,10 +130,44 @@ def _measures(document: TomlDocument, above: tuple[Path, ...] = ()) -> list[Meas
         factors = {**shared, **_factors(document, path, own)}
         keep_where = document.where((*path, "where"))
         keep = parse_keep(table["where"], keep_where) if "where" in table else None
-        for kernel in document.read((*path, "kernel"), kernels, list[str]):
-            where = document.where((*path, "kernel"))
+        where = document.where((*path, "kernel"))
+        words = document.read((*path, "kernel"), kernels, list[str])
+        for kernel in dict.fromkeys(name for word in words for name in _named(word, where)):
             measures.append(Measure(kernel, factors, where, keep, keep_where))
     return measures
+
+
+def _named(word: str, where: str) -> list[str]:
+    """A kernel's name as it is; of a pattern such as ``npb.*`` all that match, in their order."""
+    if not any(mark in word for mark in "*?["):
+        return [word]
+    names = [kernel.name for kernel in known_kernels() if fnmatchcase(kernel.name, word)]
+    if not names:
+        raise AssayError(
+            f"No kernel's name matches '{word}'.", where=where, mend="`assay kernels` lists them."
+        )
+    return names
+
+
+def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]) -> list[Measure]:
+    """The measures with other factors. Raises AssayError for one that no kernel has."""
+    if not instead:
+        return measures
+    kernels = {m.kernel: find_kernel(m.kernel, where=m.where) for m in measures}
+    taken = {name: {*FACTORS, *(p.name for p in k.parameters)} for name, k in kernels.items()}
+    valid = set().union(*taken.values())
+    for name, levels in instead.items():
+        if name not in valid:
+            raise AssayError(
+                f"No kernel of the plan has a parameter '{name}', and it is no placement word.",
+                where=levels[0].where,
+                mend=nearest(name, valid),
+            )
+    changed = []
+    for measure in measures:
+        own = {name: levels for name, levels in instead.items() if name in taken[measure.kernel]}
+        changed.append(replace(measure, factors={**measure.factors, **own}))
+    return changed
 
 
 def _included(document: TomlDocument, above: tuple[Path, ...]) -> list[Measure]:

@@ -33,18 +33,13 @@ def plan_from_words(
     order, binding, adapter in the same notation ("0,2,1,3" is one order, "eth0+eth1" two adapters
     at once); None is not given. Raises AssayError.
     """
-    factors: dict[str, tuple[Written, ...]] = {}
     given = [(word, *_split(word)) for word in assignments]
     for factor, value in (placement or {}).items():
         if factor not in FACTORS:
             raise ValueError(f"{factor} is no placement word")
         if value is not None:
             given.append((f"--{factor} {value}", factor, str(value)))
-    for word, name, text in given:
-        if name in factors:
-            raise AssayError(f"'{name}' is given twice.", where=word)
-        parts = [text] if name == "order" and _SEATS.fullmatch(text) else text.split(",")
-        factors[name] = tuple(_written(part, name, word) for part in parts)
+    factors = _factors(given)
     fitting = Fitting(context, oversubscribe=oversubscribe)
     cells = expand([Measure(kernel, factors)], fitting)
     return Plan(
@@ -54,6 +49,25 @@ def plan_from_words(
         replication=replication or Replication(),
         seed=seed if seed is not None else draw_seed(),
     )
+
+
+def read_words(assignments: Iterable[str]) -> dict[str, tuple[Written, ...]]:
+    """The factors of ``key=value`` words, in the notation of ``plan_from_words``.
+
+    Raises AssayError.
+    """
+    return _factors([(word, *_split(word)) for word in assignments])
+
+
+def _factors(given: Iterable[tuple[str, str, str]]) -> dict[str, tuple[Written, ...]]:
+    """From each word as given, its name and its text."""
+    factors: dict[str, tuple[Written, ...]] = {}
+    for word, name, text in given:
+        if name in factors:
+            raise AssayError(f"'{name}' is given twice.", where=word)
+        parts = [text] if name == "order" and _SEATS.fullmatch(text) else text.split(",")
+        factors[name] = tuple(_written(part, name, word) for part in parts)
+    return factors
 
 
 def _split(word: str) -> tuple[str, str]:

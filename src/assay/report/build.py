@@ -14,6 +14,7 @@ from assay.report.cells import cell_table
 from assay.report.figures import figures_of
 from assay.report.machine import machine_name, provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Section, Table
+from assay.report.phases import phase_table
 from assay.stats.model import CellSummary
 from assay.units import format_quantity, format_share
 
@@ -94,12 +95,20 @@ def _section(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> Sect
         confidence_why=answer.confidence_why,
         evidence=answer.evidence,
         figures=figures_of(answer.question, cells, run) if answered else [],
-        tables=[evidence_table(answer.question, answer.evidence)] if answer.evidence else [],
+        tables=_tables(answer, cells),
         method=answer.method + (_sampling(run) if answered else []),
         limits=answer.limits,
         advice=answer.advice,
         caveats=answer.caveats,
     )
+
+
+def _tables(answer: Answer, cells: Sequence[CellSummary]) -> list[Table]:
+    """The evidence first, then what else belongs to the question."""
+    if not answer.evidence:
+        return []
+    phases = phase_table(cells) if answer.question == "speed" else None
+    return [evidence_table(answer.question, answer.evidence), *([phases] if phases else [])]
 
 
 def _sampling(run: RunData) -> list[str]:

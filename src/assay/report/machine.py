@@ -147,6 +147,7 @@ def _origin(run: RunData) -> Table:
         ("assay", manifest.assay),
         ("Suite", f"{manifest.plan.name}: {manifest.plan.title}"),
         ("Cells", str(len(manifest.plan.cells))),
+        ("Chosen by the machine", " ".join(manifest.plan.choices)),
         ("Seed", str(manifest.plan.seed)),
         ("Precision asked", f"±{asked.precision * 100:.3g}% at {asked.confidence:.0%}"),
         ("Budget", format_duration(asked.budget)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.report.model import Entry, ReportModel, Section
+from assay.report.model import Entry, ReportModel, Section, Table
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -13,7 +13,7 @@ _TONES = {"bad": "red", "warn": "yellow", "quiet": "dim"}
 _STYLES = {"high": "green", "medium": "yellow", "low": "red"}
 # Terminal columns from which a column of the table has room.
 _TIGHT = 78  # under this, lines break within a field rather than lose its end
-_ROOM = {"what": 0, "value": 0, "share": 0, "limit": 96, "note": 140}
+_ROOM = {"limit": 96, "note": 140, "most": 96}
 _NOTES = 5  # at most so many caveats; the HTML report has them all
 
 
@@ -30,7 +30,8 @@ def print_report(report: ReportModel, console: Console) -> None:
         _verdict(section, console)
     for section in report.sections:
         if section.evidence:
-            _evidence(section, console)
+            for number, table in enumerate(section.tables):
+                _table(table, console, titled=number > 0)
         _sentences("Mind", section.caveats, console, "yellow")
         _sentences("Do", section.advice, console, "")
 
@@ -49,14 +50,13 @@ def _verdict(section: Section, console: Console) -> None:
         console.print(Padding(why, (0, 0, 0, 2)))
 
 
-def _evidence(section: Section, console: Console) -> None:
+def _table(table: Table, console: Console, *, titled: bool) -> None:
     from rich import box
-    from rich.table import Table
+    from rich.table import Table as Grid
     from rich.text import Text
 
-    table = section.tables[0]
-    shown = [i for i, c in enumerate(table.columns) if console.width >= _ROOM[c.name]]
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
+    shown = [i for i, c in enumerate(table.columns) if console.width >= _ROOM.get(c.name, 0)]
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     for index in shown:
         column = table.columns[index]
         grid.add_column(
@@ -68,6 +68,8 @@ def _evidence(section: Section, console: Console) -> None:
     for row in table.rows:
         grid.add_row(*(_cell(row[index]) for index in shown))
     console.print()
+    if titled:
+        console.print(Text(table.title, style="dim"))
     console.print(grid)
     for number, note in enumerate(table.notes if console.width >= _ROOM["limit"] else [], 1):
         console.print(Text(f"({number}) {note}", style="dim"))

@@ -54,6 +54,8 @@ def vega_config(theme: Theme) -> dict[str, Any]:
             "labelLimit": 320,
             "symbolType": "circle",
             "symbolSize": 90,
+            "symbolBaseFillColor": ink,
+            "symbolBaseStrokeColor": ink,
             "offset": 12,
             "columnPadding": 18,
         },

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.kernels.npb import cg, ep, is_
-from assay.kernels.npb.common import CLASS_ORDER
+from assay.kernels.npb.common import CLASS_ORDER, is_phase
 
-__all__ = ["CLASS_ORDER", "KERNELS"]
+__all__ = ["CLASS_ORDER", "KERNELS", "is_phase"]
 
 KERNELS = (ep.KERNEL, cg.KERNEL, is_.KERNEL)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from assay.answers.benchmarks import TITLES
 from assay.records.model import RunData
-from assay.report.figures.benchmarks import benchmark_figure
+from assay.report.figures.benchmarks import benchmark_figures
 from assay.report.figures.collectives import collective_figures
 from assay.report.figures.concurrency import concurrency_figures
 from assay.report.figures.dgemm import dgemm_figure
@@ -48,7 +47,7 @@ def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
         hierarchy_figure(cells, run),
         dgemm_figure(cells, run),
         peak_figure(cells),
-        *(benchmark_figure(cells, kernel) for kernel in TITLES),
+        *benchmark_figures(cells),
         *record_figures(cells),
         parallel_figure(cells),
         metadata_figure(cells),

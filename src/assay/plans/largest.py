@@ -1,0 +1,49 @@
+"""The largest of a parameter's choices that suits a machine, such as the class of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.kernels.catalogue import Kernel, Parameter
+from assay.plans.levels import Largest, Names
+from assay.plans.model import PlanContext, Value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``value``: None where no choice fulfils the condition and fits. ``why``: in words."""
+
+    value: Value | None
+    why: str
+
+
+def largest_choice(
+    written: Largest, parameter: Parameter, kernel: Kernel, names: Names, context: PlanContext
+) -> Choice:
+    """The last choice for which the condition holds and a node's memory is enough.
+
+    The condition may speak of the kernel's work (``operations`` …) with that choice. Memory must
+    be enough both for one rank and for one a core, so that all of a sweep over ranks has the same
+    choice. Raises AssayError for a condition that makes no sense.
+    """
+    too_large = False
+    for value in reversed(parameter.choices):
+        parameters = {p.name: names.get(p.name, p.default) for p in kernel.parameters}
+        parameters[parameter.name] = value
+        work = kernel.work(parameters, int(names["ranks"]), int(names["threads"]))
+        if not written.condition.value({**names, **work}, where=written.where):
+            continue
+        if _fits(kernel, parameters, context):
+            why = f"the largest with {written.condition.text}"
+            return Choice(value, why + (" that memory can hold" if too_large else ""))
+        too_large = True
+    why = f"no {parameter.name} has {written.condition.text}"
+    return Choice(None, why + (" and fits into memory" if too_large else ""))
+
+
+def _fits(kernel: Kernel, parameters: Mapping[str, Value], context: PlanContext) -> bool:
+    if kernel.memory is None or context.memory is None:
+        return True
+    counts = {1, max(context.cores, 1)}
+    return all(ppn * kernel.memory(parameters, ppn, 1) <= context.memory for ppn in counts)

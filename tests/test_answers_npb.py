@@ -1,0 +1,349 @@
+"""Scaling of the NPB in answers and report, from planted rates and phases."""
+
+from __future__ import annotations
+
+import io
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from assay.answers.scaling import (
+    Chip,
+    Fit,
+    begins_to_fit,
+    cache_share,
+    chip_of,
+    curves,
+    efficiencies,
+    phase_shares,
+    superlinear,
+)
+from assay.answers.speed import answer_speed
+from assay.kernels import find_kernel
+from assay.plans.model import Cell, Placement
+from assay.report import build_report, print_summary
+from assay.report.drawing import svg
+from assay.report.markdown import to_markdown
+from assay.system.model import Cache, Processor, System
+from report_builder import make_metric, make_run, make_summary
+
+MIB = 1 << 20
+COUNTS = (1, 2, 4, 8, 16)
+# Sixteen cores, an L3 for each four of them.
+CACHES = [
+    Cache(level=1, kind="instruction", size=32 << 10, count=16),
+    Cache(level=2, kind="unified", size=1 * MIB, count=16),
+    Cache(level=3, kind="unified", size=32 * MIB, count=4),
+]
+SYSTEM = System(processor=Processor(cores=16, caches=CACHES))
+
+
+def cell(kernel, size, rate, *, ppn=1, threads=1, phases=None, n=8, spread=0.006, **placement):
+    """``phases``: the share of each in the time."""
+    made = Cell(
+        kernel, {"class": size}, Placement(ppn=ppn, threads=threads, **placement), "embedded"
+    )
+    summary = make_summary(made, rate, n=n, spread=spread)
+    work = find_kernel(kernel).work({"class": size}, ppn, threads)
+    seconds = {"time": 1.0, **(phases or {})}
+    metrics = {
+        name: make_metric(share * work["operations"] / rate, "s", better="less", n=n)
+        for name, share in seconds.items()
+    }
+    return msgspec.structs.replace(summary, metrics=summary.metrics | metrics)
+
+
+def line(kernel, size, each, **options):
+    """A benchmark over processes; ``each``: rate per process by their number."""
+    return [cell(kernel, size, rate * ppn, ppn=ppn, **options) for ppn, rate in each.items()]
+
+
+def triad(rates):
+    return [
+        make_summary(
+            Cell("memory.stream", {"op": "triad"}, Placement(ppn=ppn), "embedded"), rate,
+            elements=1000,
+        )
+        for ppn, rate in rates.items()
+    ]  # fmt: skip
+
+
+def run(cells, system=SYSTEM):
+    return make_run(cells, system=system.to_dict() if system else {})
+
+
+def speed(cells, system=SYSTEM):
+    return answer_speed(cells, run(cells, system))
+
+
+def rows(answer):
+    return {row.label: row for row in answer.evidence}
+
+
+def limits(answer):
+    return " ".join(answer.limits)
+
+
+LEVEL = dict.fromkeys(COUNTS, 100e6)
+RISING = {1: 100e6, 2: 98e6, 4: 99e6, 8: 130e6, 16: 120e6}
+
+
+# --- Curves and efficiencies ---
+
+
+def test_a_curve_holds_processes_only_and_its_largest_class_leads():
+    cells = line("npb.cg", "A", LEVEL) + line("npb.cg", "B", {1: 90e6, 4: 80e6})
+    cells += [cell("npb.cg", "A", 5e9, ppn=2, threads=2), cell("npb.cg", "A", 5e9, threads=16)]
+    large, small = curves(cells, "npb.cg")
+    assert (large.size, list(large.points), large.processes) == ("B", [1, 4], True)
+    assert (small.size, list(small.points), small.few, small.most) == ("A", list(COUNTS), 1, 16)
+    assert all(p.summary.cell.placement.threads == 1 for p in small.points.values())
+
+
+def test_threads_beside_processes_are_named_by_their_placement():
+    cells = [*line("npb.cg", "A", {1: 1e9, 4: 0.9e9}), cell("npb.cg", "A", 3e9, threads=4)]
+    found = rows(speed(cells))
+    assert found["CG class A, 4 cores"].value == pytest.approx(3.6e9)
+    assert found["CG class A, 1 rank × 4 threads"].value == 3e9
+    assert found["CG class A, 1 → 4 cores"].share == pytest.approx(0.9)
+
+
+def test_threads_make_a_curve_where_processes_do_not():
+    cells = [cell("npb.cg", "A", 1e9), cell("npb.cg", "A", 3e9, threads=4)]
+    (curve,) = curves(cells, "npb.cg")
+    assert (list(curve.points), curve.processes) == ([1, 4], False)
+
+
+def test_efficiency_is_the_rate_per_process_over_that_of_the_fewest():
+    (curve,) = curves(line("npb.cg", "A", {2: 100e6, 8: 60e6, 4: 90e6}), "npb.cg")
+    found = efficiencies(curve)
+    assert [(e.count, e.value) for e in found] == [
+        (4, pytest.approx(0.9)), (8, pytest.approx(0.6)),
+    ]  # fmt: skip
+    assert all(e.interval[0] < e.value < e.interval[1] for e in found)
+
+
+def test_superlinear_is_what_the_whole_interval_says():
+    def counts(**options):
+        (curve,) = curves(line("npb.cg", "A", RISING, **options), "npb.cg")
+        return [e.count for e in superlinear(curve)]
+
+    assert counts() == [8, 16]
+    assert counts(spread=0.03) == [8, 16]
+    assert counts(spread=0.15) == [8]  # ±21% of 1.2 reaches below 1, of 1.3 it doesn't
+    assert counts(n=3) == []  # without intervals nothing is claimed
+
+
+# --- Caches ---
+
+
+@pytest.mark.parametrize(
+    ("placement", "l3", "l2"),
+    [
+        (Placement(ppn=1), 32, 1),
+        (Placement(ppn=2), 16, 1),
+        (Placement(ppn=4), 8, 1),
+        (Placement(ppn=5), 2 * 32 / 5, 1),
+        (Placement(ppn=16), 8, 1),
+        (Placement(ppn=2, binding="spread"), 32, 1),
+        (Placement(ppn=8, binding="none"), 16, 1),
+        (Placement(ppn=2, threads=8), 64, 8),
+        (Placement(nodes=4, ppn=2), 16, 1),
+        (Placement(ppn=32), 4, 0.5),  # several on a core
+    ],
+)
+def test_the_share_of_a_cache(placement, l3, l2):
+    assert cache_share(placement, CACHES[2], 16) / MIB == pytest.approx(l3)
+    assert cache_share(placement, CACHES[1], 16) / MIB == pytest.approx(l2)
+
+
+def test_the_count_from_which_data_fit_is_found():
+    chip = chip_of(run([]))
+    assert ([cache.level for cache in chip.caches], chip.cores) == ([3, 2], 16)
+    (curve,) = curves(line("npb.is", "A", RISING, binding="spread"), "npb.is")
+    memory = find_kernel("npb.is").memory
+    need = [memory({"class": "A"}, ppn, 1) / MIB for ppn in COUNTS]
+    assert need[0] > 32 > need[2] and need[3] < 16 and need[4] > 8
+    # Spread, up to four processes have an L3 of 32 MiB each, eight half of one, sixteen a quarter.
+    assert begins_to_fit(curve, chip, 8) == Fit(4, 3, need[2] * MIB, 32 * MIB)
+    assert begins_to_fit(curve, chip, 2) is None
+    assert begins_to_fit(curve, chip, 16) is None
+    vast = Chip(tuple(msgspec.structs.replace(c, size=1 << 40) for c in chip.caches), 16)
+    assert begins_to_fit(curve, vast, 16) is None  # they fitted from the start
+
+
+def sized(size):
+    """The planted machine with an L3 of that size to each four cores."""
+    caches = [*CACHES[:2], msgspec.structs.replace(CACHES[2], size=size)]
+    return System(processor=Processor(cores=16, caches=caches))
+
+
+def test_the_cache_effect_is_named_with_its_count_and_sizes():
+    answer = speed(line("npb.is", "A", RISING, binding="spread"))
+    told = limits(answer)
+    assert "IS class A is superlinear: on 8 processes each process reaches 130" in told
+    assert "and is above it on 1 other count." in told
+    assert "From 4 processes on, the " in told
+    assert "share of the L3 caches (32 MiB)" in told
+    assert "Edmundsson et al. (2004), 5.5" in told
+    row = rows(answer)["IS class A, 1 → 16 cores"]
+    assert row.note == "parallel efficiency, superlinear"
+    assert row.share == pytest.approx(1.2)
+    assert rows(answer)["IS class A, 1 → 8 cores"].share == pytest.approx(1.3)
+
+
+def test_a_cache_effect_that_sizes_do_not_bear_out_is_not_claimed():
+    told = limits(speed(line("npb.is", "A", RISING), sized(2 * MIB)))
+    assert "superlinear" in told and "Its data pass the size of no cache on the way" in told
+    assert "is not known here" in limits(speed(line("npb.is", "A", RISING), None))
+    assert "superlinear" not in limits(speed(line("npb.is", "A", LEVEL)))
+
+
+def test_a_rise_in_between_gets_its_own_row():
+    found = rows(speed(line("npb.cg", "A", {**RISING, 16: 90e6})))
+    assert found["CG class A, 1 → 8 cores"].note == "parallel efficiency, superlinear"
+    assert found["CG class A, 1 → 16 cores"].note == "parallel efficiency"
+    assert "CG class A, 1 → 4 cores" not in found
+
+
+# --- What limits ---
+
+FALLING = {1: 100e6, 2: 95e6, 4: 85e6, 8: 70e6, 16: 50e6}
+BUSY = {"compute": 0.95, "alltoallv": 0.04, "allreduce": 0.01}
+TALKING = {"compute": 0.5, "alltoallv": 0.4, "allreduce": 0.1}
+
+
+def falling(few=BUSY, most=TALKING):
+    return [
+        cell("npb.is", "A", rate * ppn, ppn=ppn, phases=most if ppn == 16 else few)
+        for ppn, rate in FALLING.items()
+    ]
+
+
+def test_communication_is_named_where_it_took_the_time():
+    answer = speed(falling())
+    assert "IS class A keeps 50.0%" in limits(answer)
+    assert "communication takes 50.0% of the time" in limits(answer)
+    assert "most of it alltoallv, 40.0%" in limits(answer)
+    assert any("wait for messages and for each other" in advice for advice in answer.advice)
+
+
+def test_memory_is_named_where_stream_saturates_and_communication_does_not_tell():
+    saturated = triad({1: 10e9, 4: 19e9, 16: 20e9})
+    answer = speed(falling(most=BUSY) + saturated)
+    assert "STREAM on 16 cores has 2.00 times that of 1 core" in limits(answer)
+    assert "communication only 5.00% of the time" in limits(answer)
+    # Not where communication accounts for the loss, nor where STREAM grows or the data are cached.
+    assert "STREAM on" not in limits(speed(falling() + saturated))
+    assert "STREAM on" not in limits(speed(falling(most=BUSY) + triad({1: 10e9, 16: 150e9})))
+    vast = sized(1 << 40)
+    assert "STREAM on" not in limits(speed(falling(most=BUSY) + saturated, vast))
+
+
+def test_what_is_neither_is_said_to_be_neither():
+    assert "computing itself is slower on each core" in limits(speed(falling(most=BUSY)))
+    plain = speed(line("npb.cg", "A", FALLING))
+    assert "keeps" not in limits(plain)
+    (advice,) = [sentence for sentence in plain.advice if "CG keeps only" in sentence]
+    assert "would tell the two apart" in advice
+
+
+def test_scaling_that_is_good_enough_needs_no_reason():
+    good = speed(line("npb.is", "A", {1: 100e6, 16: 80e6}, phases=TALKING))
+    assert "keeps" not in limits(good)
+
+
+# --- The report ---
+
+
+def hybrid():
+    return [
+        *line("npb.ep", "B", LEVEL),
+        *line("npb.cg", "A", RISING),
+        *line("npb.cg", "B", {1: 90e6, 16: 80e6}),
+        cell("npb.cg", "A", 900e6, threads=16),
+        cell("npb.cg", "A", 1200e6, ppn=4, threads=4),
+        *falling(),
+    ]
+
+
+def figures(cells):
+    report = build_report(run(cells), cells)
+    return {figure.id: figure for figure in report.sections[0].figures}
+
+
+def test_rates_per_process_and_speedups_are_drawn_from_the_planted_numbers():
+    found = figures(hybrid())
+    assert list(found) == [
+        "npb-ep", "npb-cg", "npb-is", "npb-speedup", "npb-is-phases",
+    ]  # fmt: skip
+    rates = {
+        (row["class"], row["kind"], row["cores"]): row["median"] for row in found["npb-cg"].rows
+    }
+    assert rates == {
+        **{("A", "processes", ppn): pytest.approx(rate) for ppn, rate in RISING.items()},
+        ("B", "processes", 1): 90e6,
+        ("B", "processes", 16): pytest.approx(80e6),
+        ("A", "threads", 16): pytest.approx(900e6 / 16),
+        ("A", "processes of 4 threads", 16): pytest.approx(75e6),
+    }
+    assert found["npb-ep"].title == "NPB EP: rate per process"
+    assert found["npb-cg"].title == "NPB CG: rate per core"
+    speedups = {
+        (row["benchmark"], row["class"], row["cores"]): row for row in found["npb-speedup"].rows
+    }
+    assert len(speedups) == 5 + 5 + 2 + 5
+    for ppn, rate in RISING.items():
+        row = speedups["CG", "A", ppn]
+        assert row["median"] == pytest.approx(ppn * rate / 100e6)
+        assert (row["low"] is None) == (ppn == 1) and row["leads"] is False
+        assert ppn == 1 or row["low"] < row["median"] < row["high"]
+    assert speedups["CG", "B", 16]["leads"] is True
+    for figure in found.values():
+        for theme in ("light", "dark"):
+            assert "NaN" not in svg(figure, theme)
+        assert {field.name for field in figure.fields} == set(figure.rows[0])
+    assert svg(found["npb-speedup"]).count(">ideal<") == 1
+
+
+def test_a_speedup_counts_from_the_fewest_processes():
+    found = figures(line("npb.cg", "C", {4: 100e6, 8: 90e6}))
+    assert [row["median"] for row in found["npb-speedup"].rows] == [4, pytest.approx(7.2)]
+    assert set(figures([cell("npb.cg", "C", 1e9)])) == {"npb-cg"}
+
+
+def test_phases_are_shares_that_add_up():
+    cells = falling()
+    assert phase_shares(cells[-1]) == {
+        "compute": pytest.approx(0.5), "allreduce": pytest.approx(0.1),
+        "alltoallv": pytest.approx(0.4),
+    }  # fmt: skip
+    rows = figures(cells)["npb-is-phases"].rows
+    for count in COUNTS:
+        of_count = [row for row in rows if row["cores"] == count]
+        assert sum(row["share"] for row in of_count) == pytest.approx(1)
+    (share,) = [r["share"] for r in rows if (r["cores"], r["phase"]) == (16, "alltoallv")]
+    assert share == pytest.approx(0.4)
+
+
+def test_phases_are_a_table_in_every_form():
+    cells = falling()
+    report = build_report(run(cells), cells)
+    evidence, table = report.sections[0].tables
+    assert (evidence.id, table.id) == ("speed-evidence", "npb-phases")
+    assert [row[1].text for row in table.rows] == ["1 rank", *(f"{n} ranks" for n in COUNTS[1:])]
+    last = table.rows[-1]
+    assert [entry.value for entry in last[3:5]] == [pytest.approx(0.5), pytest.approx(0.5)]
+    assert table.rows[0][3].text == "95.00% [94.97, 95.03]"
+    assert table.rows[0][4].text == "5.00% [4.97, 5.03]"
+    assert last[3].text.startswith("50.0% [") and last[5].text == "alltoallv, 40.0%"
+    assert "Where the time of the NPB goes" in to_markdown(report, "figures")
+    for width in (80, 150):
+        stream = io.StringIO()
+        print_summary(report, Console(file=stream, width=width))
+        text = stream.getvalue()
+        assert "Where the time of the NPB goes" in text
+        assert ("alltoallv, 40.0%" in text) == (width == 150)
+    untold = line("npb.cg", "A", LEVEL)
+    assert len(build_report(run(untold), untold).sections[0].tables) == 1
