@@ -61,12 +61,12 @@ double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads) {
   return 16.0 * (spectrum + field + given + work);
 }
 
-FtSolver::FtSolver(const FtClass& problem, MPI_Comm comm, int threads, std::size_t cache_bytes)
-    : problem_(problem), comm_(comm), threads_(threads) {
+FtSolver::FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, int threads,
+                   std::size_t cache_bytes)
+    : problem_(problem), comm_(comm), threads_(threads), grid_(grid) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks_);
-  grid_ = ft_grid(problem.extents, static_cast<std::uint64_t>(ranks_));
   const auto mine = static_cast<std::uint64_t>(rank);
   works_ = mine < grid_.ranks();
   const std::uint64_t across = mine % grid_.across;

@@ -30,9 +30,10 @@ double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads);
 // back, in y.
 class FtSolver {
  public:
-  // Collective over comm. Arrays beyond `cache_bytes` (a rank's part of the last-level cache) are
-  // written past the caches.
-  FtSolver(const FtClass& problem, MPI_Comm comm, int threads, std::size_t cache_bytes);
+  // Collective over comm, which has as many ranks as the grid at least. Arrays beyond `cache_bytes`
+  // (a rank's part of the last-level cache) are written past the caches.
+  FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, int threads,
+           std::size_t cache_bytes);
   ~FtSolver();
   FtSolver(const FtSolver&) = delete;
   FtSolver& operator=(const FtSolver&) = delete;
@@ -43,9 +44,6 @@ class FtSolver {
   // The state at time t and its checksum, the same on every rank. The transform of the initial
   // state stays as it is: a step needs no other step before it.
   std::complex<double> state_at(int t, double alpha, Phases& phases);
-
-  const FtGrid& grid() const { return grid_; }
-  bool works() const { return works_; }
 
  private:
   // Places of packets of a row: all x-packets and z count as one index, x the faster.
