@@ -230,7 +230,11 @@ void FtSolver::transform_y(const std::vector<Row>& from, const std::vector<Row>&
                            std::uint64_t line, Work& work) {
   tables_.y->transform<kInverse>(
       work.line.data(),
-      [&](std::size_t y) ASSAY_INLINE_LAMBDA { return *(from[y].at + line * from[y].step); },
+      [&](std::size_t y) ASSAY_INLINE_LAMBDA {
+        const Packet* place = from[y].at + line * from[y].step;
+        prefetch(place + from[y].step);
+        return *place;
+      },
       [&](std::size_t y, Packet value)
           ASSAY_INLINE_LAMBDA { *(to[y].at + line * to[y].step) = value; });
 }
@@ -261,6 +265,7 @@ void FtSolver::evolve_and_transform_z(std::uint64_t line, Work& work) {
   tables_.z->transform<true>(
       work.line.data(),
       [&](std::size_t z) ASSAY_INLINE_LAMBDA {
+        prefetch(from + tables_.z->size() + z);
         const Doubles factor = decay_xy * decay_z[z];
         return Packet{from[z].re * factor, from[z].im * factor};
       },

@@ -35,7 +35,8 @@ Transpose::Transpose(MPI_Comm group, std::array<std::uint64_t, 3> extents, int w
       box[closed] = size_of(closed_shares[rank_]);
       const std::size_t count = box[0] * box[1] * box[2];
       const bool apart = own_apart && q == rank_;
-      if (ranks_ > 1 && offset + count > INT32_MAX) throw KernelError("a rank's array is too large to transpose");
+      if (ranks_ > 1 && offset + count > INT32_MAX)
+        throw KernelError("a rank's array is too large to transpose");
       side.offsets.push_back(static_cast<int>(offset));
       side.counts.push_back(own_stays_ && q == rank_ ? 0 : static_cast<int>(count));
       const auto strides = row_order(box);
