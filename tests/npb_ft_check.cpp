@@ -158,6 +158,19 @@ void solve(char** words) {
   }
 }
 
+// memory X Y Z ACROSS ALONG THREADS: bytes of the rank that allocates most.
+void memory(char** words) {
+  FtClass problem{};
+  for (int i = 0; i < 3; ++i) problem.extents[i] = std::stoul(words[i]);
+  const FtGrid grid{std::stoul(words[3]), std::stoul(words[4])};
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const FtSolver solver(problem, grid, MPI_COMM_WORLD, std::stoi(words[5]), 0);
+  std::uint64_t most = solver.bytes();
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  if (rank == 0) std::printf("%llu\n", static_cast<unsigned long long>(most));
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -170,6 +183,7 @@ int main(int count, char** words) {
     for (int i = 2; i + 4 < count; i += 5) grid(words + i);
   }
   if (question == "transpose") transpose(words + 2);
+  if (question == "memory") memory(words + 2);
   if (question == "solve") solve(words + 2);
   MPI_Finalize();
 }

@@ -85,7 +85,7 @@ def test_what_ranks_send_is_what_moves() -> None:
         ends = np.array([size // parts * p + size % parts * p // parts for p in range(1, parts)])
         return np.searchsorted(ends, index, side="right")
 
-    for ranks in (1, 2, 3, 7, 48, 67, 100):
+    for ranks in (1, 2, 3, 7, 67, 127, 192):
         across, along = ft_grid((nx, ny, nz), ranks)
         with_z = (part(x // 8, nx // 8, across), part(y, ny, along))
         with_y = (part(x // 8, nx // 8, across), part(z, nz, along))
@@ -149,6 +149,18 @@ def test_grids_and_memory_are_the_native_ones() -> None:
         nx, ny, nz, _ = FT_SIZES[name]
         assert tuple(map(int, answer[:2])) == ft_grid((nx, ny, nz), ranks)
         assert int(answer[2]) == FT.memory({"class": name}, ranks, threads)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ranks", "threads"), [(1, 1), (2, 3), (3, 1), (7, 1), (28, 2)])
+def test_memory_need_is_a_tight_upper_bound(ranks: int, threads: int) -> None:
+    """Of a grid of our own, class W turned over, which 28 ranks cut into pencils."""
+    points = (256, 128, 16)
+    across, along = ft_grid(points, ranks)
+    assert (across > 1) == (ranks == 28)
+    ((bytes_,),) = ask("memory", *points, across, along, threads, ranks=ranks)
+    ((*_, bound),) = ask("grid", *points, ranks, threads)
+    assert int(bytes_) <= int(bound) <= 1.15 * int(bytes_)
 
 
 # ---- The native parts ---------------------------------------------------------------------------

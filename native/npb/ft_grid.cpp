@@ -22,7 +22,7 @@ FtGrid ft_grid(const std::array<std::uint32_t, 3>& extents, std::uint64_t ranks)
     const std::uint64_t y_across = largest_share(ny, kFtUnit, across);
     const std::uint64_t z_along = largest_share(nz, 1, along);
     const std::uint64_t y_along = largest_share(ny, 1, along);
-    const std::uint64_t transposes = (across > 1 ? 1 : 0) + (along > 1 ? 1 : 0);
+    const std::uint64_t transposes = (across > 1 ? 2 : 0) + (along > 1 ? 1 : 0);
     const std::uint64_t cost = nx * y_across * z_along + x_across * y_along * nz +
                                x_across * ny * z_along * (1 + transposes);
     if (cost < least) {

@@ -123,6 +123,12 @@ void FtSolver::allocate() {
   }
 }
 
+std::size_t FtSolver::bytes() const {
+  std::size_t packets = spectrum_.size() + field_.size() + given_.size();
+  for (const Work& work : work_) packets += work.line.size() + work.other.size();
+  return packets * sizeof(Packet);
+}
+
 // What Transpose says in offsets, in pointers.
 void FtSolver::make_places() {
   for (const Place& place : z_to_y_->places_before()) {

@@ -45,6 +45,9 @@ class FtSolver {
   // state stays as it is: a step needs no other step before it.
   std::complex<double> state_at(int t, double alpha, Phases& phases);
 
+  // Bytes of this rank's arrays.
+  std::size_t bytes() const;
+
  private:
   // Places of packets of a row: all x-packets and z count as one index, x the faster.
   struct Row {

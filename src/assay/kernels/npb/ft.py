@@ -27,9 +27,10 @@ UNIT = 8  # lines that cuts across fall between
 def ft_grid(points: tuple[int, int, int], ranks: int) -> tuple[int, int]:
     """How many shares x and y are cut into across, and y and z along.
 
-    ``points``: in x, y and z. The arrangement in which the busiest rank has least to do; each
-    transpose between ranks counts as much as the transforms of one dimension. Across is 1 with
-    slabs. The product may be less than ``ranks``.
+    ``points``: in x, y and z. The arrangement in which the busiest rank has least to do. A
+    transpose along counts as much as the transforms of one dimension; one across as two, for it
+    also keeps planes from being worked on while they are in the caches. Across is 1 with slabs. The
+    product may be less than ``ranks``.
     """
     nx, ny, nz = points
 
@@ -37,7 +38,7 @@ def ft_grid(points: tuple[int, int, int], ranks: int) -> tuple[int, int]:
         along = min(ranks // across, ny, nz)
         x, y_across = _largest(nx, UNIT, across), _largest(ny, UNIT, across)
         y_along, z = _largest(ny, 1, along), _largest(nz, 1, along)
-        transposes = (across > 1) + (along > 1)
+        transposes = 2 * (across > 1) + (along > 1)
         return nx * y_across * z + x * y_along * nz + x * ny * z * (1 + transposes)
 
     across = min(range(1, min(nx // UNIT, ny // UNIT, ranks) + 1), key=cost)
