@@ -30,7 +30,6 @@ void append_root(std::vector<double>& roots, std::uint64_t k, std::uint64_t n) {
 Fft::Fft(std::uint32_t size) : size_(size) {
   const int twos = std::countr_zero(size);
   first_radix_ = twos % 3 == 0 ? 8 : 1U << twos % 3;
-  if (size_ <= kRadix) return;
   std::size_t radix = first_radix_;
   for (std::size_t length = size_; length > kRadix; length /= radix, radix = kRadix) {
     for (std::size_t place = 0; place < length / radix; ++place) {

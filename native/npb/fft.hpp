@@ -30,7 +30,7 @@ struct Packet {
 // Transforms over e^(-2 pi i / size) and its conjugate, neither of them scaled.
 class Fft {
  public:
-  // A power of two, from 2.
+  // A power of two, from 16.
   explicit Fft(std::uint32_t size);
 
   std::uint32_t size() const { return size_; }
@@ -42,11 +42,6 @@ class Fft {
   // for every index. All loads come before the first store; loads may read `work` in place.
   template <bool kInverse, typename Load, typename Store>
   void transform(Packet* work, Load load, Store store) const {
-    if (size_ <= kRadix) {
-      if (size_ == 2) return alone<2, kInverse>(load, store);
-      if (size_ == 4) return alone<4, kInverse>(load, store);
-      return alone<8, kInverse>(load, store);
-    }
     if (first_radix_ == 2) {
       first<2, kInverse>(work, load);
     } else if (first_radix_ == 4) {
@@ -115,14 +110,6 @@ class Fft {
       const Packet y[8] = {x[0], x[4], x[1], x[5], x[2], x[6], x[3], x[7]};
       for (int k = 0; k < 8; ++k) x[k] = y[k];
     }
-  }
-
-  template <int kSize, bool kInverse, typename Load, typename Store>
-  static void alone(Load load, Store store) {
-    Packet x[kSize];
-    for (int k = 0; k < kSize; ++k) x[k] = oriented<kInverse>(load(k));
-    transform_few<kSize>(x);
-    for (int k = 0; k < kSize; ++k) store(k, oriented<kInverse>(x[k]));
   }
 
   template <int kSize, bool kInverse, typename Load>

@@ -23,8 +23,8 @@ struct FtGrid {
 // Cuts across fall between lines of so many, in x and y.
 inline constexpr std::uint64_t kFtUnit = 8;
 
-// The arrangement in which the busiest rank has least to do. A transpose along counts as much as the
-// transforms of one dimension; one across as two, for it also keeps planes from being worked on
+// The arrangement in which the busiest rank has least to do. A transpose along counts as much as
+// the transforms of one dimension; one across as two, for it also keeps planes from being worked on
 // while they are in the caches.
 FtGrid ft_grid(const std::array<std::uint32_t, 3>& extents, std::uint64_t ranks);
 

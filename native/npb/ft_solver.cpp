@@ -245,21 +245,22 @@ void FtSolver::transform_y(const std::vector<Row>& from, const std::vector<Row>&
           ASSAY_INLINE_LAMBDA { *(to[y].at + line * to[y].step) = value; });
 }
 
-template <bool kPastCaches>
+// What is not read again before all else has gone through the caches.
+ASSAY_INLINE void FtSolver::store_far(Packet* place, Packet value) const {
+  if (past_caches_) {
+    store_past_caches(place, value);
+  } else {
+    *place = value;
+  }
+}
+
 void FtSolver::transform_z(std::uint64_t line, Work& work) {
   Packet* to = spectrum_.data() + line * tables_.z->size();
   tables_.z->transform<false>(
       work.line.data(), [&](std::size_t z) ASSAY_INLINE_LAMBDA { return *(z_rows_[z] + line); },
-      [&](std::size_t z, Packet value) ASSAY_INLINE_LAMBDA {
-        if constexpr (kPastCaches) {
-          store_past_caches(to + z, value);
-        } else {
-          to[z] = value;
-        }
-      });
+      [&](std::size_t z, Packet value) ASSAY_INLINE_LAMBDA { store_far(to + z, value); });
 }
 
-template <bool kPastCaches>
 void FtSolver::evolve_and_transform_z(std::uint64_t line, Work& work) {
   const std::uint64_t rows = size_of(y_along_);
   const Packet* from = spectrum_.data() + line * tables_.z->size();
@@ -275,13 +276,8 @@ void FtSolver::evolve_and_transform_z(std::uint64_t line, Work& work) {
         const Doubles factor = decay_xy * decay_z[z];
         return Packet{from[z].re * factor, from[z].im * factor};
       },
-      [&](std::size_t z, Packet value) ASSAY_INLINE_LAMBDA {
-        if constexpr (kPastCaches) {
-          store_past_caches(z_rows_[z] + line, value);
-        } else {
-          *(z_rows_[z] + line) = value;
-        }
-      });
+      [&](std::size_t z, Packet value)
+          ASSAY_INLINE_LAMBDA { store_far(z_rows_[z] + line, value); });
 }
 
 // ---- Passes over the grid -----------------------------------------------------------------------
@@ -359,9 +355,8 @@ void FtSolver::start(std::uint64_t seed, Phases& phases) {
     phases.in(kFtAlltoallv, [&] { z_to_y_->exchange_back(field_.data(), given_.data()); });
   }
   phases.in(kFtCompute, [&] {
-    for_lines(x_packets * size_of(y_along_), [&](std::uint64_t line, Work& work) {
-      past_caches_ ? transform_z<true>(line, work) : transform_z<false>(line, work);
-    });
+    for_lines(x_packets * size_of(y_along_),
+              [&](std::uint64_t line, Work& work) { transform_z(line, work); });
   });
 }
 
@@ -375,10 +370,8 @@ std::complex<double> FtSolver::state_at(int t, double alpha, Phases& phases) {
     };
     phases.in(kFtCompute, [&] {
       make_decay(t, alpha);
-      for_lines(x_packets * size_of(y_along_), [&](std::uint64_t line, Work& work) {
-        past_caches_ ? evolve_and_transform_z<true>(line, work)
-                     : evolve_and_transform_z<false>(line, work);
-      });
+      for_lines(x_packets * size_of(y_along_),
+                [&](std::uint64_t line, Work& work) { evolve_and_transform_z(line, work); });
     });
     if (!z_to_y_->alone()) {
       phases.in(kFtAlltoallv, [&] { z_to_y_->exchange(given_.data(), field_.data()); });

@@ -78,9 +78,8 @@ class FtSolver {
   template <bool kInverse>
   void transform_y(const std::vector<Row>& from, const std::vector<Row>& to, std::uint64_t line,
                    Work& work);
-  template <bool kPastCaches>
+  void store_far(Packet* place, Packet value) const;
   void transform_z(std::uint64_t line, Work& work);
-  template <bool kPastCaches>
   void evolve_and_transform_z(std::uint64_t line, Work& work);
   void transform_back_x(std::uint64_t z, std::uint64_t y_packet, Work& work);
 
