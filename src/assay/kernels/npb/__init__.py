@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from assay.kernels.npb import cg, ep, is_
-from assay.kernels.npb.common import CLASS_ORDER, is_phase
+from assay.kernels.npb import bt, cg, ep, ft, is_, lu, mg, sp
+from assay.kernels.npb.common import CLASS_ORDER
 
-__all__ = ["CLASS_ORDER", "KERNELS", "is_phase"]
+__all__ = ["CLASS_ORDER", "KERNELS"]
 
-KERNELS = (ep.KERNEL, cg.KERNEL, is_.KERNEL)
+KERNELS = (
+    ep.KERNEL,
+    cg.KERNEL,
+    mg.KERNEL,
+    ft.KERNEL,
+    is_.KERNEL,
+    lu.KERNEL,
+    bt.KERNEL,
+    sp.KERNEL,
+)

@@ -1,0 +1,232 @@
+// Fourier transforms of kLanes lines at once, one line a lane: no shuffles, whatever the stage.
+//
+// Radices 8, with 2 or 4 first where the size asks for it; decimation in frequency (Cooley and
+// Tukey 1965; Gentleman and Sande 1966). With n = r_1 r_2 ... r_s, stage i transforms over the i-th
+// digit of the place, the highest first, and leaves the i-th digit of the frequency, the lowest
+// first, in its stead; the last stage puts each value where its frequency says. So the first stage
+// takes its input from wherever it lies and the last one leaves its output wherever it is wanted,
+// and between them all happens in one array that the first-level cache holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "npb/lanes.hpp"
+
+namespace assay::npb {
+
+// kLanes complex numbers, each of another line.
+struct Packet {
+  Doubles re;
+  Doubles im;
+};
+
+// For functions and lambdas that hand packets over: they must not become calls.
+#define ASSAY_INLINE inline __attribute__((always_inline))
+#define ASSAY_INLINE_LAMBDA __attribute__((always_inline))
+
+// Transforms over e^(-2 pi i / size) and its conjugate, neither of them scaled.
+class Fft {
+ public:
+  // A power of two, from 16.
+  explicit Fft(std::uint32_t size);
+
+  std::uint32_t size() const { return size_; }
+
+  // What work has room for, in packets.
+  std::size_t work_size() const { return size_; }
+
+  // load(j) gives the packet at place j, store(k, packet) takes the one of frequency k; each once
+  // for every index. All loads come before the first store; loads may read `work` in place.
+  template <bool kInverse, typename Load, typename Store>
+  void transform(Packet* work, Load load, Store store) const {
+    if (first_radix_ == 2) {
+      first<2, kInverse>(work, load);
+    } else if (first_radix_ == 4) {
+      first<4, kInverse>(work, load);
+    } else {
+      first<8, kInverse>(work, load);
+    }
+    const double* roots = roots_.data() + 2 * (first_radix_ - 1) * (size_ / first_radix_);
+    std::size_t length = size_ / first_radix_;
+    for (; length > kRadix; length /= kRadix) {
+      for (std::size_t begin = 0; begin < size_; begin += length) {
+        middle(work + begin, length / kRadix, roots);
+      }
+      roots += 2 * (kRadix - 1) * (length / kRadix);
+    }
+    last<kInverse>(work, store);
+  }
+
+ private:
+  static constexpr std::size_t kRadix = 8;
+
+  // The inverse transform is the forward one of numbers whose parts are swapped, swapped back.
+  template <bool kSwap>
+  static ASSAY_INLINE Packet oriented(Packet x) {
+    if constexpr (kSwap) return {x.im, x.re};
+    return x;
+  }
+  static ASSAY_INLINE Packet sum(Packet a, Packet b) { return {a.re + b.re, a.im + b.im}; }
+  static ASSAY_INLINE Packet difference(Packet a, Packet b) { return {a.re - b.re, a.im - b.im}; }
+  static ASSAY_INLINE Packet times_minus_i(Packet a) { return {a.im, -a.re}; }
+  static ASSAY_INLINE Packet times(Packet a, const double* root) {
+    return {a.re * root[0] - a.im * root[1], a.re * root[1] + a.im * root[0]};
+  }
+
+  static ASSAY_INLINE void transform2(Packet& a, Packet& b) {
+    const Packet s = sum(a, b);
+    b = difference(a, b);
+    a = s;
+  }
+  static ASSAY_INLINE void transform4(Packet& a, Packet& b, Packet& c, Packet& d) {
+    transform2(a, c);
+    transform2(b, d);
+    const Packet turned = times_minus_i(d);
+    const Packet evens = b;
+    b = sum(c, turned);
+    d = difference(c, turned);
+    c = difference(a, evens);
+    a = sum(a, evens);
+  }
+
+  // In place, in order of frequency.
+  template <int kSize>
+  static ASSAY_INLINE void transform_few(Packet* x) {
+    if constexpr (kSize == 2) {
+      transform2(x[0], x[1]);
+    } else if constexpr (kSize == 4) {
+      transform4(x[0], x[1], x[2], x[3]);
+    } else {
+      constexpr double kHalfRoot = 0.70710678118654752440;  // sqrt(1/2)
+      for (int k = 0; k < 4; ++k) transform2(x[k], x[k + 4]);
+      x[5] = {(x[5].re + x[5].im) * kHalfRoot, (x[5].im - x[5].re) * kHalfRoot};
+      x[6] = times_minus_i(x[6]);
+      x[7] = {(x[7].im - x[7].re) * kHalfRoot, (x[7].re + x[7].im) * -kHalfRoot};
+      transform4(x[0], x[1], x[2], x[3]);
+      transform4(x[4], x[5], x[6], x[7]);
+      const Packet y[8] = {x[0], x[4], x[1], x[5], x[2], x[6], x[3], x[7]};
+      for (int k = 0; k < 8; ++k) x[k] = y[k];
+    }
+  }
+
+  template <int kSize, bool kInverse, typename Load>
+  void first(Packet* work, Load load) const {
+    const double* roots = roots_.data();
+    const std::size_t rest = size_ / kSize;
+    for (std::size_t j = 0; j < rest; ++j) {
+      Packet x[kSize];
+#pragma GCC unroll 8
+      for (int k = 0; k < kSize; ++k) x[k] = oriented<kInverse>(load(j + k * rest));
+      transform_few<kSize>(x);
+      work[j] = x[0];
+#pragma GCC unroll 8
+      for (int k = 1; k < kSize; ++k, roots += 2) work[j + k * rest] = times(x[k], roots);
+    }
+  }
+
+  static void middle(Packet* work, std::size_t rest, const double* roots) {
+    for (std::size_t j = 0; j < rest; ++j) {
+      Packet x[kRadix];
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kRadix; ++k) x[k] = work[j + k * rest];
+      transform_few<kRadix>(x);
+      work[j] = x[0];
+#pragma GCC unroll 8
+      for (std::size_t k = 1; k < kRadix; ++k, roots += 2) {
+        work[j + k * rest] = times(x[k], roots);
+      }
+    }
+  }
+
+  template <bool kInverse, typename Store>
+  void last(const Packet* work, Store store) const {
+    const std::size_t lines = size_ / kRadix;
+    for (std::size_t low = 0; low < lines; ++low) {
+      const Packet* from = work + groups_[low];
+      Packet x[kRadix];
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kRadix; ++k) x[k] = from[k];
+      transform_few<kRadix>(x);
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kRadix; ++k) store(low + k * lines, oriented<kInverse>(x[k]));
+    }
+  }
+
+  std::uint32_t size_;
+  std::uint32_t first_radix_;
+  // Of each stage but the last, for each place within: the powers 1 to r - 1 of its root.
+  std::vector<double> roots_;
+  // Where in `work` the last stage finds the values of frequencies k, k + n/8, k + 2n/8 ...
+  std::vector<std::uint32_t> groups_;
+};
+
+// Rows become columns: lane i of row j goes to lane j of row i.
+template <int kBit, std::size_t... kLane>
+ASSAY_LANES_INLINE void exchange_lanes(Doubles& a, Doubles& b, std::index_sequence<kLane...>) {
+  const Doubles low =
+      __builtin_shufflevector(a, b, (kLane & kBit ? kLanes + kLane - kBit : kLane)...);
+  b = __builtin_shufflevector(a, b, (kLane & kBit ? kLanes + kLane : kLane + kBit)...);
+  a = low;
+}
+
+template <int kBit = 1>
+ASSAY_LANES_INLINE void transpose_lanes(Doubles* rows) {
+  if constexpr (kBit < kLanes) {
+#pragma GCC unroll 8
+    for (int row = 0; row < kLanes; ++row) {
+      if ((row & kBit) == 0) {
+        exchange_lanes<kBit>(rows[row], rows[row + kBit], std::make_index_sequence<kLanes>());
+      }
+    }
+    transpose_lanes<2 * kBit>(rows);
+  }
+}
+
+ASSAY_LANES_INLINE void transpose_packets(Packet* rows) {
+  Doubles re[kLanes];
+  Doubles im[kLanes];
+#pragma GCC unroll 8
+  for (int row = 0; row < kLanes; ++row) {
+    re[row] = rows[row].re;
+    im[row] = rows[row].im;
+  }
+  transpose_lanes(re);
+  transpose_lanes(im);
+#pragma GCC unroll 8
+  for (int row = 0; row < kLanes; ++row) rows[row] = {re[row], im[row]};
+}
+
+// Past the caches, for what is not read again soon; store_fence() before others read it.
+ASSAY_LANES_INLINE void store_past_caches(Packet* place, Packet value) {
+#if defined(__AVX512F__)
+  _mm512_stream_pd(reinterpret_cast<double*>(place), (__m512d)value.re);
+  _mm512_stream_pd(reinterpret_cast<double*>(place) + kLanes, (__m512d)value.im);
+#elif defined(__AVX__)
+  _mm256_stream_pd(reinterpret_cast<double*>(place), (__m256d)value.re);
+  _mm256_stream_pd(reinterpret_cast<double*>(place) + kLanes, (__m256d)value.im);
+#elif defined(__x86_64__)
+  _mm_stream_pd(reinterpret_cast<double*>(place), (__m128d)value.re);
+  _mm_stream_pd(reinterpret_cast<double*>(place) + kLanes, (__m128d)value.im);
+#else
+  *place = value;
+#endif
+}
+
+// Into the first-level cache, for the line after the present one; it need not exist.
+ASSAY_LANES_INLINE void prefetch(const Packet* place) {
+  constexpr std::size_t kCacheLine = 64;
+  for (std::size_t byte = 0; byte < sizeof(Packet); byte += kCacheLine) {
+    __builtin_prefetch(reinterpret_cast<const char*>(place) + byte);
+  }
+}
+
+inline void store_fence() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace assay::npb

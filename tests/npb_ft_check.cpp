@@ -1,0 +1,189 @@
+// Shows the insides of npb.ft to tests/test_kernels_npb_ft.py: answers the question on its command
+// line, on any number of ranks.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "npb/fft.hpp"
+#include "npb/ft_classes.hpp"
+#include "npb/ft_grid.hpp"
+#include "npb/ft_solver.hpp"
+#include "npb/random.hpp"
+#include "npb/transpose.hpp"
+
+using namespace assay;
+using namespace assay::npb;
+
+namespace {
+
+// fft N: on each lane other numbers; input, transform and inverse transform, a line for each lane
+// and each of the three.
+template <bool kInverse>
+std::vector<Packet> transformed(const Fft& fft, const std::vector<Packet>& from) {
+  std::vector<Packet> work = from;  // which is also where the input is, as in the solver
+  std::vector<Packet> to(from.size());
+  fft.transform<kInverse>(
+      work.data(), [&](std::size_t j) ASSAY_INLINE_LAMBDA { return work[j]; },
+      [&](std::size_t k, Packet value) ASSAY_INLINE_LAMBDA { to[k] = value; });
+  return to;
+}
+
+void fft(std::uint32_t size) {
+  const Fft transform(size);
+  std::vector<Packet> drawn(size);
+  Random46 random(size + 1);
+  for (Packet& packet : drawn) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      packet.re[lane] = random.next() - 0.5;
+      packet.im[lane] = random.next() - 0.5;
+    }
+  }
+  const auto& input = drawn;
+  const auto forward = transformed<false>(transform, input);
+  const auto inverse = transformed<true>(transform, input);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (const auto* line : {&input, &forward, &inverse}) {
+      for (const Packet& packet : *line) std::printf("%a %a ", packet.re[lane], packet.im[lane]);
+      std::printf("\n");
+    }
+  }
+}
+
+// lanes: a square of lanes turned over: row by row, real parts and then imaginary ones.
+void lanes() {
+  Packet rows[kLanes];
+  for (int row = 0; row < kLanes; ++row) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      rows[row].re[lane] = 10 * row + lane;
+      rows[row].im[lane] = 100 + 10 * row + lane;
+    }
+  }
+  transpose_packets(rows);
+  for (const Packet& row : rows) {
+    for (int lane = 0; lane < kLanes; ++lane) std::printf("%g ", row.re[lane]);
+    for (int lane = 0; lane < kLanes; ++lane) std::printf("%g ", row.im[lane]);
+    std::printf("\n");
+  }
+}
+
+// grid X Y Z RANKS THREADS: across, along, bytes of the busiest rank.
+void grid(char** words) {
+  FtClass problem{};
+  for (int i = 0; i < 3; ++i) problem.extents[i] = std::stoul(words[i]);
+  const int ranks = std::stoi(words[3]);
+  const FtGrid grid = ft_grid(problem.extents, ranks);
+  std::printf("%d %d %.0f\n", static_cast<int>(grid.across), static_cast<int>(grid.along),
+              ft_bytes_per_rank(problem, ranks, std::stoi(words[4])));
+}
+
+// transpose X Y Z WHOLE CUT OWN_STAYS: elements of all ranks that are wrong after the transpose,
+// and after the way back; and elements in all.
+void transpose(char** words) {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::array<std::uint64_t, 3> extents{};
+  for (int i = 0; i < 3; ++i) extents[i] = std::stoul(words[i]);
+  const int whole = std::stoi(words[3]);
+  const int cut = std::stoi(words[4]);
+  const auto whole_shares = ft_shares(extents[whole], 1, ranks);
+  const auto cut_shares = ft_shares(extents[cut], 1, ranks);
+  const Transpose transpose(MPI_COMM_WORLD, extents, whole, cut, whole_shares, cut_shares,
+                            {.element_bytes = sizeof(double), .own_stays = words[5][0] == '1'});
+  std::vector<double> before(transpose.size_before(), -1.0);
+  std::vector<double> after(transpose.size_after(), -1.0);
+
+  // Calls action(element, its global number) for all elements of one state.
+  const auto visit = [&](bool is_after, auto action) {
+    const int open = is_after ? cut : whole;
+    const int closed = is_after ? whole : cut;
+    const Share mine = (is_after ? whole_shares : cut_shares)[rank];
+    const auto& places = is_after ? transpose.places_after() : transpose.places_before();
+    std::array<Share, 3> box{Share{0, extents[0]}, {0, extents[1]}, {0, extents[2]}};
+    box[closed] = mine;
+    std::array<std::uint64_t, 3> at{};
+    for (at[0] = box[0].begin; at[0] < box[0].end; ++at[0]) {
+      for (at[1] = box[1].begin; at[1] < box[1].end; ++at[1]) {
+        for (at[2] = box[2].begin; at[2] < box[2].end; ++at[2]) {
+          const Place& place = places[at[open]];
+          std::size_t offset = place.offset;
+          for (int i = 0; i < 3; ++i) {
+            if (i != open) offset += (at[i] - box[i].begin) * place.strides[i];
+          }
+          const bool own = place.rank == transpose.rank() && transpose.own_stays();
+          auto& array = is_after || own ? after : before;
+          action(array.at(offset),
+                 static_cast<double>((at[0] * extents[1] + at[1]) * extents[2] + at[2]));
+        }
+      }
+    }
+  };
+  std::int64_t counts[3] = {0, 0, 0};
+  visit(false, [&](double& element, double number) {
+    element = number;
+    ++counts[2];
+  });
+  transpose.exchange(before.data(), after.data());
+  visit(true, [&](double element, double number) { counts[0] += element == number ? 0 : 1; });
+  for (double& element : before) element = -1.0;
+  transpose.exchange_back(after.data(), before.data());
+  visit(false, [&](double element, double number) { counts[1] += element == number ? 0 : 1; });
+  MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) {
+    std::printf("%lld %lld %lld\n", static_cast<long long>(counts[0]),
+                static_cast<long long>(counts[1]), static_cast<long long>(counts[2]));
+  }
+}
+
+// solve X Y Z TIMES ACROSS ALONG THREADS CACHE: the checksums of states in reverse order of time,
+// from a start that was made twice.
+void solve(char** words) {
+  FtClass problem{};
+  for (int i = 0; i < 3; ++i) problem.extents[i] = std::stoul(words[i]);
+  const int times = std::stoi(words[3]);
+  const FtGrid grid{std::stoul(words[4]), std::stoul(words[5])};
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  FtSolver solver(problem, grid, MPI_COMM_WORLD, std::stoi(words[6]), std::stoul(words[7]));
+  Phases phases({"", "", ""});
+  solver.start(1, phases);
+  solver.start(kFtSeed, phases);
+  for (int t = times; t >= 1; --t) {
+    const std::complex<double> sum = solver.state_at(t, kFtAlpha, phases);
+    if (rank == 0) std::printf("%a %a\n", sum.real(), sum.imag());
+  }
+}
+
+// memory X Y Z ACROSS ALONG THREADS: bytes of the rank that allocates most.
+void memory(char** words) {
+  FtClass problem{};
+  for (int i = 0; i < 3; ++i) problem.extents[i] = std::stoul(words[i]);
+  const FtGrid grid{std::stoul(words[3]), std::stoul(words[4])};
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const FtSolver solver(problem, grid, MPI_COMM_WORLD, std::stoi(words[5]), 0);
+  std::uint64_t most = solver.bytes();
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  if (rank == 0) std::printf("%llu\n", static_cast<unsigned long long>(most));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  int provided = 0;
+  MPI_Init_thread(&count, &words, MPI_THREAD_FUNNELED, &provided);
+  const std::string question = count > 1 ? words[1] : "";
+  if (question == "fft") fft(std::stoul(words[2]));
+  if (question == "lanes") lanes();
+  if (question == "grid") {
+    for (int i = 2; i + 4 < count; i += 5) grid(words + i);
+  }
+  if (question == "transpose") transpose(words + 2);
+  if (question == "memory") memory(words + 2);
+  if (question == "solve") solve(words + 2);
+  MPI_Finalize();
+}
