@@ -200,6 +200,15 @@ void MgSolver::allocate() {
   }
 }
 
+std::int64_t MgSolver::bytes() const {
+  std::size_t doubles = fine_.size() + coarse_.size() + gathered_.size();
+  for (const MgScratch& each : scratch_) doubles += each.size();
+  auto bytes = static_cast<std::int64_t>(doubles * sizeof(double));
+  if (u_halo_) bytes += u_halo_->buffer_bytes();
+  for (const auto& halo : halos_) bytes += halo ? halo->buffer_bytes() : 0;
+  return bytes;
+}
+
 // Each thread its tile, so that pages come to be where they are used.
 void MgSolver::clear() {
   if (!works()) return;

@@ -55,6 +55,9 @@ class MgSolver {
   bool works() const { return grid_.works(); }
   int working_ranks() const { return grid_.ranks(); }
 
+  // Bytes that this rank allocated.
+  std::int64_t bytes() const;
+
   // Sets the right-hand side.
   void place_charges(const std::vector<Charge>& charges);
 

@@ -34,6 +34,7 @@ class MgScratch {
   static std::size_t of_frame(int extent, int rows, int planes);
 
   MgScratch(std::size_t windows, std::size_t frame) : windows_(windows), memory_(windows + frame) {}
+  std::size_t size() const { return memory_.size(); }
   double* windows() { return memory_.data(); }
   double* frame() { return memory_.data() + windows_; }
 
