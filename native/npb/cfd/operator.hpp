@@ -1,0 +1,81 @@
+// The discrete operator of the model problem, for LU's, BT's and SP's right-hand sides alike.
+//
+// R(u) = sum over the three directions of
+//     - D0 E(u)              central differences of the inviscid fluxes
+//     + D+D- d u             diffusion of every component
+//     + D+D- V(u)            central second differences of velocities and energy: viscous terms
+//     - e D4 u               fourth-order dissipation, one-sided next to the boundary
+// (RNR-94-007, 3.2 and 3.3). The problem solved is du/dt = R(u) - R(exact solution).
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "npb/cfd/field.hpp"
+
+namespace assay::npb::cfd {
+
+// Local indices [begin, end).
+struct Range {
+  int begin;
+  int end;
+};
+
+// What depends on the block alone; shared by all threads.
+class Operator {
+ public:
+  explicit Operator(const Block& block);
+
+  const Block& block() const { return block_; }
+
+ private:
+  friend class OperatorWalk;
+
+  // Diffusion and dissipation together: coefficients of u at -2 .. 2 along one dimension.
+  using Stencil = std::array<double, 2 * kGhosts + 1>;
+
+  Block block_;
+  std::array<std::vector<Stencil>, 2> across_;              // of each row, of each plane
+  std::array<std::vector<double>, 2 * kGhosts + 1> along_;  // of each point of a row
+  std::vector<double> inside_;  // of each point of a row: 1, or 0 on the boundary of the cube
+};
+
+// One thread's passage through planes of increasing z, for some rows of the block. Velocities,
+// pressure and energy are computed once for each point and kept for three planes.
+class OperatorWalk {
+ public:
+  // Rows within the block's own; those on the boundary of the cube are left out by itself.
+  OperatorWalk(const Operator& of, Range rows);
+
+  // Ready for plane z next, which is not on the boundary. u must have its ghosts.
+  void begin(const Field& u, int z);
+
+  // result = scale (R(u) + forcing) on the rows inside the cube of plane z, 0 at their ends on the
+  // boundary; nullptr: no forcing. Planes follow each other from begin() on. Planes and rows on the
+  // boundary are not written: they stay 0 in a field of zeros. u must not change at planes z - 2
+  // .. z + 2 as long as they are needed.
+  void plane(const Field& u, const Field* forcing, double scale, Field& result, int z);
+
+  // Bytes that a walk allocates.
+  static double bytes(const Block& block, Range rows);
+
+ private:
+  static constexpr int kPlanes = 3;
+
+  void fill(const Field& u, int z);
+  // Of plane z, the first quantity at x = 0.
+  double* primitives(int z, int row);
+
+  const Operator& operator_;
+  Range rows_;               // inside the cube
+  std::ptrdiff_t row_;       // from one row of a plane of primitives to the next, in elements
+  std::ptrdiff_t quantity_;  // from one quantity to the next
+  std::ptrdiff_t plane_;     // from one plane to the next
+  HugeArray<double> planes_;
+};
+
+// All planes inside the cube among those given, by one thread: a walk from end to end.
+void apply(const Operator& of, const Field& u, const Field* forcing, double scale, Field& result,
+           Range rows, Range planes);
+
+}  // namespace assay::npb::cfd
