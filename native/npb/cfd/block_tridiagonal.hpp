@@ -22,6 +22,8 @@ class BlockTridiagonal {
   static constexpr int kKept = kColumns + kComponents;
   // Rows at the end of one rank's part of a line that the next rank needs.
   static constexpr int kHanded = 1;
+  // Unknowns of its first rows that the part before it needs.
+  static constexpr int kUnknowns = kHanded * kComponents;
 
   // `time_step` and the distance of grid points.
   BlockTridiagonal(int dimension, double time_step, double spacing)
@@ -64,7 +66,8 @@ class BlockTridiagonal {
 
   // Where the two halves of a line meet: the unknowns of the other half's last row, [vector]
   // [component][kLanes], from both halves' last kept rows.
-  static void meet(const double* mine, const double* theirs, double* beyond, int vectors) {
+  static void meet(const double* mine, const double* theirs, std::ptrdiff_t, double* beyond,
+                   int vectors) {
     for (int v = 0; v < vectors; ++v) {
       const double* const a = mine + v * (kKept * kLanes);
       const double* const b = theirs + v * (kKept * kLanes);
@@ -93,10 +96,11 @@ class BlockTridiagonal {
   }
 
   // Solves backwards from the unknowns `beyond` the last row, as meet() yields them, or zeros at
-  // the edge. finish(k, v, x) is told the unknowns of each row, components in the lines' order.
+  // the edge. finish(k, v, x) is told the unknowns of each row, by component.
   template <int kDimension, typename Finish>
   static void substitute(const Lines& lines, const double* kept, std::ptrdiff_t kept_row,
                          const double* beyond, const Finish& finish) {
+    constexpr auto c = along(kDimension);
     for (int first = 0; first < lines.vectors; first += kTogether) {
       const int end = first + kTogether < lines.vectors ? first + kTogether : lines.vectors;
       Doubles x[kTogether][kComponents];
@@ -108,7 +112,7 @@ class BlockTridiagonal {
       for (int k = lines.rows - 1; k >= 0; --k) {
         for (int v = first; v < end; ++v) {
           const double* const here = kept + k * kept_row + v * (kKept * kLanes);
-          Lanes next;
+          Doubles next[kComponents];
 #pragma GCC unroll 5
           for (int i = 0; i < kComponents; ++i) {
             Doubles sum = load(here + (kColumns + i) * kLanes);
@@ -116,10 +120,14 @@ class BlockTridiagonal {
             for (int j = 0; j < kComponents; ++j) {
               sum -= load(here + (j * kComponents + i) * kLanes) * x[v - first][j];
             }
-            next[static_cast<std::size_t>(i)] = sum;
+            next[i] = sum;
           }
-          for (int i = 0; i < kComponents; ++i) x[v - first][i] = next[static_cast<std::size_t>(i)];
-          finish(k, v, next);
+          Lanes change;
+          for (std::size_t i = 0; i < kComponents; ++i) {
+            x[v - first][i] = next[i];
+            change[static_cast<std::size_t>(c[i])] = next[i];
+          }
+          finish(k, v, change);
         }
       }
     }

@@ -21,6 +21,7 @@ class Pentadiagonal {
   static constexpr int kSystems = 3;
   static constexpr int kKept = 2 * kSystems + kComponents;
   static constexpr int kHanded = 2;
+  static constexpr int kUnknowns = kHanded * kComponents;
 
   Pentadiagonal(int dimension, double time_step, double spacing)
       : convection_(time_step / (2.0 * spacing)),
@@ -64,13 +65,13 @@ class Pentadiagonal {
   }
 
   // As BlockTridiagonal's: the unknowns of the other half's last two rows, [vector][row][component]
-  // [kLanes], the nearer row first. `row`: elements from one of the two kept rows to the next.
-  static void meet(const double* mine, const double* theirs, double* beyond, int vectors) {
-    const std::ptrdiff_t row = vectors * (kKept * kLanes);
+  // [kLanes], the nearer row first; kept rows are kept_row elements apart.
+  static void meet(const double* mine, const double* theirs, std::ptrdiff_t kept_row,
+                   double* beyond, int vectors) {
     for (int v = 0; v < vectors; ++v) {
       const std::ptrdiff_t at = v * (kKept * kLanes);
-      const Half a(mine + at, row);
-      const Half b(theirs + at, row);
+      const Half a(mine + at, kept_row);
+      const Half b(theirs + at, kept_row);
       for (int m = 0; m < kComponents; ++m) {
         const std::size_t s = system_of(m);
         // Mine is x + A y = q, theirs y + B x = p, the unknowns nearer to the meeting point first:
@@ -135,10 +136,6 @@ class Pentadiagonal {
       }
     }
   }
-
-  // The unknowns that are handed on from one part of a line to the one before it: x of its first
-  // two rows, laid out as `beyond`.
-  static constexpr int kUnknowns = kHanded * kComponents;
 
  private:
   static constexpr int kTogether = 2;
