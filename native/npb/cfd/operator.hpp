@@ -8,6 +8,7 @@
 // (RNR-94-007, 3.2 and 3.3). The problem solved is du/dt = R(u) - R(exact solution).
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "npb/cfd/field.hpp"
@@ -30,46 +31,50 @@ class Operator {
  private:
   friend class OperatorWalk;
 
+  // Diffusion and dissipation together: coefficients of u at -2 .. 2 along one dimension.
+  using Stencil = std::array<double, 2 * kGhosts + 1>;
+
   Block block_;
-  // Of each point along x, y and z: the dissipation's coefficients at -2 .. 2; all 0 on the
-  // boundary. Along x as five arrays.
-  std::array<std::vector<std::array<double, 5>>, 3> dissipation_;
-  std::array<std::vector<double>, 5> dissipation_x_;
-  std::vector<double> inside_x_;  // 1 inside, 0 on the boundary
+  std::array<std::vector<Stencil>, 2> across_;              // of each row, of each plane
+  std::array<std::vector<double>, 2 * kGhosts + 1> along_;  // of each point of a row
+  std::vector<double> inside_;  // of each point of a row: 1, or 0 on the boundary of the cube
 };
 
-// One thread's passage through planes of increasing z, for some rows of the block. Each point's
-// velocities, pressure and energies are computed once and kept for three planes.
+// One thread's passage through planes of increasing z, for some rows of the block. Velocities,
+// pressure and energy are computed once for each point and kept for three planes.
 class OperatorWalk {
  public:
-  // Rows within the block's own; those on the boundary are left out by itself.
+  // Rows within the block's own; those on the boundary of the cube are left out by itself.
   OperatorWalk(const Operator& of, Range rows);
 
-  // Ready for plane z next. u must have its ghosts.
+  // Ready for plane z next, which is not on the boundary. u must have its ghosts.
   void begin(const Field& u, int z);
 
-  // result = scale (R(u) + forcing) on the rows inside the cube of plane z, points on the x
-  // boundary set to 0; nullptr: no forcing. Planes must follow each other since begin(). Planes and
-  // rows on the boundary of the cube are not written: they stay 0 in a field of zeros.
+  // result = scale (R(u) + forcing) on the rows inside the cube of plane z, 0 at their ends on the
+  // boundary; nullptr: no forcing. Planes follow each other from begin() on. Planes and rows on the
+  // boundary are not written: they stay 0 in a field of zeros. u must not change at planes z - 2
+  // .. z + 2 as long as they are needed.
   void plane(const Field& u, const Field* forcing, double scale, Field& result, int z);
 
   // Bytes that a walk allocates.
   static double bytes(const Block& block, Range rows);
 
  private:
-  struct Primitives;  // rows of one plane
+  static constexpr int kPlanes = 3;
 
   void fill(const Field& u, int z);
+  // Of plane z, the first quantity at x = 0.
+  double* primitives(int z, int row);
 
   const Operator& operator_;
-  Range rows_;
-  std::ptrdiff_t row_;       // from one row of a plane of primitives to the next
+  Range rows_;               // inside the cube
+  std::ptrdiff_t row_;       // from one row of a plane of primitives to the next, in elements
   std::ptrdiff_t quantity_;  // from one quantity to the next
+  std::ptrdiff_t plane_;     // from one plane to the next
   HugeArray<double> planes_;
-  int next_ = 0;
 };
 
-// All planes inside the cube, for the rows and planes given, by one thread: a walk from end to end.
+// All planes inside the cube among those given, by one thread: a walk from end to end.
 void apply(const Operator& of, const Field& u, const Field* forcing, double scale, Field& result,
            Range rows, Range planes);
 

@@ -1,0 +1,111 @@
+"""The CFD core of npb.lu, npb.bt and npb.sp, shown by tests/npb_cfd_check.cpp."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import shutil
+import subprocess
+import tempfile
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from native_build import NATIVE, TOOLS
+
+# The exact solution's coefficients (RNR-94-007, table 3.1): constant, then x, y, z to each power.
+EXACT = np.array(
+    [
+        [2, 0, 0, 4, 5, 3, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3],
+        [1, 0, 0, 0, 1, 2, 3, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5],
+        [2, 2, 0, 0, 0, 2, 3, 0.04, 0.03, 0.05, 0.3, 0.5, 0.4],
+        [2, 2, 0, 0, 0, 2, 3, 0.03, 0.05, 0.04, 0.2, 0.1, 0.3],
+        [5, 4, 3, 2, 0.1, 0.4, 0.3, 0.05, 0.04, 0.03, 0.1, 0.3, 0.2],
+    ]
+)
+
+
+def _exact(x: float, y: float, z: float) -> np.ndarray:
+    powers = [1.0, *(v**k for k in (1, 2, 3, 4) for v in (x, y, z))]
+    return np.asarray(EXACT @ np.array(powers))
+
+
+def _initial(x: float, y: float, z: float) -> np.ndarray:
+    if any(v in (0.0, 1.0) for v in (x, y, z)):
+        return _exact(x, y, z)
+    a = (1 - x) * _exact(0, y, z) + x * _exact(1, y, z)
+    b = (1 - y) * _exact(x, 0, z) + y * _exact(x, 1, z)
+    c = (1 - z) * _exact(x, y, 0) + z * _exact(x, y, 1)
+    return np.asarray(a + b + c - a * b - b * c - c * a + a * b * c)
+
+
+@functools.cache
+def _check_program() -> Path:
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    sources = [
+        Path(__file__).with_name("npb_cfd_check.cpp"),
+        *(NATIVE / "npb" / "cfd" / name for name in ("operator.cpp", "state.cpp")),
+        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
+        NATIVE / "harness" / "kernel.cpp",
+    ]
+    flags = ["-std=c++20", "-O1", "-march=native", "-fopenmp", f"-I{NATIVE}"]
+    flags += ["-Wall", "-Wextra", "-Werror", "-Wno-restrict"]
+    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", folder / "check"], check=True)
+    return folder / "check"
+
+
+def ask(*questions: str) -> list[list[float]]:
+    """The native code's answers, one list of numbers a question."""
+    done = subprocess.run(
+        [_check_program()],
+        input="".join(f"{question}\n" for question in questions),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [[float.fromhex(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.slow
+def test_operator_is_the_plain_one_however_the_cube_is_cut() -> None:
+    """Within the rounding of some 100 operations; rows taken in pieces of any number."""
+    cuts = [(5, (1, 1, 1), 5), (12, (1, 1, 1), 3), (12, (2, 1, 1), 12), (12, (1, 2, 1), 1)]
+    cuts += [(13, (1, 1, 2), 4), (13, (3, 2, 4), 2), (9, (4, 4, 4), 9), (20, (1, 3, 1), 7)]
+    answers = ask(*(f"apply {n} {x} {y} {z} {rows}" for n, (x, y, z), rows in cuts))
+    for cut, (error, nonzero) in zip(cuts, answers, strict=True):
+        assert error < 3e-15, cut
+        assert nonzero == 0, cut
+
+
+@pytest.mark.slow
+def test_forcing_balances_the_exact_solution() -> None:
+    for worst, greatest in ask(*(f"forced 12 {threads}" for threads in (1, 2, 5))):
+        assert worst <= 1e-13 * greatest and greatest > 1
+
+
+@pytest.mark.slow
+def test_initial_field_is_the_defined_one() -> None:
+    n = 5
+    points = [(0, 1, 2), (4, 4, 4), (1, 0, 3), (2, 3, 4), (1, 2, 3), (3, 1, 2)]
+    answers = ask(*(f"initial {n} {x} {y} {z}" for x, y, z in points))
+    for point, found in zip(points, answers, strict=True):
+        assert found == pytest.approx(_initial(*(i / (n - 1) for i in point)), rel=1e-13)
+
+
+@pytest.mark.slow
+def test_norms() -> None:
+    n = 7
+    one, three = ask(f"norms {n} 1", f"norms {n} 3")
+    assert one == three
+    inner = (n - 2) ** 3
+    exact, spiked, error, residual = (np.array(one[i : i + 5]) for i in (0, 5, 10, 15))
+    assert np.all(exact < 1e-13)
+    assert spiked == pytest.approx([0, 0, 3 / inner**0.5, 0, 0], abs=1e-13)
+    grid = [tuple(i / (n - 1) for i in p) for p in product(range(1, n - 1), repeat=3)]
+    fields = np.array([_initial(*p) for p in grid])
+    errors = fields - np.array([_exact(*p) for p in grid])
+    assert error == pytest.approx(np.sqrt((errors**2).sum(0) / inner), rel=1e-12)
+    assert residual == pytest.approx(np.sqrt((fields**2).sum(0) / inner) / 2, rel=1e-12)
