@@ -99,7 +99,7 @@ class Adi {
       workspaces_[thread] = Workspace(*this);
     }
     set_forcing(operator_, forcing_, u_, threads);
-    inside_.resize(size(vectors() * kLanes));
+    inside_ = HugeArray<std::int64_t>(size(vectors() * kLanes));
     for (int x = 0; x < vectors() * kLanes; ++x) {
       inside_[static_cast<std::size_t>(x)] = x > 0 && x < points - 1 ? -1 : 0;
     }
@@ -356,11 +356,7 @@ class Adi {
             std::copy(in, in + batch.vectors * kSubstituted, beyond);
           }
           const auto finish = finish_of(batch, i % sweep.parts * sweep.vectors);
-          if (out == nullptr) {
-            System::template substitute<kDimension>(batch, kept, row, beyond, finish);
-          } else {
-            System::template substitute<kDimension>(batch, kept, row, beyond, finish, out);
-          }
+          System::template substitute<kDimension>(batch, kept, row, beyond, out, finish);
         },
         phases, kAdiCompute, kAdiHandOver);
   }
@@ -432,7 +428,7 @@ class Adi {
       lines.vectors = tiles;
       systems_[0].template eliminate<0>(lines, kept, row);
       std::fill(work.beyond.data(), work.beyond.data() + tiles * kSubstituted, 0.0);
-      System::template substitute<0>(lines, kept, row, work.beyond.data(),
+      System::template substitute<0>(lines, kept, row, work.beyond.data(), nullptr,
                                      [&](int k, int v, const Lanes& x)
                                          __attribute__((always_inline)) {
                                            for (std::size_t m = 0; m < kComponents; ++m) {
@@ -466,7 +462,7 @@ class Adi {
   std::array<Sweep, 2> sweeps_;  // along y and z
   std::vector<std::unique_ptr<OperatorWalk>> walks_;
   std::vector<Workspace> workspaces_;
-  std::vector<std::int64_t> inside_;  // of each x, all bits set inside the cube
+  HugeArray<std::int64_t> inside_;  // of each x, all bits set inside the cube
 };
 
 }  // namespace assay::npb::cfd

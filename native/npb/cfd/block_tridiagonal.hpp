@@ -96,10 +96,11 @@ class BlockTridiagonal {
   }
 
   // Solves backwards from the unknowns `beyond` the last row, as meet() yields them, or zeros at
-  // the edge. finish(k, v, x) is told the unknowns of each row, by component.
+  // the edge. finish(k, v, x) is told the unknowns of each row, by component. Those of the first row
+  // go to `first_rows`, laid out as `beyond`, unless it is nullptr.
   template <int kDimension, typename Finish>
   static void substitute(const Lines& lines, const double* kept, std::ptrdiff_t kept_row,
-                         const double* beyond, const Finish& finish) {
+                         const double* beyond, double* first_rows, const Finish& finish) {
     constexpr auto c = along(kDimension);
     for (int first = 0; first < lines.vectors; first += kTogether) {
       const int end = first + kTogether < lines.vectors ? first + kTogether : lines.vectors;
@@ -128,6 +129,12 @@ class BlockTridiagonal {
             change[static_cast<std::size_t>(c[i])] = next[i];
           }
           finish(k, v, change);
+        }
+      }
+      if (first_rows == nullptr) continue;
+      for (int v = first; v < end; ++v) {
+        for (int m = 0; m < kComponents; ++m) {
+          store(first_rows + (v * kComponents + m) * kLanes, x[v - first][m]);
         }
       }
     }

@@ -98,7 +98,7 @@ class Pentadiagonal {
   // direction's eigenvectors, or, after z, as change of the five components, in their order.
   template <int kDimension, typename Finish>
   static void substitute(const Lines& lines, const double* kept, std::ptrdiff_t kept_row,
-                         const double* beyond, const Finish& finish) {
+                         const double* beyond, double* first_rows, const Finish& finish) {
     constexpr auto c = along(kDimension);
     for (int first = 0; first < lines.vectors; first += kTogether) {
       const int end = first + kTogether < lines.vectors ? first + kTogether : lines.vectors;
@@ -132,6 +132,14 @@ class Pentadiagonal {
           } else {
             finish(k, v, from_waves(point<c>(lines, k, v), x));
           }
+        }
+      }
+      if (first_rows == nullptr) continue;
+      for (int v = first; v < end; ++v) {
+        double* const to = first_rows + v * kHanded * kComponents * kLanes;
+        for (int m = 0; m < kComponents; ++m) {
+          store(to + m * kLanes, near[v - first][m]);
+          store(to + (kComponents + m) * kLanes, far[v - first][m]);
         }
       }
     }
