@@ -88,6 +88,7 @@ class Field {
     return values_.data() + offset(component, z, y);
   }
   double* data() { return values_.data(); }
+  const double* data() const { return values_.data(); }
   const Layout& layout() const { return layout_; }
 
   static double bytes(const Block& block) { return 8.0 * static_cast<double>(Layout(block).size); }

@@ -40,8 +40,8 @@ State between(double at, const State& low, const State& high) {
   return state;
 }
 
-// The norm of value(m, z, y, x) over the points inside the cube. Sums are made by planes and added in
-// the order of planes, so that threads do not matter.
+// The norm of value(m, z, y, x) over the points inside the cube. Sums are made by planes and added
+// in the order of planes, so that threads do not matter.
 template <typename Value>
 State norm(const Block& block, int threads, MPI_Comm comm, Value value) {
   const int begin = block.inner_begin(2);

@@ -1,0 +1,252 @@
+// MG's operators on rows of points along x, which is periodic and whole on every rank. Each
+// operator of 27 points sums neighbours across x first, once for all three places along x that they
+// serve, and moves what results by one point in registers.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "npb/lanes.hpp"
+
+namespace assay::npb {
+
+template <typename V>
+inline constexpr int kWidth = static_cast<int>(sizeof(V) / sizeof(double));
+
+template <typename V>
+ASSAY_LANES_INLINE V load(const double* from) {
+  V values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+
+template <typename V>
+ASSAY_LANES_INLINE void store(double* to, V values) {
+  std::memcpy(to, &values, sizeof values);
+}
+
+// Past the caches where the machine can; `to` must be aligned to the vector.
+template <typename V>
+ASSAY_LANES_INLINE void store_past_caches(double* to, V values) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) return _mm512_stream_pd(to, (__m512d)values);
+#elif defined(__AVX__)
+  if constexpr (sizeof(V) == 32) return _mm256_stream_pd(to, (__m256d)values);
+#elif defined(__x86_64__)
+  if constexpr (sizeof(V) == 16) return _mm_stream_pd(to, (__m128d)values);
+#endif
+  store(to, values);
+}
+
+// After the last of them and before others read.
+inline void finish_stores_past_caches() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+// `here` moved up by one point: each lane has its lower neighbour.
+template <typename V>
+ASSAY_LANES_INLINE V lower_neighbours(V before, V here) {
+  if constexpr (kWidth<V> == 1) {
+    return before;
+  } else {
+    Mask from;
+    for (int lane = 0; lane < kWidth<V>; ++lane) from[lane] = kWidth<V> - 1 + lane;
+    return __builtin_shuffle(before, here, from);
+  }
+}
+
+template <typename V>
+ASSAY_LANES_INLINE V upper_neighbours(V here, V after) {
+  if constexpr (kWidth<V> == 1) {
+    return after;
+  } else {
+    Mask from;
+    for (int lane = 0; lane < kWidth<V>; ++lane) from[lane] = 1 + lane;
+    return __builtin_shuffle(here, after, from);
+  }
+}
+
+// Planes of rows around those that an operator works on: row y of plane z is at
+// first[z] + y * stride. Planes are the one below, the rows' own, and the one above.
+struct Around {
+  const double* below;
+  const double* here;
+  const double* above;
+  std::ptrdiff_t stride;
+};
+
+// For R rows at once: result = centre(x, row, sums) + (across(x - 1) + across(x + 1)), where
+// evaluate(value, near, far, row, x, centre, across) gets for each point the value itself, the sum
+// of the four values one step away in y or z, and of the four two steps away (both), and
+// emit(row, x, result) gets what comes out, in rising order of x, one vector behind.
+template <typename V, int R, typename Evaluate, typename Emit>
+ASSAY_LANES_INLINE void for_points(const Around& around, int extent, Evaluate evaluate, Emit emit) {
+  constexpr int width = kWidth<V>;
+  struct Rows {
+    V at[R];
+  };
+  const auto across_y_and_z = [&](int x, Rows& centre,
+                                  Rows& across) __attribute__((always_inline)) {
+    V here[R + 2];
+    V beside[R + 2];
+#pragma GCC unroll 8
+    for (int k = 0; k < R + 2; ++k) {
+      const std::ptrdiff_t at = (k - 1) * around.stride + x;
+      here[k] = load<V>(around.here + at);
+      beside[k] = load<V>(around.below + at) + load<V>(around.above + at);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < R; ++k) {
+      evaluate(here[k + 1], here[k] + here[k + 2] + beside[k + 1], beside[k] + beside[k + 2], k, x,
+               centre.at[k], across.at[k]);
+    }
+  };
+  Rows centre;
+  Rows next_centre;
+  Rows before;
+  Rows across;
+  Rows after;
+  Rows first;
+  across_y_and_z(extent - width, centre, before);
+  across_y_and_z(0, centre, across);
+  first = across;
+  for (int x = width; x < extent; x += width) {
+    across_y_and_z(x, next_centre, after);
+#pragma GCC unroll 8
+    for (int k = 0; k < R; ++k) {
+      emit(k, x - width,
+           centre.at[k] + (lower_neighbours(before.at[k], across.at[k]) +
+                           upper_neighbours(across.at[k], after.at[k])));
+    }
+    before = across;
+    across = after;
+    centre = next_centre;
+  }
+#pragma GCC unroll 8
+  for (int k = 0; k < R; ++k) {
+    emit(k, extent - width,
+         centre.at[k] + (lower_neighbours(before.at[k], across.at[k]) +
+                         upper_neighbours(across.at[k], first.at[k])));
+  }
+}
+
+// The residual of R rows: right - A u.
+template <typename V, int R>
+void residual_rows(const Around& u, const double* const* right, double* const* result, int extent,
+                   const double* laplacian) {
+  const double self = -laplacian[0];
+  const double two = -laplacian[1];
+  const double three = -laplacian[2];
+  for_points<V, R>(
+      u, extent,
+      [&](V value, V near, V far, int row, int x, V& centre, V& across)
+          __attribute__((always_inline)) {
+            centre = load<V>(right[row] + x) + self * value + two * far;
+            across = two * near + three * far;
+          },
+      [&](int row, int x, V value)
+          __attribute__((always_inline)) { store(result[row] + x, value); });
+}
+
+// R rows of the smoothed u + S r. `u` may be `result`. Rows of `copy` get the same, past the
+// caches, where they aren't null.
+template <typename V, int R, bool Copy>
+void smooth_rows(const Around& r, const double* const* u, double* const* result,
+                 double* const* copy, int extent, const double* smoother) {
+  const double self = smoother[0];
+  const double one = smoother[1];
+  const double two = smoother[2];
+  for_points<V, R>(
+      r, extent,
+      [&](V value, V near, V far, int row, int x, V& centre, V& across)
+          __attribute__((always_inline)) {
+            centre = load<V>(u[row] + x) + self * value + one * near + two * far;
+            across = one * value + two * near;
+          },
+      [&](int row, int x, V value) __attribute__((always_inline)) {
+        store(result[row] + x, value);
+        if constexpr (Copy) store_past_caches(copy[row] + x, value);
+      });
+}
+
+// A row of the trilinear interpolation of a coarse field, added to `base` if there is one: coarse
+// point i lies on fine point 2 i + 1. `rows` are the four coarse rows around the fine one; where it
+// lies on a coarse row or plane, rows come twice.
+template <typename V, bool Add>
+void interpolate_row(const double* const rows[4], const double* base, double* result,
+                     int coarse_extent) {
+  constexpr int width = kWidth<V>;
+  const auto coarse = [&](int i) __attribute__((always_inline)) {
+    return 0.25 * ((load<V>(rows[0] + i) + load<V>(rows[1] + i)) +
+                   (load<V>(rows[2] + i) + load<V>(rows[3] + i)));
+  };
+  V before = coarse(coarse_extent - width);
+  for (int i = 0; i < coarse_extent; i += width) {
+    const V here = coarse(i);
+    const V between = 0.5 * (lower_neighbours(before, here) + here);
+    before = here;
+    V low;
+    V high;
+    if constexpr (width == 1) {
+      low = between;
+      high = here;
+    } else {
+      Mask first;
+      Mask second;
+      for (int lane = 0; lane < width; ++lane) {
+        first[lane] = lane / 2 + (lane % 2) * width;
+        second[lane] = first[lane] + width / 2;
+      }
+      low = __builtin_shuffle(between, here, first);
+      high = __builtin_shuffle(between, here, second);
+    }
+    if constexpr (Add) {
+      low += load<V>(base + 2 * i);
+      high += load<V>(base + 2 * i + width);
+    }
+    store(result + 2 * i, low);
+    store(result + 2 * i + width, high);
+  }
+}
+
+// Sixteen times a row of the restriction in x and y: of three fine rows, weights 1, 2, 1 each way.
+// How it joins the coarse row is combine(old, new).
+template <typename V, typename Combine>
+ASSAY_LANES_INLINE void restrict_rows(const double* low, const double* middle, const double* high,
+                                      int coarse_extent, Combine combine) {
+  constexpr int width = kWidth<V>;
+  const auto fine = [&](int x) __attribute__((always_inline)) {
+    return load<V>(low + x) + 2.0 * load<V>(middle + x) + load<V>(high + x);
+  };
+  // Points 2 i and 2 i + 1 of all lanes, out of two vectors.
+  const auto split = [&](int i, V& even, V& odd) __attribute__((always_inline)) {
+    const V first = fine(2 * i);
+    const V second = fine(2 * i + width);
+    if constexpr (width == 1) {
+      even = first;
+      odd = second;
+    } else {
+      Mask evens;
+      for (int lane = 0; lane < width; ++lane) evens[lane] = 2 * lane;
+      even = __builtin_shuffle(first, second, evens);
+      odd = __builtin_shuffle(first, second, evens + 1);
+    }
+  };
+  V even;
+  V odd;
+  split(0, even, odd);
+  const V first = even;
+  for (int i = width; i < coarse_extent; i += width) {
+    V next_even;
+    V next_odd;
+    split(i, next_even, next_odd);
+    combine(i - width, even + 2.0 * odd + upper_neighbours(even, next_even));
+    even = next_even;
+    odd = next_odd;
+  }
+  combine(coarse_extent - width, even + 2.0 * odd + upper_neighbours(even, first));
+}
+
+}  // namespace assay::npb

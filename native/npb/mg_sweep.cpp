@@ -1,0 +1,319 @@
+#include "npb/mg_sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "npb/mg_rows.hpp"
+
+namespace assay::npb {
+namespace {
+
+// Windows of one thread: about what a core's own cache holds beside what streams through.
+constexpr std::size_t kWindowBytes = 768 << 10;
+
+// A window's planes and rows beyond the tile's, at most.
+constexpr int kPlanes = 8;
+constexpr int kFineReach = 4;
+
+// Rows are a cache line longer than needed, so that those of a window don't share cache sets.
+constexpr int kPadding = 8;
+
+int stride_of(int extent) { return extent + kPadding; }
+
+// Rows of a tile that are done at once.
+int block_height(int extent, int height) {
+  const auto row = static_cast<std::size_t>(stride_of(extent)) * sizeof(double);
+  const int rows = static_cast<int>(kWindowBytes / kPlanes / row) - 2 * kFineReach;
+  const int most = std::max(rows, 2 * kFineReach);
+  const int blocks = (height + most - 1) / most;
+  return (height + blocks - 1) / blocks;
+}
+
+constexpr int floor_half(int i) { return i >> 1; }
+
+// Of a fine range, the coarse points on it: coarse point i lies on fine point 2 i + 1.
+constexpr Range coarse_of(Range fine) { return {floor_half(fine.begin), floor_half(fine.end)}; }
+
+// Some planes of rows, used in turns.
+template <int Planes>
+class Window {
+ public:
+  Window(double*& memory, Range rows, int extent)
+      : stride_(stride_of(extent)), first_row_(rows.begin) {
+    const std::ptrdiff_t plane = static_cast<std::ptrdiff_t>(stride_) * rows.size() + kPadding;
+    for (auto& each : planes_) {
+      each = memory;
+      memory += plane;
+    }
+  }
+
+  double* row(int z, int y) const {
+    return planes_[static_cast<std::size_t>(z + 64 * Planes) % Planes] +
+           static_cast<std::ptrdiff_t>(y - first_row_) * stride_;
+  }
+
+  Around around(int z, int y) const { return {row(z - 1, y), row(z, y), row(z + 1, y), stride_}; }
+
+ private:
+  std::ptrdiff_t stride_;
+  int first_row_;
+  std::array<double*, Planes> planes_;
+};
+
+// action(std::integral_constant rows at once, y) over a range: in pairs, and one if it is odd.
+template <typename Action>
+void in_pairs(Range range, Action action) {
+  int y = range.begin;
+  for (; y + 2 <= range.end; y += 2) action(std::integral_constant<int, 2>{}, y);
+  if (y < range.end) action(std::integral_constant<int, 1>{}, y);
+}
+
+template <typename V, typename Planes>
+void interpolate_plane(const MgField& coarser, const MgField* base, const Planes& window, int z,
+                       Range rows) {
+  const int extent = 2 * coarser.extent();
+  // A fine point between coarse ones has two, one on top of a coarse point has it twice.
+  const int high_plane = floor_half(z);
+  const int low_plane = high_plane - (z % 2 == 0 ? 1 : 0);
+  for (int y = rows.begin; y < rows.end; ++y) {
+    const int high_row = floor_half(y);
+    const int low_row = high_row - (y % 2 == 0 ? 1 : 0);
+    const double* const around[4] = {
+        coarser.row(low_plane, low_row), coarser.row(low_plane, high_row),
+        coarser.row(high_plane, low_row), coarser.row(high_plane, high_row)};
+    if (base) {
+      interpolate_row<V, true>(around, base->row(z, y), window.row(z, y), extent / 2);
+    } else {
+      interpolate_row<V, false>(around, nullptr, window.row(z, y), extent / 2);
+    }
+  }
+}
+
+template <typename V, typename From, typename To>
+void residual_plane(const From& u, const MgField& right, const To& result, int z, Range rows) {
+  in_pairs(rows, [&](auto count, int y) {
+    constexpr int R = count();
+    const double* from[R];
+    double* to[R];
+    for (int k = 0; k < R; ++k) {
+      from[k] = right.row(z, y + k);
+      to[k] = result.row(z, y + k);
+    }
+    residual_rows<V, R>(u.around(z, y), from, to, right.extent(), kLaplacian);
+  });
+}
+
+template <typename V, bool Copy, typename Residual, typename From, typename To>
+void smooth_plane(const Residual& residual, const From& u, const To& result, const MgField* copy,
+                  const double* smoother, int extent, int z, Range rows) {
+  in_pairs(rows, [&](auto count, int y) {
+    constexpr int R = count();
+    const double* from[R];
+    double* to[R];
+    double* copied[R]{};
+    for (int k = 0; k < R; ++k) {
+      from[k] = u.row(z, y + k);
+      to[k] = result.row(z, y + k);
+      if constexpr (Copy) copied[k] = copy->row(z, y + k);
+    }
+    smooth_rows<V, R, Copy>(residual.around(z, y), from, to, copied, extent, smoother);
+  });
+}
+
+// A coarse row gets its part of fine plane z: coarse point i of rows' restriction, of weight 1, 2
+// and 1 on planes 2 i, 2 i + 1 and 2 i + 2, in this order. `planes`: coarse ones that are wanted.
+template <typename V>
+void restrict_plane_row(const double* low, const double* middle, const double* high,
+                        const MgField& coarse, int z, int row, Range planes) {
+  const int above = floor_half(z);
+  const int extent = coarse.extent();
+  if (z % 2 != 0) {
+    double* const to = coarse.row(above, row);
+    restrict_rows<V>(low, middle, high, extent, [to](int x, V sum) __attribute__((always_inline)) {
+      store(to + x, load<V>(to + x) + 2.0 * sum);
+    });
+    return;
+  }
+  double* const begun = above < planes.end ? coarse.row(above, row) : nullptr;
+  double* const ended = above - 1 >= planes.begin ? coarse.row(above - 1, row) : nullptr;
+  restrict_rows<V>(low, middle, high, extent,
+                   [begun, ended](int x, V sum) __attribute__((always_inline)) {
+                     if (begun) store(begun + x, sum);
+                     if (ended) store(ended + x, (load<V>(ended + x) + sum) * (1.0 / 16));
+                   });
+}
+
+template <typename V>
+double sum_of_squares(const double* row, int extent) {
+  V sum{};
+  for (int x = 0; x < extent; x += kWidth<V>) {
+    const V value = load<V>(row + x);
+    sum += value * value;
+  }
+  if constexpr (kWidth<V> == 1) {
+    return sum;
+  } else {
+    return sum_of_lanes(sum);
+  }
+}
+
+template <typename V>
+double fine_block(const FineFields& fields, const MgClass& problem, const Tile& tile, bool norm,
+                  MgWindows& windows) {
+  const int extent = fields.u.extent();
+  // Fine points around the tile's coarse ones; they hold the tile itself.
+  const Range coarse_y = coarse_of(tile.y);
+  const Range coarse_z = coarse_of(tile.z);
+  const Range y{2 * coarse_y.begin, 2 * coarse_y.end + 1};
+  const Range z{2 * coarse_z.begin, 2 * coarse_z.end + 1};
+  double* memory = windows.data();
+  const Window<5> u(memory, y.wider(3), extent);
+  const Window<3> residual(memory, y.wider(2), extent);
+  const std::ptrdiff_t stride = stride_of(extent);
+  double* last[3] = {memory, memory + stride, memory + 2 * stride};
+
+  double squares = 0.0;
+  const auto within = [](Range range, int i) { return i >= range.begin && i < range.end; };
+  for (int plane = z.begin - 3; plane < z.end + 3; ++plane) {
+    if (fields.correction) {
+      interpolate_plane<V>(*fields.correction, &fields.u, u, plane, y.wider(3));
+    } else {
+      for (int row = y.begin - 1; row < y.end + 1; ++row) {
+        std::copy_n(fields.u.row(plane, row), extent, u.row(plane, row));
+      }
+    }
+    if (fields.correction && within(z.wider(2), plane - 1)) {
+      residual_plane<V>(u, fields.right, residual, plane - 1, y.wider(2));
+    }
+    if (fields.correction && within(z.wider(1), plane - 2)) {
+      const auto smooth = [&](auto copy, Range rows) {
+        smooth_plane<V, copy()>(residual, u, u, fields.next_u, problem.smoother, extent, plane - 2,
+                                rows);
+      };
+      if (within(tile.z, plane - 2)) {
+        smooth(std::false_type{}, {y.begin - 1, tile.y.begin});
+        smooth(std::true_type{}, tile.y);
+        smooth(std::false_type{}, {tile.y.end, y.end + 1});
+      } else {
+        smooth(std::false_type{}, y.wider(1));
+      }
+    }
+    if (!within(z, plane - 3)) continue;
+    const int at = plane - 3;
+    const auto result_rows = [&](auto count, int row) {
+      constexpr int R = count();
+      const double* right[R];
+      for (int k = 0; k < R; ++k) right[k] = fields.right.row(at, row + k);
+      residual_rows<V, R>(u.around(at, row), right, last + 3 - R, extent, kLaplacian);
+      for (int k = 0; norm && k < R; ++k) {
+        if (within(tile.z, at) && within(tile.y, row + k)) {
+          squares += sum_of_squares<V>(last[3 - R + k], extent);
+        }
+      }
+    };
+    result_rows(std::integral_constant<int, 1>{}, y.begin);
+    for (int row = coarse_y.begin; row < coarse_y.end; ++row) {
+      std::swap(last[0], last[2]);
+      result_rows(std::integral_constant<int, 2>{}, 2 * row + 1);
+      if (fields.residual) {
+        restrict_plane_row<V>(last[0], last[1], last[2], *fields.residual, at, row, coarse_z);
+      }
+    }
+  }
+  finish_stores_past_caches();
+  return squares;
+}
+
+template <typename V>
+void coarse_block(const MgField& coarser, const MgField& right, const MgField& correction,
+                  const MgClass& problem, const Tile& tile, MgWindows& windows) {
+  const int extent = right.extent();
+  double* memory = windows.data();
+  const Window<3> u(memory, tile.y.wider(2), extent);
+  const Window<3> residual(memory, tile.y.wider(1), extent);
+  for (int plane = tile.z.begin - 2; plane < tile.z.end + 2; ++plane) {
+    interpolate_plane<V>(coarser, nullptr, u, plane, tile.y.wider(2));
+    if (plane < tile.z.begin) continue;
+    residual_plane<V>(u, right, residual, plane - 1, tile.y.wider(1));
+    if (plane < tile.z.begin + 2) continue;
+    smooth_plane<V, false>(residual, u, correction, nullptr, problem.smoother, extent, plane - 2,
+                           tile.y);
+  }
+}
+
+// Vectors where a coarse row fills one.
+template <typename Action>
+auto with_lanes(int extent, Action action) {
+  return extent >= 2 * kLanes ? action(Doubles{}) : action(double{});
+}
+
+template <typename Action>
+void for_blocks(const Tile& tile, int extent, Action action) {
+  if (tile.empty()) return;
+  const int height = block_height(extent, tile.y.size());
+  for (int begin = tile.y.begin; begin < tile.y.end; begin += height) {
+    action(Tile{{begin, std::min(begin + height, tile.y.end)}, tile.z});
+  }
+}
+
+}  // namespace
+
+std::size_t MgWindows::doubles(int extent, int height) {
+  const auto row = static_cast<std::size_t>(stride_of(extent));
+  const auto rows = static_cast<std::size_t>(block_height(extent, height) + 2 * kFineReach);
+  return kPlanes * (row * rows + kPadding) + 3 * row;
+}
+
+double sweep_fine(const FineFields& fields, const MgClass& problem, const Tile& tile, bool norm,
+                  MgWindows& windows) {
+  double squares = 0.0;
+  for_blocks(tile, fields.u.extent(), [&](const Tile& block) {
+    squares += with_lanes(fields.u.extent(), [&](auto lanes) {
+      return fine_block<decltype(lanes)>(fields, problem, block, norm, windows);
+    });
+  });
+  return squares;
+}
+
+void sweep_coarse(const MgField& coarser, const MgField& right, const MgField& correction,
+                  const MgClass& problem, const Tile& tile, MgWindows& windows) {
+  for_blocks(tile, right.extent(), [&](const Tile& block) {
+    with_lanes(right.extent(), [&](auto lanes) {
+      coarse_block<decltype(lanes)>(coarser, right, correction, problem, block, windows);
+    });
+  });
+}
+
+void restrict_field(const MgField& fine, const MgField& coarse, const Tile& tile) {
+  if (tile.empty()) return;
+  with_lanes(fine.extent(), [&](auto lanes) {
+    using V = decltype(lanes);
+    for (int z = 2 * tile.z.begin; z <= 2 * tile.z.end; ++z) {
+      for (int row = tile.y.begin; row < tile.y.end; ++row) {
+        restrict_plane_row<V>(fine.row(z, 2 * row), fine.row(z, 2 * row + 1),
+                              fine.row(z, 2 * row + 2), coarse, z, row, tile.z);
+      }
+    }
+  });
+}
+
+void smooth_coarsest(const MgField& right, const MgField& correction, const MgClass& problem) {
+  const int extent = right.extent();
+  const Range all{0, extent};
+  std::vector<double> memory(static_cast<std::size_t>(stride_of(extent) * (extent + 3) * 5));
+  double* at = memory.data();
+  const Window<4> residual(at, all.wider(1), extent);
+  for (int z = -1; z < extent + 1; ++z) {
+    for (int y = -1; y < extent + 1; ++y) {
+      std::copy_n(right.row(z, y), extent, residual.row(z, y));
+    }
+  }
+  for (int z = 0; z < extent; ++z) {
+    for (int y = 0; y < extent; ++y) std::fill_n(correction.row(z, y), extent, 0.0);
+    smooth_plane<double, false>(residual, correction, correction, nullptr, problem.smoother, extent,
+                                z, all);
+  }
+}
+
+}  // namespace assay::npb

@@ -1,0 +1,62 @@
+// MG's passes over memory: each takes a level's fields through all that is done to them between two
+// exchanges, plane after plane, with the planes in between in windows that stay in the cache.
+//
+// Every function works on a tile, the part of a block that one thread has. Tiles depend on nothing
+// that another tile writes: what a stage needs beyond the tile's edges is computed there too, the
+// same way, so that results don't depend on how a field is cut.
+#pragma once
+
+#include <cstddef>
+
+#include "npb/huge_array.hpp"
+#include "npb/mg_classes.hpp"
+#include "npb/mg_field.hpp"
+
+namespace assay::npb {
+
+struct Tile {
+  Range y;
+  Range z;
+  bool empty() const { return y.size() <= 0 || z.size() <= 0; }
+};
+
+// The windows of one thread, for all levels up to `extent`.
+class MgWindows {
+ public:
+  // Doubles that it takes for tiles at most `height` rows high.
+  static std::size_t doubles(int extent, int height);
+
+  explicit MgWindows(std::size_t doubles) : memory_(doubles) {}
+  double* data() { return memory_.data(); }
+
+ private:
+  HugeArray<double> memory_;
+};
+
+struct FineFields {
+  const MgField& u;
+  const MgField& right;
+  const MgField* correction;  // of the next coarser level; null: u stays as it is, no smoothing
+  const MgField* next_u;      // where the new u goes; null like correction
+  const MgField* residual;    // where the restricted residual goes, on the next coarser level
+};
+
+// On the finest level: u + Q correction, smoothed by its residual; then the residual of that, whose
+// restriction is stored and whose sum of squares over the tile is returned if `norm`. Needs u and
+// the right-hand side 4 and 3 points beyond the tile, and the correction 2.
+double sweep_fine(const FineFields& fields, const MgClass& problem, const Tile& tile, bool norm,
+                  MgWindows& windows);
+
+// On a coarser level: the correction Q coarser, smoothed by what remains of the right-hand side.
+// Needs the right-hand side 1 point beyond the tile, and `coarser` 2.
+void sweep_coarse(const MgField& coarser, const MgField& right, const MgField& correction,
+                  const MgClass& problem, const Tile& tile, MgWindows& windows);
+
+// The restriction of a level's right-hand side to the next coarser, on a tile of that. Needs one
+// point beyond.
+void restrict_field(const MgField& fine, const MgField& coarse, const Tile& tile);
+
+// The correction on the coarsest level, of 2 points each way: the smoother alone.
+void smooth_coarsest(const MgField& right, const MgField& correction, const MgClass& problem);
+
+}  // namespace assay::npb
