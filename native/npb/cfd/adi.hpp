@@ -33,23 +33,37 @@ struct AdiShape {
   // Blocks keep so many points in a dimension that is cut: halos are two deep, and two rows that
   // change are handed from one rank to the next.
   static constexpr std::int64_t kLeast = 3;
-  // Of the cache that is a core's own, what lines in work may take.
-  static constexpr std::size_t kLinesInCache = std::size_t{512} << 10;
+  // What is kept of the lines of a batch for their substitution: so much stays in a core's own cache,
+  // and takes long enough (some 20 us) for messages to be cheap beside it.
+  static constexpr std::size_t kBatchBytes = std::size_t{512} << 10;
+  // Batches in a sweep for each rank that a pipeline is deep: it is full most of the time.
+  static constexpr int kBatches = 12;
 
   static Cutting cutting(int points) {
     return {.extents = {points, points, points}, .may_cut = {false, true, true}, .least = kLeast};
   }
 
-  // Vectors of lines in a batch: so many that what is kept of them for the substitution stays in
-  // cache; the row of `points` in equal parts. The same on all ranks along the dimension.
-  static int vectors_of_batch(int points, int blocks, int lag, int kept) {
+  // The lines of a batch: some neighbouring rows across the dimension, of each as many vectors.
+  struct Batch {
+    int rows = 1;
+    int vectors = 1;
+  };
+
+  // Of `across` rows that a thread has, in a dimension with so many blocks; `kept` doubles a point.
+  // The same on all ranks along the dimension.
+  static Batch batch(int points, int blocks, int across, int kept) {
     const int all = (points + kLanes - 1) / kLanes;
     const auto rows = static_cast<std::size_t>((points + blocks - 1) / blocks);
-    const std::size_t bytes = rows * static_cast<std::size_t>(kept) * sizeof(Doubles) *
-                              static_cast<std::size_t>(lag + 1);
-    const int fit = std::clamp(static_cast<int>(kLinesInCache / bytes), 1, all);
-    const int parts = (all + fit - 1) / fit;
-    return (all + parts - 1) / parts;
+    const std::size_t bytes = rows * static_cast<std::size_t>(kept) * sizeof(Doubles);
+    const std::size_t whole = bytes * static_cast<std::size_t>(all);
+    if (whole > kBatchBytes) {
+      const int parts = std::min(static_cast<int>(whole / kBatchBytes) + (blocks == 1 ? 1 : 0), all);
+      return {1, (all + parts - 1) / parts};
+    }
+    if (blocks == 1) return {1, all};
+    const int deep = place_of(0, blocks).deepest + 1;
+    const int most = std::max(1, across / (kBatches * deep));
+    return {std::min(static_cast<int>(kBatchBytes / whole), most), all};
   }
 };
 
@@ -81,14 +95,13 @@ class Adi {
     for (int d = 1; d < 3; ++d) {
       Sweep& sweep = sweeps_[static_cast<std::size_t>(d - 1)];
       const int blocks = grid_.blocks()[static_cast<std::size_t>(d)];
-      const Place place = place_of(grid_.coordinates()[static_cast<std::size_t>(d)], blocks);
-      sweep.vectors =
-          AdiShape::vectors_of_batch(points, blocks, place.greatest_lag(), System::kKept);
-      sweep.parts = (vectors() + sweep.vectors - 1) / sweep.vectors;
+      sweep.batch = AdiShape::batch(points, blocks, greatest_share(inner(3 - d)), System::kKept);
+      const int lines = sweep.batch.rows * sweep.batch.vectors;
+      sweep.parts = (vectors() + sweep.batch.vectors - 1) / sweep.batch.vectors;
       sweep.pipeline = std::make_unique<Pipeline>(
-          grid_, d, threads, static_cast<std::size_t>(sweep.vectors * kEliminated),
-          static_cast<std::size_t>(sweep.vectors * kSubstituted), kPipelineTag + 2 * d);
-      sweep.slot = (inner(d) + System::kHanded) * sweep.row();
+          grid_, d, threads, static_cast<std::size_t>(lines * kEliminated),
+          static_cast<std::size_t>(lines * kSubstituted), kPipelineTag + 2 * d);
+      sweep.line = (inner(d) + System::kHanded) * sweep.row();
     }
     walks_.resize(static_cast<std::size_t>(threads));
     workspaces_.resize(static_cast<std::size_t>(threads));
@@ -157,8 +170,9 @@ class Adi {
     for (std::size_t d = 1; d < 3; ++d) {
       const Place place = place_of(0, blocks[d]);
       const int lag = 1 + 2 * place.deepest;
-      const int wide = AdiShape::vectors_of_batch(points, blocks[d], place.greatest_lag(),
-                                                  System::kKept);
+      const int across = (block.count[3 - d] + threads - 1) / threads;
+      const AdiShape::Batch batch = AdiShape::batch(points, blocks[d], across, System::kKept);
+      const int wide = batch.rows * batch.vectors;
       const double slots = place.cut() ? lag + 1.0 : 1.0;
       workspace += 8.0 * slots * (block.count[d] + System::kHanded) * wide * kKeptElements;
       if (place.cut()) {
@@ -183,12 +197,14 @@ class Adi {
 
   // The lines of one dimension that may be cut.
   struct Sweep {
-    int vectors = 1;  // of a batch
-    int parts = 1;    // batches of a row of points
-    std::ptrdiff_t slot = 0;
+    AdiShape::Batch batch;
+    int parts = 1;            // batches of a row of points
+    std::ptrdiff_t line = 0;  // kept of the lines of one row across
     std::unique_ptr<Pipeline> pipeline;
 
-    std::ptrdiff_t row() const { return vectors * kKeptElements; }
+    std::ptrdiff_t row() const { return batch.vectors * kKeptElements; }
+    std::ptrdiff_t slot() const { return batch.rows * line; }
+    int batches(int across) const { return (across + batch.rows - 1) / batch.rows * parts; }
   };
 
   // One thread's own memory. `kept`: of each dimension, what elimination leaves.
@@ -203,14 +219,16 @@ class Adi {
       for (std::size_t d = 1; d < 3; ++d) {
         const Sweep& sweep = of.sweeps_[d - 1];
         const std::ptrdiff_t slots = sweep.pipeline->place().lag() + 1;
-        kept[d] = HugeArray<double>(static_cast<std::size_t>(slots * sweep.slot));
-        widest = std::max<std::ptrdiff_t>(widest, sweep.vectors);
+        kept[d] = HugeArray<double>(static_cast<std::size_t>(slots * sweep.slot()));
+        widest = std::max<std::ptrdiff_t>(widest, sweep.batch.vectors);
       }
       beyond = HugeArray<double>(static_cast<std::size_t>(widest * kSubstituted));
+      nothing = HugeArray<double>(beyond.size());
     }
 
     std::array<HugeArray<double>, 3> kept;
-    HugeArray<double> beyond;  // unknowns after the last row
+    HugeArray<double> beyond;      // unknowns after the last row
+    HugeArray<double> nothing;     // those where lines end at the edge: 0
     HugeArray<double> state, rhs;  // rows along x, turned
   };
 
@@ -271,12 +289,10 @@ class Adi {
     }
     const auto thread = static_cast<std::size_t>(omp_get_thread_num());
     const Range planes = share(block_.inner_begin(2), block_.inner_end(2));
-    const int parts = sweeps_[0].parts;
     sweep<1>(
         planes, greatest_share(inner(2)), phases,
         [&](int i) {
-          if (i % parts != 0) return;
-          const int z = planes.begin + i / parts;
+          const int z = planes.begin + i;
           if (i == 0) walks_[thread]->begin(u_, z);
           walks_[thread]->plane(u_, &forcing_, time_step_, rhs_, z);
           solve_x(z);
@@ -313,7 +329,7 @@ class Adi {
     return *reinterpret_cast<const Mask*>(inside_.data() + vector * kLanes);
   }
 
-  // The lines along y of planes, or along z of rows. prepare(i) comes before batch i; finish_of
+  // The lines along y of planes, or along z of rows. prepare(i) comes before the i-th's; finish_of
   // (lines, first vector) makes what takes the solution.
   template <int kDimension, typename Prepare, typename FinishOf>
   void sweep(Range across, int most, Phases& phases, const Prepare& prepare,
@@ -323,40 +339,49 @@ class Adi {
     Workspace& work = workspaces_[static_cast<std::size_t>(omp_get_thread_num())];
     const Place& place = sweep.pipeline->place();
     const std::ptrdiff_t row = sweep.row();
-    const auto slot = [&](int i) {
-      return work.kept[kDimension].data() + i % (place.lag() + 1) * sweep.slot +
-             System::kHanded * row;
-    };
-    const auto lines_of = [&](int i) {
-      return lines<kDimension>(across.begin + i / sweep.parts, i % sweep.parts * sweep.vectors,
-                               sweep.vectors, place);
-    };
     const std::ptrdiff_t handed = System::kHanded * row;
+    const std::ptrdiff_t unknowns = sweep.batch.vectors * kSubstituted;
+    const auto slot = [&](int i) {
+      return work.kept[kDimension].data() + i % (place.lag() + 1) * sweep.slot() + handed;
+    };
+    // action(lines of a row across, how many rows of the batch come before it).
+    const auto each = [&](int i, const auto& action) {
+      const int first = across.begin + i / sweep.parts * sweep.batch.rows;
+      const int count = std::min(sweep.batch.rows, across.end - first);
+      const int vector = i % sweep.parts * sweep.batch.vectors;
+      for (int at = 0; at < count; ++at) {
+        action(lines<kDimension>(first + at, vector, sweep.batch.vectors, place), at);
+      }
+    };
     sweep.pipeline->run(
-        most * sweep.parts, (across.end - across.begin) * sweep.parts,
+        sweep.batches(most), sweep.batches(across.end - across.begin),
         [&](int i, const double* in, double* out) {
-          prepare(i);
-          double* const kept = slot(i);
-          const Lines batch = lines_of(i);
-          if (in != nullptr) std::copy(in, in + handed, kept - handed);
-          system.template eliminate<kDimension>(batch, kept, row);
-          const double* const end = kept + batch.rows * row;
-          if (out != nullptr) std::copy(end - handed, end, out);
+          if (i % sweep.parts == 0) {
+            each(i, [&](const Lines&, int at) { prepare(i / sweep.parts * sweep.batch.rows + at); });
+          }
+          each(i, [&](const Lines& lines, int at) {
+            double* const kept = slot(i) + at * sweep.line;
+            if (in != nullptr) std::copy(in + at * handed, in + (at + 1) * handed, kept - handed);
+            system.template eliminate<kDimension>(lines, kept, row);
+            const double* const end = kept + lines.rows * row;
+            if (out != nullptr) std::copy(end - handed, end, out + at * handed);
+          });
         },
         [&](int i, const double* in, double* out) {
-          const double* const kept = slot(i);
-          const Lines batch = lines_of(i);
-          double* const beyond = work.beyond.data();
-          if (in == nullptr) {
-            std::fill(beyond, beyond + batch.vectors * kSubstituted, 0.0);
-          } else if (place.meets) {
-            System::meet(kept + (batch.rows - 1) * row, in + handed - row, row, beyond,
-                         batch.vectors);
-          } else {
-            std::copy(in, in + batch.vectors * kSubstituted, beyond);
-          }
-          const auto finish = finish_of(batch, i % sweep.parts * sweep.vectors);
-          System::template substitute<kDimension>(batch, kept, row, beyond, out, finish);
+          each(i, [&](const Lines& lines, int at) {
+            const double* const kept = slot(i) + at * sweep.line;
+            const double* beyond = work.nothing.data();
+            if (place.meets) {
+              System::meet(kept + (lines.rows - 1) * row, in + (at + 1) * handed - row, row,
+                           work.beyond.data(), lines.vectors);
+              beyond = work.beyond.data();
+            } else if (in != nullptr) {
+              beyond = in + at * unknowns;
+            }
+            System::template substitute<kDimension>(
+                lines, kept, row, beyond, out == nullptr ? nullptr : out + at * unknowns,
+                finish_of(lines, i % sweep.parts * sweep.batch.vectors));
+          });
         },
         phases, kAdiCompute, kAdiHandOver);
   }
@@ -427,8 +452,7 @@ class Adi {
       lines.rows = points_ - 2;
       lines.vectors = tiles;
       systems_[0].template eliminate<0>(lines, kept, row);
-      std::fill(work.beyond.data(), work.beyond.data() + tiles * kSubstituted, 0.0);
-      System::template substitute<0>(lines, kept, row, work.beyond.data(), nullptr,
+      System::template substitute<0>(lines, kept, row, work.nothing.data(), nullptr,
                                      [&](int k, int v, const Lanes& x)
                                          __attribute__((always_inline)) {
                                            for (std::size_t m = 0; m < kComponents; ++m) {

@@ -1,6 +1,30 @@
 #include "npb/cfd/pipeline.hpp"
 
+#include <sched.h>
+#include <time.h>
+
 namespace assay::npb::cfd {
+namespace {
+
+// Waits without keeping a core from other ranks: a message is rarely long in coming, unless the rank
+// that is to send it waits for this very core.
+void wait_for(std::array<MPI_Request, 4>& requests) {
+  constexpr int kPollsBeforeYield = 200;
+  constexpr int kPollsBeforeSleep = 400;
+  constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 20'000};
+  int done = 0;
+  for (int polls = 0;; ++polls) {
+    MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    if (done) return;
+    if (polls >= kPollsBeforeSleep) {
+      nanosleep(&kNap, nullptr);
+    } else if (polls >= kPollsBeforeYield) {
+      sched_yield();
+    }
+  }
+}
+
+}  // namespace
 
 Pipeline::Pipeline(const ProcessGrid& grid, int dimension, int threads, std::size_t eliminated,
                    std::size_t substituted, int tag)
@@ -66,7 +90,7 @@ void Pipeline::communicate(int step, int batches) {
               comm_, &all[3]);
   }
   expect(step + 1);
-  MPI_Waitall(static_cast<int>(all.size()), all.data(), MPI_STATUSES_IGNORE);
+  wait_for(all);
 }
 
 }  // namespace assay::npb::cfd

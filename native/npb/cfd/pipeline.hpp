@@ -32,7 +32,6 @@ struct Place {
   bool cut() const { return meets || depth > 0; }
   // Batches between the elimination of one and its substitution: one for each message on the way.
   int lag() const { return cut() ? 1 + 2 * depth : 0; }
-  int greatest_lag() const { return cut() ? 1 + 2 * deepest : 0; }
 };
 
 constexpr Place place_of(int coordinate, int ranks) {
