@@ -9,8 +9,8 @@ namespace {
 // Waits without keeping a core from other ranks: a message is rarely long in coming, unless the rank
 // that is to send it waits for this very core.
 void wait_for(std::array<MPI_Request, 4>& requests) {
-  constexpr int kPollsBeforeYield = 200;
-  constexpr int kPollsBeforeSleep = 400;
+  constexpr int kPollsBeforeYield = 100;
+  constexpr int kPollsBeforeSleep = 130;
   constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 20'000};
   int done = 0;
   for (int polls = 0;; ++polls) {
