@@ -32,7 +32,7 @@ def _exact(x: float, y: float, z: float) -> np.ndarray:
     return np.asarray(EXACT @ np.array(powers))
 
 
-def _initial(x: float, y: float, z: float) -> np.ndarray:
+def initial(x: float, y: float, z: float) -> np.ndarray:
     if any(v in (0.0, 1.0) for v in (x, y, z)):
         return _exact(x, y, z)
     a = (1 - x) * _exact(0, y, z) + x * _exact(1, y, z)
@@ -92,7 +92,7 @@ def test_initial_field_is_the_defined_one() -> None:
     points = [(0, 1, 2), (4, 4, 4), (1, 0, 3), (2, 3, 4), (1, 2, 3), (3, 1, 2)]
     answers = ask(*(f"initial {n} {x} {y} {z}" for x, y, z in points))
     for point, found in zip(points, answers, strict=True):
-        assert found == pytest.approx(_initial(*(i / (n - 1) for i in point)), rel=1e-13)
+        assert found == pytest.approx(initial(*(i / (n - 1) for i in point)), rel=1e-13)
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_norms() -> None:
     assert np.all(exact < 1e-13)
     assert spiked == pytest.approx([0, 0, 3 / inner**0.5, 0, 0], abs=1e-13)
     grid = [tuple(i / (n - 1) for i in p) for p in product(range(1, n - 1), repeat=3)]
-    fields = np.array([_initial(*p) for p in grid])
+    fields = np.array([initial(*p) for p in grid])
     errors = fields - np.array([_exact(*p) for p in grid])
     assert error == pytest.approx(np.sqrt((errors**2).sum(0) / inner), rel=1e-12)
     assert residual == pytest.approx(np.sqrt((fields**2).sum(0) / inner) / 2, rel=1e-12)

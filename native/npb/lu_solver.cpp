@@ -89,9 +89,8 @@ void LuSolver::restore() {
   if (grid_.works()) cfd::set_initial(block_, u_, threads_);
 }
 
-void LuSolver::step(int thread, Worker& worker, Phases& phases) {
-  const int first = inner(block_, 2).begin;
-  worker.walk.begin(u_, first);
+void LuSolver::descend(int thread, Worker& worker, Phases& phases) {
+  worker.walk.begin(u_, inner(block_, 2).begin);
   worker.sweep.begin();
   pipeline_->sweep(
       false, thread, phases, kLuPipeline,
@@ -99,8 +98,28 @@ void LuSolver::step(int thread, Worker& worker, Phases& phases) {
       [&](int z, const LuEdges& edges) { worker.sweep.lower(u_, v_, z, edges); });
 }
 
+void LuSolver::ascend(int thread, Worker& worker, Phases& phases) {
+  worker.sweep.begin();
+  pipeline_->sweep(
+      true, thread, phases, kLuPipeline, [](int) {},
+      [&](int z, const LuEdges& edges) { worker.sweep.upper(u_, v_, z, edges); });
+}
+
 void LuSolver::run(int steps, Phases& phases) {
   if (!grid_.works()) return;
+  cfd::State sums{};
+  phases.in_rest(kLuCompute, [&] {
+    advance(steps, phases);
+    sums = cfd::sums_of_squares(block_, v_, threads_);
+  });
+  phases.in(kLuAllreduce, [&] {
+    MPI_Allreduce(MPI_IN_PLACE, sums.data(), cfd::kComponents, MPI_DOUBLE, MPI_SUM, grid_.comm());
+  });
+  residual_ = cfd::root_mean_square(sums, problem_.points);
+  for (double& each : residual_) each /= problem_.time_step;  // v is the time step times it
+}
+
+void LuSolver::advance(int steps, Phases& phases) {
   const cfd::Range planes = inner(block_, 2);
 #pragma omp parallel num_threads(threads_)
   {
@@ -116,15 +135,10 @@ void LuSolver::run(int steps, Phases& phases) {
     };
     for (int i = 0; i < steps; ++i) {
       exchange();
-      if (works) step(thread, *worker, phases);
-      // Rows of others may still be needed as they were by what was computed here.
+      if (works) descend(thread, *worker, phases);
+      // The upper sweep changes u, which others' right-hand sides may still need as it was.
 #pragma omp barrier
-      if (works) {
-        worker->sweep.begin();
-        pipeline_->sweep(
-            true, thread, phases, kLuPipeline, [](int) {},
-            [&](int z, const LuEdges& edges) { worker->sweep.upper(u_, v_, z, edges); });
-      }
+      if (works) ascend(thread, *worker, phases);
     }
     exchange();
     if (works) {
@@ -134,7 +148,6 @@ void LuSolver::run(int steps, Phases& phases) {
       }
     }
   }
-  residual_ = cfd::residual_norm(block_, v_, problem_.time_step, threads_, grid_.comm());
 }
 
 // The pressure over the surface of a box inside the cube, by the trapezoidal rule: global indices 1

@@ -57,7 +57,12 @@ class LuSolver {
   struct Worker;  // what a thread works with
 
   double surface_integral() const;
-  void step(int thread, Worker& worker, Phases& phases);
+
+  // In a parallel region of its own; v_ is the right-hand side in the end.
+  void advance(int steps, Phases& phases);
+  // The right-hand side and, while it is in cache, the lower sweep; the upper one.
+  void descend(int thread, Worker& worker, Phases& phases);
+  void ascend(int thread, Worker& worker, Phases& phases);
 
   const LuClass& problem_;
   MPI_Comm comm_;

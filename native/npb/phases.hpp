@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,16 @@ class Phases {
     const Ticks start = ticks();
     action();
     now_[phase] += ticks() - start;
+  }
+
+  // Does it, and counts to that phase the time which it does not count to others itself.
+  template <typename Action>
+  void in_rest(std::size_t phase, Action action) {
+    const auto counted = [&] { return std::accumulate(now_.begin(), now_.end(), Ticks{0}); };
+    const Ticks before = counted();
+    const Ticks start = ticks();
+    action();
+    now_[phase] += ticks() - start - (counted() - before);
   }
 
   void end_sample() {

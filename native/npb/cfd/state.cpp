@@ -40,10 +40,10 @@ State between(double at, const State& low, const State& high) {
   return state;
 }
 
-// The norm of value(m, z, y, x) over the points inside the cube. Sums are made by planes and added
-// in the order of planes, so that threads do not matter.
+// The sums over the points inside the cube of the squares of value(m, z, y, x). They are made by
+// planes and added in the order of planes, so that threads do not matter.
 template <typename Value>
-State norm(const Block& block, int threads, MPI_Comm comm, Value value) {
+State sums_of(const Block& block, int threads, Value value) {
   const int begin = block.inner_begin(2);
   const int end = std::max(begin, block.inner_end(2));
   std::vector<State> planes(static_cast<std::size_t>(end - begin));
@@ -66,10 +66,12 @@ State norm(const Block& block, int threads, MPI_Comm comm, Value value) {
   for (const State& sums : planes) {
     for (int m = 0; m < kComponents; ++m) total[m] += sums[m];
   }
-  MPI_Allreduce(MPI_IN_PLACE, total.data(), kComponents, MPI_DOUBLE, MPI_SUM, comm);
-  const double inner = block.points - 2;
-  for (double& each : total) each = std::sqrt(each / (inner * inner * inner));
   return total;
+}
+
+State norm(State sums, const Block& block, MPI_Comm comm) {
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), kComponents, MPI_DOUBLE, MPI_SUM, comm);
+  return root_mean_square(sums, block.points);
 }
 
 }  // namespace
@@ -116,20 +118,31 @@ void set_forcing(const Operator& of, Field& forcing, Field& work, int threads) {
   }
 }
 
+State sums_of_squares(const Block& block, const Field& field, int threads) {
+  return sums_of(block, threads, [&](int m, int z, int y, int x) { return field.row(m, z, y)[x]; });
+}
+
+State root_mean_square(const State& sums, int points) {
+  const double inner = points - 2;
+  State norms = sums;
+  for (double& each : norms) each = std::sqrt(each / (inner * inner * inner));
+  return norms;
+}
+
 State residual_norm(const Block& block, const Field& residual, double scale, int threads,
                     MPI_Comm comm) {
-  State norms = norm(block, threads, comm,
-                     [&](int m, int z, int y, int x) { return residual.row(m, z, y)[x]; });
+  State norms = norm(sums_of_squares(block, residual, threads), block, comm);
   for (double& each : norms) each /= scale;
   return norms;
 }
 
 State error_norm(const Block& block, const Field& u, int threads, MPI_Comm comm) {
-  return norm(block, threads, comm, [&](int m, int z, int y, int x) {
+  const State sums = sums_of(block, threads, [&](int m, int z, int y, int x) {
     const State exact =
         exact_solution(block.coordinate(0, x), block.coordinate(1, y), block.coordinate(2, z));
     return u.row(m, z, y)[x] - exact[m];
   });
+  return norm(sums, block, comm);
 }
 
 }  // namespace assay::npb::cfd

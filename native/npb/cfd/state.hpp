@@ -23,9 +23,14 @@ void set_initial(const Block& block, Field& u, int threads);
 // solution.
 void set_forcing(const Operator& of, Field& forcing, Field& work, int threads);
 
-// Root of the mean square over all points inside the cube, of each component; the same on all
-// ranks, whatever the number of threads. Divided by `scale`, which the residual was multiplied
-// with.
+// Sums of the squares over the block's points inside the cube, of each component; not collective.
+// The same whatever the number of threads.
+State sums_of_squares(const Block& block, const Field& field, int threads);
+
+// The root of the mean over all points inside the cube, from the sums of all blocks.
+State root_mean_square(const State& sums, int points);
+
+// That of a residual, over all ranks; divided by `scale`, which the residual was multiplied with.
 State residual_norm(const Block& block, const Field& residual, double scale, int threads,
                     MPI_Comm comm);
 
