@@ -28,10 +28,10 @@ class AdiKernel : public Kernel {
   }
 
   void setup() override {
-    require_memory(context_, 1.0,
-                   cfd::Adi<System>::bytes_per_rank(problem_.points, context_.size,
-                                                    context_.threads),
-                   "class " + std::string(problem_.name), "take a smaller class or more nodes");
+    require_memory(
+        context_, 1.0,
+        cfd::Adi<System>::bytes_per_rank(problem_.points, context_.size, context_.threads),
+        "class " + std::string(problem_.name), "take a smaller class or more nodes");
     solver_ = std::make_unique<cfd::Adi<System>>(problem_.points, problem_.time_step, context_.comm,
                                                  context_.threads);
     // The benchmark's untimed step.

@@ -33,8 +33,8 @@ struct AdiShape {
   // Blocks keep so many points in a dimension that is cut: halos are two deep, and two rows that
   // change are handed from one rank to the next.
   static constexpr std::int64_t kLeast = 3;
-  // What is kept of the lines of a batch for their substitution: so much stays in a core's own cache,
-  // and takes long enough (some 20 us) for messages to be cheap beside it.
+  // What is kept of the lines of a batch for their substitution: so much stays in a core's own
+  // cache, and takes long enough (some 20 us) for messages to be cheap beside it.
   static constexpr std::size_t kBatchBytes = std::size_t{512} << 10;
   // Batches in a sweep for each rank that a pipeline is deep: it is full most of the time.
   static constexpr int kBatches = 12;
@@ -57,7 +57,8 @@ struct AdiShape {
     const std::size_t bytes = rows * static_cast<std::size_t>(kept) * sizeof(Doubles);
     const std::size_t whole = bytes * static_cast<std::size_t>(all);
     if (whole > kBatchBytes) {
-      const int parts = std::min(static_cast<int>(whole / kBatchBytes) + (blocks == 1 ? 1 : 0), all);
+      const int parts =
+          std::min(static_cast<int>(whole / kBatchBytes) + (blocks == 1 ? 1 : 0), all);
       return {1, (all + parts - 1) / parts};
     }
     if (blocks == 1) return {1, all};
@@ -234,8 +235,8 @@ class Adi {
 
   static double x_workspace(int points) {
     const std::ptrdiff_t all = (points + kLanes - 1) / kLanes * kLanes;
-    return 8.0 * static_cast<double>(kTiles * ((points + System::kHanded) * kKeptElements +
-                                               2 * all * kTilePoint));
+    return 8.0 * static_cast<double>(
+                     kTiles * ((points + System::kHanded) * kKeptElements + 2 * all * kTilePoint));
   }
 
   static Block block_of(const ProcessGrid& grid, int points) {
@@ -312,15 +313,15 @@ class Adi {
     sweep<2>(
         rows, greatest_share(inner(1)), phases, [](int) {},
         [&](const Lines& lines, int first) {
-          return [&lines, this, first](int k, int v, const Lanes& x)
-                     __attribute__((always_inline)) {
-                       const Mask keep = inside(first + v);
-                       for (std::size_t m = 0; m < kComponents; ++m) {
-                         double* const u = const_cast<double*>(lines.state[m]) +
-                                           k * lines.state_row + v * lines.vector;
-                         store(u, load(u) + (Doubles)((Mask)x[m] & keep));
-                       }
-                     };
+          return
+              [&lines, this, first](int k, int v, const Lanes& x) __attribute__((always_inline)) {
+                const Mask keep = inside(first + v);
+                for (std::size_t m = 0; m < kComponents; ++m) {
+                  double* const u =
+                      const_cast<double*>(lines.state[m]) + k * lines.state_row + v * lines.vector;
+                  store(u, load(u) + (Doubles)((Mask)x[m] & keep));
+                }
+              };
         });
     meet();
   }
@@ -357,7 +358,8 @@ class Adi {
         sweep.batches(most), sweep.batches(across.end - across.begin),
         [&](int i, const double* in, double* out) {
           if (i % sweep.parts == 0) {
-            each(i, [&](const Lines&, int at) { prepare(i / sweep.parts * sweep.batch.rows + at); });
+            each(i,
+                 [&](const Lines&, int at) { prepare(i / sweep.parts * sweep.batch.rows + at); });
           }
           each(i, [&](const Lines& lines, int at) {
             double* const kept = slot(i) + at * sweep.line;
@@ -452,14 +454,13 @@ class Adi {
       lines.rows = points_ - 2;
       lines.vectors = tiles;
       systems_[0].template eliminate<0>(lines, kept, row);
-      System::template substitute<0>(lines, kept, row, work.nothing.data(), nullptr,
-                                     [&](int k, int v, const Lanes& x)
-                                         __attribute__((always_inline)) {
-                                           for (std::size_t m = 0; m < kComponents; ++m) {
-                                             store(lines.rhs[m] + k * kTilePoint + v * lines.vector,
-                                                   x[m]);
-                                           }
-                                         });
+      System::template substitute<0>(
+          lines, kept, row, work.nothing.data(), nullptr,
+          [&](int k, int v, const Lanes& x) __attribute__((always_inline)) {
+            for (std::size_t m = 0; m < kComponents; ++m) {
+              store(lines.rhs[m] + k * kTilePoint + v * lines.vector, x[m]);
+            }
+          });
       for (int t = 0; t < tiles; ++t) {
         const int valid = std::min(kLanes, end - y - t * kLanes);
         for (int m = 0; m < kComponents; ++m) {

@@ -83,8 +83,8 @@ class BlockTridiagonal {
         for (int j = 0; j < kComponents; ++j) {
           matrix[i][j] = broadcast(i == j ? 1.0 : 0.0);
           for (int m = 0; m < kComponents; ++m) {
-            matrix[i][j] -= load(b + (m * kComponents + i) * kLanes) *
-                            load(a + (j * kComponents + m) * kLanes);
+            matrix[i][j] -=
+                load(b + (m * kComponents + i) * kLanes) * load(a + (j * kComponents + m) * kLanes);
           }
         }
       }
@@ -96,8 +96,8 @@ class BlockTridiagonal {
   }
 
   // Solves backwards from the unknowns `beyond` the last row, as meet() yields them, or zeros at
-  // the edge. finish(k, v, x) is told the unknowns of each row, by component. Those of the first row
-  // go to `first_rows`, laid out as `beyond`, unless it is nullptr.
+  // the edge. finish(k, v, x) is told the unknowns of each row, by component. Those of the first
+  // row go to `first_rows`, laid out as `beyond`, unless it is nullptr.
   template <int kDimension, typename Finish>
   static void substitute(const Lines& lines, const double* kept, std::ptrdiff_t kept_row,
                          const double* beyond, double* first_rows, const Finish& finish) {
@@ -211,7 +211,7 @@ class BlockTridiagonal {
   // The LU factors of a matrix in its place, the diagonal's reciprocals apart. No pivoting: the
   // time step keeps the diagonal heavy.
   static ASSAY_LANES_MEMBER void factor(Doubles (&matrix)[kComponents][kComponents],
-                                         Doubles (&inverse)[kComponents]) {
+                                        Doubles (&inverse)[kComponents]) {
 #pragma GCC unroll 5
     for (int p = 0; p < kComponents; ++p) {
       inverse[p] = 1.0 / matrix[p][p];
@@ -227,8 +227,8 @@ class BlockTridiagonal {
   // In place; elements of x before kFirst are 0.
   template <int kFirst>
   static ASSAY_LANES_MEMBER void solve(const Doubles (&matrix)[kComponents][kComponents],
-                                        const Doubles (&inverse)[kComponents],
-                                        Doubles (&x)[kComponents]) {
+                                       const Doubles (&inverse)[kComponents],
+                                       Doubles (&x)[kComponents]) {
 #pragma GCC unroll 5
     for (int i = kFirst + 1; i < kComponents; ++i) {
 #pragma GCC unroll 5
@@ -243,8 +243,8 @@ class BlockTridiagonal {
   }
 
   ASSAY_LANES_MEMBER void eliminate_row(double convection, const Point& before, const Point& here,
-                                         const Point& after, Doubles (&q)[kComponents],
-                                         const double* kept_before, double* kept) const {
+                                        const Point& after, Doubles (&q)[kComponents],
+                                        const double* kept_before, double* kept) const {
     const double f = convection;
     const double g = viscosity_;
     const double d = diffusion_;
@@ -288,7 +288,7 @@ class BlockTridiagonal {
     }
     Doubles inverse[kComponents];
     factor(matrix, inverse);
-    const auto keep = [&](int column, const Doubles (&x)[kComponents]) {
+    const auto keep = [&](int column, const Doubles(&x)[kComponents]) {
       for (int i = 0; i < kComponents; ++i) store(kept + (column * kComponents + i) * kLanes, x[i]);
     };
     solve<0>(matrix, inverse, q);

@@ -31,9 +31,10 @@ constexpr std::array<int, kComponents> along(int dimension) {
 // eliminated: from the lower end of the dimension to the upper, or the other way, when `row` is
 // negative. Components by their own numbers.
 struct Lines {
-  std::array<const double*, kComponents> state{};  // u at the first row; rows -1 and `rows` count too
-  std::array<double*, kComponents> rhs{};          // right-hand side there, and solution
-  std::ptrdiff_t state_row = 0;                    // elements from one row to the next
+  std::array<const double*, kComponents>
+      state{};                             // u at the first row; rows -1 and `rows` count too
+  std::array<double*, kComponents> rhs{};  // right-hand side there, and solution
+  std::ptrdiff_t state_row = 0;            // elements from one row to the next
   std::ptrdiff_t rhs_row = 0;
   std::ptrdiff_t vector = kLanes;  // elements from one vector to the next
   int rows = 0;

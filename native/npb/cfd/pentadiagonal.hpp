@@ -176,8 +176,7 @@ class Pentadiagonal {
     p.velocity[2] = load(lines.state[kOrder[3]] + at) * p.volume;
     p.kinetic = 0.5 * (p.velocity[0] * p.velocity[0] + p.velocity[1] * p.velocity[1] +
                        p.velocity[2] * p.velocity[2]);
-    p.sound_square =
-        (kC1 * kC2) * (load(lines.state[kOrder[4]] + at) * p.volume - p.kinetic);
+    p.sound_square = (kC1 * kC2) * (load(lines.state[kOrder[4]] + at) * p.volume - p.kinetic);
     return p;
   }
 
@@ -292,8 +291,8 @@ class Pentadiagonal {
     const Doubles t2 = r[2] + t1;
     const Doubles t3 = scaled * (r[3] - r[4]);
     return {t2, u * t2 - p.density * r[1], v * t2 + p.density * r[0], w * t2 + t3,
-            p.density * (v * r[0] - u * r[1]) + p.kinetic * t2 +
-                (1.0 / kC2) * p.sound_square * t1 + w * t3};
+            p.density * (v * r[0] - u * r[1]) + p.kinetic * t2 + (1.0 / kC2) * p.sound_square * t1 +
+                w * t3};
   }
 
   double convection_;

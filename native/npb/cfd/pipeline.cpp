@@ -6,8 +6,8 @@
 namespace assay::npb::cfd {
 namespace {
 
-// Waits without keeping a core from other ranks: a message is rarely long in coming, unless the rank
-// that is to send it waits for this very core.
+// Waits without keeping a core from other ranks: a message is rarely long in coming, unless the
+// rank that is to send it waits for this very core.
 void wait_for(std::array<MPI_Request, 4>& requests) {
   constexpr int kPollsBeforeYield = 100;
   constexpr int kPollsBeforeSleep = 130;

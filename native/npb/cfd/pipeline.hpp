@@ -99,8 +99,7 @@ class Pipeline {
         if (j >= 0 && j < mine) {
           const std::size_t size = place_.meets ? eliminated_ : substituted_;
           substitute(j, part(substituted_in_, j, thread, size),
-                     place_.outermost ? nullptr
-                                      : part(substituted_out_, j, thread, substituted_));
+                     place_.outermost ? nullptr : part(substituted_out_, j, thread, substituted_));
         }
 #pragma omp barrier
       });

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.kernels.npb import cg, ep, is_, lu
+from assay.kernels.npb import bt, cg, ep, is_, lu, sp
 from assay.kernels.npb.common import CLASS_ORDER
 
 __all__ = ["CLASS_ORDER", "KERNELS"]
 
-KERNELS = (ep.KERNEL, cg.KERNEL, is_.KERNEL, lu.KERNEL)
+KERNELS = (ep.KERNEL, cg.KERNEL, is_.KERNEL, lu.KERNEL, sp.KERNEL, bt.KERNEL)
