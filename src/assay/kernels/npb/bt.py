@@ -1,0 +1,41 @@
+"""npb.bt in the catalogue."""
+
+from __future__ import annotations
+
+from assay.kernels.npb.adi import System, adi_kernel
+
+# class: points along each side, time steps
+BT_SIZES = {
+    "S": (12, 60),
+    "W": (24, 200),
+    "A": (64, 200),
+    "B": (102, 200),
+    "C": (162, 200),
+    "D": (408, 250),
+    "E": (1020, 250),
+}
+
+# A 5x5 block and five values.
+BT_SYSTEM = System(kept=30, handed=1)
+
+# Counted in native/npb/cfd/block_tridiagonal.hpp, of each of three directions: 11 for the state,
+# 24 for the diagonal block and 51 for each other one, 216 for elimination, 75 to factor, 246 to
+# solve, 50 to substitute.
+_FLOPS = 3 * 724.0
+
+
+def _operations(n: int) -> float:
+    return 3478.8 * n**3 - 17655.7 * n**2 + 28023.7 * n
+
+
+KERNEL = adi_kernel(
+    name="npb.bt",
+    title="NPB BT: block tridiagonal systems for a flow problem",
+    sizes=BT_SIZES,
+    system=BT_SYSTEM,
+    flops=_FLOPS,
+    operations=_operations,
+    formula="steps (3478.8 n^3 - 17655.7 n^2 + 28023.7 n)",
+    source="Bailey et al., RNR-94-007, 3.6; NPB 3.4",
+    notes="Blocks of 5x5 are made when a line needs them and kept in cache.",
+)

@@ -1,0 +1,41 @@
+"""npb.sp in the catalogue."""
+
+from __future__ import annotations
+
+from assay.kernels.npb.adi import System, adi_kernel
+
+# class: points along each side, time steps
+SP_SIZES = {
+    "S": (12, 100),
+    "W": (36, 400),
+    "A": (64, 400),
+    "B": (102, 400),
+    "C": (162, 400),
+    "D": (408, 500),
+    "E": (1020, 500),
+}
+
+# Two coefficients of each of three systems and five values.
+SP_SYSTEM = System(kept=11, handed=2)
+
+# Counted in native/npb/cfd/pentadiagonal.hpp, of each of three directions: 13 for the state, 4 for
+# wave speed and diffusion, 72 for elimination, 20 to substitute; 39, 7, 7 and 40 to change
+# coordinates.
+_FLOPS = 3 * 109.0 + 93.0
+
+
+def _operations(n: int) -> float:
+    return 881.174 * n**3 - 4683.91 * n**2 + 11484.5 * n - 19272.4
+
+
+KERNEL = adi_kernel(
+    name="npb.sp",
+    title="NPB SP: scalar pentadiagonal systems for a flow problem",
+    sizes=SP_SIZES,
+    system=SP_SYSTEM,
+    flops=_FLOPS,
+    operations=_operations,
+    formula="steps (881.174 n^3 - 4683.91 n^2 + 11484.5 n - 19272.4)",
+    source="Bailey et al., RNR-94-007, 3.7; NPB 3.4",
+    notes="Coefficients are made when a line needs them and kept in cache.",
+)

@@ -1,0 +1,305 @@
+"""npb.bt and npb.sp: lines against dense systems, whole runs against official values, faults."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assay.kernels import find_kernel
+from assay.kernels.npb.adi import adi_grid, batch, deepest, share
+from assay.kernels.npb.bt import BT_SIZES
+from assay.kernels.npb.sp import SP_SIZES
+from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
+from native_build import NATIVE, TOOLS
+from test_kernels_npb_lu import _inviscid, _jacobian, _viscous
+
+BT = find_kernel("npb.bt")
+SP = find_kernel("npb.sp")
+KERNELS = ("npb.bt", "npb.sp")
+# This machine's own lanes and two of them.
+TARGETS = ("native", "x86-64")
+Array = NDArray[np.float64]
+
+
+# ---- Work and memory ----------------------------------------------------------------------------
+
+
+def test_operations_are_the_published_ones() -> None:
+    """Published times and rates of class A multiply to 168.3 and 85.0 Gop."""
+    assert BT.work({"class": "A"}, 3, 2)["operations"] == pytest.approx(168.3e9, rel=1e-3)
+    assert SP.work({"class": "A"}, 3, 2)["operations"] == pytest.approx(85.0e9, rel=1e-3)
+
+
+def test_one_rank_sends_nothing() -> None:
+    for kernel in (BT, SP):
+        work = kernel.work({"class": "W"}, 1, 4)
+        assert (work["messages"], work["sent"]) == (0, 0)
+
+
+def test_messages_of_two_ranks_by_hand() -> None:
+    """Class S along z: a halo each way, 12 x 12 points two deep; ten rows of 12, padded to 16."""
+    work = BT.work({"class": "S"}, 2, 1)
+    assert work["messages"] == 60 * (2 + 2 * 10)
+    assert work["sent"] == 60 * 8 * (2 * 2 * 5 * 144 + 2 * 10 * 30 * 16)
+    work = SP.work({"class": "S"}, 2, 1)
+    assert work["sent"] == 100 * 8 * (2 * 2 * 5 * 144 + 2 * 10 * 2 * 11 * 16)
+
+
+def test_batches_of_deeper_pipelines() -> None:
+    assert [deepest(blocks) for blocks in (1, 2, 3, 4, 5)] == [0, 0, 1, 1, 2]
+    assert [share(64, part, 3) for part in range(3)] == [21, 21, 22]
+    # 102 points in halves: 13 vectors of 51 rows of 240 bytes a lane are three times the aim.
+    assert batch(102, 2, 100, 30) == (1, 7)
+    # Few bytes a row: several rows, but the pipeline must fill.
+    assert batch(64, 2, 62, 11)[0] == 2
+    assert batch(64, 2, 12, 11)[0] == 1
+
+
+def test_grid_leaves_blocks_thick_enough() -> None:
+    for ranks in range(1, 40):
+        y, z = adi_grid(12, ranks)
+        assert y * z <= ranks and min(12 // y, 12 // z) >= 3
+    assert adi_grid(12, 9) == (3, 3)
+    assert adi_grid(64, 3) == (1, 3)
+
+
+# ---- Lines against dense systems ----------------------------------------------------------------
+
+
+@functools.cache
+def _check_program(target: str) -> Path:
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    names = ["halo.cpp", "process_grid.cpp"]
+    sources = [
+        Path(__file__).with_name("npb_adi_check.cpp"),
+        *(NATIVE / "npb" / name for name in names),
+        *(NATIVE / "npb" / "cfd" / f"{name}.cpp" for name in ("operator", "state", "pipeline")),
+        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
+        NATIVE / "harness" / "kernel.cpp",
+    ]
+    flags = ["-std=c++20", "-O1", f"-march={target}", "-fopenmp", f"-I{NATIVE}"]
+    flags += ["-Wall", "-Wextra", "-Werror", "-Wno-restrict"]
+    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", folder / "check"], check=True)
+    return folder / "check"
+
+
+def ask(target: str, *questions: str) -> list[list[str]]:
+    """The native code's answers, in words, one list a question."""
+    done = subprocess.run(
+        [_check_program(target)],
+        input="".join(f"{question}\n" for question in questions),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Arrays [component][row][line]; ``state`` has a row more at either end."""
+
+    state: Array
+    rhs: Array
+    solution: Array
+
+
+def _solve(target: str, system: str, rows: int, parts: int, dt: float, h: float) -> Solved:
+    (words,) = ask(target, f"{system} {rows} {parts} {dt} {h}")
+    lines = int(words[0])
+    numbers = np.array([float.fromhex(word) for word in words[1:]])
+    states, values = 5 * (rows + 2) * lines, 5 * rows * lines
+    assert len(numbers) == states + 2 * values
+    state, rhs, solution = np.split(numbers, [states, states + values])
+    return Solved(*(part.reshape(5, -1, lines) for part in (state, rhs, solution)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("parts", [1, 2, 3, 4, 5])
+def test_block_lines_solve_the_dense_system(parts: int, target: str) -> None:
+    rows, dt, h = 10, 0.01, 0.1
+    for dimension in range(3):
+        solved = _solve(target, f"bt{dimension}", rows, parts, dt, h)
+        diffusion = (0.75, 0.75, 1.0)[dimension] * np.eye(5)
+        for line in range(0, solved.rhs.shape[2], 5):
+            matrix = np.zeros((rows, 5, rows, 5))
+            for k in range(rows):
+                u = solved.state[:, k + 1, line]
+                inviscid = dt / (2 * h) * _jacobian(_inviscid, u, dimension)
+                viscous = dt / h**2 * (_jacobian(_viscous, u, dimension) + diffusion)
+                matrix[k, :, k, :] = np.eye(5) + 2 * viscous
+                if k > 0:
+                    matrix[k - 1, :, k, :] = inviscid - viscous
+                if k < rows - 1:
+                    matrix[k + 1, :, k, :] = -inviscid - viscous
+            dense = matrix.reshape(5 * rows, 5 * rows)
+            x = np.linalg.solve(dense, solved.rhs[:, :, line].T.ravel()).reshape(rows, 5)
+            np.testing.assert_allclose(solved.solution[:, :, line], x.T, rtol=1e-11, atol=1e-13)
+
+
+def _speeds(u: Array) -> tuple[Array, float]:
+    velocity = u[1:4] / u[0]
+    pressure = 0.4 * (u[4] - 0.5 * u[0] * float(velocity @ velocity))
+    return velocity, float(np.sqrt(1.4 * pressure / u[0]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+def test_waves_are_eigenvectors(target: str) -> None:
+    """Without time the sweeps only change coordinates: to waves along y, z, and back."""
+    rows = 6
+    along_x, along_y, along_z = (_solve(target, f"sp{d}", rows, 1, 0.0, 0.1) for d in range(3))
+    for line in range(along_x.rhs.shape[2]):
+        for k in range(rows):
+            u = along_x.state[:, k + 1, line]
+            velocity, sound = _speeds(u)
+            waves = _basis(u, 1)
+            speeds = velocity[1] + np.array([0, 0, 0, sound, -sound])
+            np.testing.assert_allclose(
+                _jacobian(_inviscid, u, 1) @ waves, waves * speeds, rtol=1e-12, atol=1e-12
+            )
+            after = _basis(u, 2)
+            for solved, before_it, after_it in (
+                (along_x, np.eye(5), waves),
+                (along_y, waves, after),
+                (along_z, after, np.eye(5)),
+            ):
+                given, found = solved.rhs[:, k, line], solved.solution[:, k, line]
+                np.testing.assert_allclose(
+                    after_it @ found, before_it @ given, rtol=1e-11, atol=1e-12
+                )
+
+
+def _basis(u: Array, dimension: int) -> Array:
+    """Right eigenvectors of the flux Jacobian along y or z as columns: three shear and entropy
+    waves, two of sound, scaled as in Pulliam and Chaussee (1981), appendix."""
+    (vx, vy, vz), sound = _speeds(u)
+    density = u[0]
+    velocity = np.array([vx, vy, vz])
+    normal = np.eye(3)[dimension]
+    alpha = density / (np.sqrt(2) * sound)
+    kinetic = 0.5 * float(velocity @ velocity)
+
+    def column(change: float, momentum: Array, energy: float) -> Array:
+        return np.array([change, *momentum, energy])
+
+    entropy = column(1, velocity, kinetic)
+    shear = []
+    for other in (1, 2):
+        axis = np.eye(3)[(dimension + other) % 3]
+        shear.append(column(0, density * axis, density * float(velocity @ axis)))
+    enthalpy = kinetic + sound**2 / 0.4
+    plus = alpha * column(
+        1, velocity + sound * normal, enthalpy + sound * float(velocity[dimension])
+    )
+    minus = alpha * column(
+        1, velocity - sound * normal, enthalpy - sound * float(velocity[dimension])
+    )
+    # The entropy wave is the component of the direction's own number; shear waves follow in turn.
+    waves: list[Array] = [np.zeros(5)] * 3
+    waves[dimension] = entropy
+    waves[(dimension + 1) % 3] = shear[1]
+    waves[(dimension + 2) % 3] = -shear[0]
+    return np.array([*waves, plus, minus]).T
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("parts", [1, 2, 3, 4, 5])
+def test_pentadiagonal_lines_solve_the_dense_systems(parts: int, target: str) -> None:
+    rows, dt, h = 11, 0.02, 0.1
+    solved = _solve(target, "sp1", rows, parts, dt, h)
+    a, b, e = dt / (2 * h), dt / h**2, dt * 0.25
+    for line in range(solved.rhs.shape[2]):
+        u = solved.state[:, :, line]
+        velocity = u[2] / u[0]
+        sound = np.array([_speeds(u[:, k])[1] for k in range(rows + 2)])
+        bound = 0.75 + 1.96 * 0.1 / u[0]
+        waves = np.zeros((5, rows))
+        for m in range(5):
+            speed = velocity + (0 if m < 3 else sound if m == 3 else -sound)
+            matrix = e * (np.eye(rows, k=2) + np.eye(rows, k=-2))
+            for k in range(rows):
+                edge = k in (0, rows - 1)
+                matrix[k, k] = 1 + 2 * b * bound[k + 1] + (5 if edge else 6) * e
+                if k > 0:
+                    matrix[k, k - 1] = -a * speed[k] - b * bound[k] - 4 * e
+                if k < rows - 1:
+                    matrix[k, k + 1] = a * speed[k + 2] - b * bound[k + 2] - 4 * e
+            waves[m] = np.linalg.solve(matrix, solved.rhs[m, :, line])
+        for k in range(rows):
+            state = u[:, k + 1]
+            x = _basis(state, 2) @ solved.solution[:, k, line]
+            np.testing.assert_allclose(_basis(state, 1) @ waves[:, k], x, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_catalogue_knows_memory() -> None:
+    cases = [("A", 1, 1), ("A", 3, 2), ("B", 2, 1), ("C", 7, 2), ("D", 96, 1), ("E", 509, 4)]
+    for kernel in (BT, SP):
+        which = kernel.name.removeprefix("npb.")
+        answers = ask("native", *(f"memory {which} {c} {r} {t}" for c, r, t in cases))
+        for (name, ranks, threads), (native, lanes) in zip(cases, answers, strict=True):
+            assert kernel.memory is not None
+            told = kernel.memory({"class": name}, ranks, threads)
+            assert told == pytest.approx(float.fromhex(native), rel=0.02 if lanes == "8" else 0.1)
+
+
+# ---- Whole runs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 6, 7, 8, 9])
+def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> None:
+    orders = [(kernel, {"class": "S"}) for kernel in KERNELS]
+    for record in measure(plain(), *orders, ranks=ranks, threads=threads):
+        assert_verified(record)
+        y, z = adi_grid(12, ranks)
+        assert record.facts["working_ranks"] == y * z
+        names = [series.metric for series in record.series]
+        assert names == ["time", "compute", *(["halo", "handover"] if ranks > 1 else [])]
+        for index, time in enumerate(record.series[0].values):
+            assert 0 < sum(series.values[index] for series in record.series[1:]) <= time
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_class_w_verifies(ranks: int) -> None:
+    for record in measure(plain(), *((each, {"class": "W"}) for each in KERNELS), ranks=ranks):
+        assert_verified(record)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["none", "field", "step"])
+def test_wrong_runs_are_found(fault: str) -> None:
+    orders = [(kernel, {"class": "S", "fault": fault}) for kernel in KERNELS]
+    for record in measure(faulty(), *orders, ranks=2):
+        assert record.status == "ok" and is_good(record) == (fault == "none")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ranks", "threads"), [(1, 2), (3, 1), (4, 1)])
+def test_they_are_clean_under_sanitizers(ranks: int, threads: int) -> None:
+    orders = [(kernel, {"class": "S"}) for kernel in KERNELS]
+    for record in measure(sanitized(), *orders, ranks=ranks, threads=threads):
+        assert_verified(record)
+
+
+def test_classes_agree_with_the_native_table() -> None:
+    words = (NATIVE / "npb" / "adi_classes.hpp").read_text().split()
+    text = "".join(words)
+    for sizes in (BT_SIZES, SP_SIZES):
+        for name, (points, steps) in sizes.items():
+            assert f'{{"{name}",{points},{steps},' in text
