@@ -108,7 +108,7 @@ void LuSolver::ascend(int thread, Worker& worker, Phases& phases) {
 void LuSolver::run(int steps, Phases& phases) {
   if (!grid_.works()) return;
   cfd::State sums{};
-  phases.in_rest(kLuCompute, [&] {
+  phases.around(kLuCompute, [&] {
     advance(steps, phases);
     sums = cfd::sums_of_squares(block_, v_, threads_);
   });

@@ -29,7 +29,6 @@ class Phases {
     now_[phase] += ticks() - start;
   }
 
-<<<<<<< HEAD
   // Does it, and counts to the phase what of its time no phase within it was given.
   template <typename Action>
   void around(std::size_t phase, Action action) {
@@ -43,18 +42,6 @@ class Phases {
   // Forgets what was counted since the last sample.
   void restart() { std::fill(now_.begin(), now_.end(), Ticks{0}); }
 
-=======
-  // Does it, and counts to that phase the time which it does not count to others itself.
-  template <typename Action>
-  void in_rest(std::size_t phase, Action action) {
-    const auto counted = [&] { return std::accumulate(now_.begin(), now_.end(), Ticks{0}); };
-    const Ticks before = counted();
-    const Ticks start = ticks();
-    action();
-    now_[phase] += ticks() - start - (counted() - before);
-  }
-
->>>>>>> part/cfd
   void end_sample() {
     for (std::size_t phase = 0; phase < names_.size(); ++phase) {
       samples_[phase].push_back(seconds(now_[phase]));
