@@ -23,7 +23,7 @@ from assay.kernels.npb import CLASS_ORDER
 from assay.stats.model import CellSummary
 from assay.units import format_share
 
-TITLES = {"npb.ep": "EP", "npb.cg": "CG", "npb.is": "IS"}
+TITLES = {"npb.ep": "EP", "npb.cg": "CG", "npb.ft": "FT", "npb.is": "IS"}
 # Parallel efficiency within a node below which the loss is worth a word.
 POOR_EFFICIENCY = 0.75
 
