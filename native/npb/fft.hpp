@@ -35,11 +35,9 @@ class Fft {
 
   std::uint32_t size() const { return size_; }
 
-  // What work has room for, in packets.
-  std::size_t work_size() const { return size_; }
-
   // load(j) gives the packet at place j, store(k, packet) takes the one of frequency k; each once
-  // for every index. All loads come before the first store; loads may read `work` in place.
+  // for every index. All loads come before the first store. `work` has room for size() packets;
+  // load(j) may read work[j], and nothing else of it.
   template <bool kInverse, typename Load, typename Store>
   void transform(Packet* work, Load load, Store store) const {
     if (first_radix_ == 2) {

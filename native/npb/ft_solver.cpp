@@ -71,8 +71,8 @@ FtSolver::FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, in
   works_ = mine < grid_.ranks();
   const std::uint64_t across = mine % grid_.across;
   const std::uint64_t along = mine / grid_.across;
-  MPI_Comm_split(comm, works_ ? static_cast<int>(along) : MPI_UNDEFINED, rank, &across_);
-  MPI_Comm_split(comm, works_ ? static_cast<int>(across) : MPI_UNDEFINED, rank, &along_);
+  across_ = std::make_unique<Group>(comm, works_ ? static_cast<int>(along) : MPI_UNDEFINED);
+  along_ = std::make_unique<Group>(comm, works_ ? static_cast<int>(across) : MPI_UNDEFINED);
   if (!works_) return;
 
   const auto [nx, ny, nz] = problem.extents;
@@ -85,24 +85,17 @@ FtSolver::FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, in
   y_along_ = y_along_shares[along];
   z_ = z_shares[along];
   z_to_y_ = std::make_unique<Transpose>(
-      along_, std::array<std::uint64_t, 3>{nz, size_of(x_), ny}, 0, 2, z_shares, y_along_shares,
-      Transpose::Options{.element_bytes = sizeof(Packet), .own_stays = true});
+      along_->comm(), std::array<std::uint64_t, 3>{nz, size_of(x_), ny}, 0, 2, z_shares,
+      y_along_shares, Transpose::Options{.element_bytes = sizeof(Packet), .own_stays = true});
   if (grid_.across > 1) {
     y_to_x_ = std::make_unique<Transpose>(
-        across_, std::array<std::uint64_t, 3>{size_of(z_), nx / kWidth, ny}, 2, 1, y_shares,
+        across_->comm(), std::array<std::uint64_t, 3>{size_of(z_), nx / kWidth, ny}, 2, 1, y_shares,
         x_shares, Transpose::Options{.element_bytes = sizeof(Packet), .own_stays = false});
   }
   allocate();
   past_caches_ = (spectrum_.size() + field_.size() + given_.size()) * sizeof(Packet) > cache_bytes;
   make_places();
   make_points();
-}
-
-FtSolver::~FtSolver() {
-  z_to_y_.reset();
-  y_to_x_.reset();
-  if (across_ != MPI_COMM_NULL) MPI_Comm_free(&across_);
-  if (along_ != MPI_COMM_NULL) MPI_Comm_free(&along_);
 }
 
 void FtSolver::allocate() {

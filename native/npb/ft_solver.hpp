@@ -34,7 +34,6 @@ class FtSolver {
   // (a rank's part of the last-level cache) are written past the caches.
   FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, int threads,
            std::size_t cache_bytes);
-  ~FtSolver();
   FtSolver(const FtSolver&) = delete;
   FtSolver& operator=(const FtSolver&) = delete;
 
@@ -66,6 +65,20 @@ class FtSolver {
     const Packet* packet;
     int lane;
   };
+  // Those of the communicator that name the same colour; MPI_UNDEFINED takes no part. Collective.
+  class Group {
+   public:
+    Group(MPI_Comm comm, int colour) { MPI_Comm_split(comm, colour, 0, &comm_); }
+    ~Group() {
+      if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+    }
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+    MPI_Comm comm() const { return comm_; }
+
+   private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+  };
 
   void allocate();
   void make_places();
@@ -96,8 +109,7 @@ class FtSolver {
   bool past_caches_ = false;
   FtGrid grid_;
   bool works_ = false;
-  MPI_Comm across_ = MPI_COMM_NULL;
-  MPI_Comm along_ = MPI_COMM_NULL;
+  std::unique_ptr<Group> across_, along_;  // the ranks that differ from this one there alone
 
   // This rank's shares: x in packets. y_ is the one while x is whole, y_along_ the one while z is.
   Share x_{}, y_{}, y_along_{}, z_{};
