@@ -158,7 +158,7 @@ def _mg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
     # whole planes before and behind.
     row = (extent + 8) * _DOUBLE
     high = min(rows, max(_WINDOW_BYTES // 8 // row - 8, 8))
-    windows = 8 * (high + 8) * row + 3 * row
+    windows = 8 * ((high + 8) * row + 8 * _DOUBLE) + 3 * row
     _, tiles_y, tiles_z = choose_grid(
         Cutting((1, rows, planes), (False, True, True), 1, _FACE_COST), threads
     )
