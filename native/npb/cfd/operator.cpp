@@ -17,6 +17,7 @@ constexpr int kViscousEnergy = 4;
 constexpr int kQuantities = 5;
 
 constexpr std::ptrdiff_t kLine = 8;
+constexpr std::ptrdiff_t kAhead = 12 * kLine;  // elements to fetch ahead; not critical
 
 // Fourth difference at -2 .. 2 for the point of that global index: one-sided next to the boundary.
 std::array<double, 5> fourth_difference(int index, int points) {
@@ -114,6 +115,10 @@ ASSAY_LANES_INLINE void evaluate(const RowPlan& row, std::ptrdiff_t x) {
 #pragma GCC unroll 5
   for (int m = 0; m < kComponents; ++m) {
     const double* const u = row.u[m] + x;
+    // What this row is the first to touch, in the next one.
+    __builtin_prefetch(u + row.u_to[1][4] + kAhead);
+    __builtin_prefetch(row.result[m] + x + kAhead, 1);
+    if constexpr (kForced) __builtin_prefetch(row.forcing[m] + x + kAhead);
     V sum = along[2] * load<V>(u);
 #pragma GCC unroll 5
     for (int s = 0; s < 5; ++s) {
