@@ -16,7 +16,7 @@ from assay.plans.model import Value
 LANES = 8
 COMPONENTS = 5
 GHOSTS = 2
-BATCH_BYTES = 512 << 10
+BATCH_BYTES = 1 << 20
 BATCHES = 12
 
 # Velocities, pressure, energy and the operator itself (native/npb/cfd/operator.cpp), and the
