@@ -29,9 +29,10 @@ Vector = NDArray[np.float64]
 # ---- Work and memory ----------------------------------------------------------------------------
 
 
-def test_operations_are_the_published_ones() -> None:
-    """The official count of class A, over 2 s, is 59.65 Gop/s."""
-    assert LU.work({"class": "A"}, 3, 2)["operations"] / 2e9 == pytest.approx(59.65, rel=1e-3)
+def test_operations_are_the_official_ones() -> None:
+    """NPB 3.4 prints 2699.64 Mop/s for class A in 44.19 s."""
+    operations = LU.work({"class": "A"}, 3, 2)["operations"]
+    assert operations == pytest.approx(2699.64e6 * 44.19, rel=2e-4)
 
 
 def test_one_rank_sends_nothing_but_its_part_of_the_norm() -> None:
@@ -155,7 +156,7 @@ def _sweeps_by_blocks(n: int, dt: float) -> tuple[Vector, Vector]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "dt"), [(6, 0.5), (12, 0.0015)])
+@pytest.mark.parametrize(("n", "dt"), [(6, 0.5), (11, 0.0015)])
 def test_sweeps_are_those_with_explicit_blocks(n: int, dt: float) -> None:
     """However the planes are cut, and the same bits however rows are."""
     lower, upper = _sweeps_by_blocks(n, dt)

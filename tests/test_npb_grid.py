@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.kernels.npb import grid
 from native_build import NATIVE, TOOLS
 
 pytestmark = pytest.mark.slow
@@ -100,6 +101,7 @@ def test_no_grid_is_better(cases: list[tuple[Cutting, int]]) -> None:
     for (cutting, ranks), answer in zip(cases, answers, strict=True):
         blocks = tuple(int(word) for word in answer[:3])
         assert blocks == best_of_all(cutting, ranks)
+        assert blocks == grid.choose_grid(grid.Cutting(*cutting), ranks)
         assert float(answer[3]) == model(cutting, best_of_all(cutting, ranks))
         assert [int(word) for word in answer[4:]] == neighbours(*blocks)
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "harness/kernel.hpp"
 #include "npb/outcome.hpp"
 #include "npb/share.hpp"
 
@@ -63,6 +65,15 @@ LuSolver::~LuSolver() = default;
 
 void LuSolver::set_up() {
   if (!grid_.works()) return;
+  int given = 0;
+#pragma omp parallel num_threads(threads_)
+#pragma omp master
+  given = omp_get_num_threads();
+  // Sweeps would wait for ever for threads that are not there.
+  if (given != threads_) {
+    throw KernelError("OpenMP gave " + std::to_string(given) + " threads instead of " +
+                      std::to_string(threads_));
+  }
   operator_ = std::make_unique<cfd::Operator>(block_);
   u_ = cfd::Field(block_);
   v_ = cfd::Field(block_);

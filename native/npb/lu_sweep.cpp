@@ -213,6 +213,11 @@ void LuSweep::sweep(const double* u_in, double* u_out, const double* v_in, doubl
         }
       }
     }
+    // From these rows to those of the next group, or of the next plane's first.
+    const std::ptrdiff_t next_group =
+        group + 1 < groups()
+            ? kLanes * layout.row
+            : layout.plane - static_cast<std::ptrdiff_t>(group) * kLanes * layout.row;
     Sums to[3] = {before, {}, {}};
 
     for (int tile = 0; tile < tiles_end; tile += kLanes) {
@@ -230,6 +235,15 @@ void LuSweep::sweep(const double* u_in, double* u_out, const double* v_in, doubl
         for (int lane = 0; lane < kLanes; ++lane)
           v[m][lane] = load_lanes(v_in + from + first[lane]);
         transpose(v[m]);
+        if constexpr (kUpper) {
+          // Out of memory, and backwards: too much for the hardware's own prefetching. (The lower
+          // sweep finds in cache what the right-hand side has just used.)
+#pragma GCC unroll 8
+          for (int lane = 0; lane < kLanes; ++lane) {
+            __builtin_prefetch(u_in + from + first[lane] - next_group, 0, 2);
+            __builtin_prefetch(v_in + from + first[lane] - next_group, 0, 2);
+          }
+        }
       }
       for (int t = 0; t < kLanes; ++t) {
         const int step = tile + t;

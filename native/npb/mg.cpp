@@ -61,7 +61,10 @@ class Mg : public Kernel {
   std::vector<Series> series() const override { return phases_.series(context_.comm); }
 
   std::map<std::string, Value> facts() const override {
-    return {{"norm", norm_}, {"working_ranks", std::int64_t{solver_->working_ranks()}}};
+    if (!solver_) return {};
+    return {{"norm", norm_},
+            {"working_ranks", std::int64_t{solver_->working_ranks()}},
+            {"bytes_of_rank", solver_->bytes()}};
   }
 
  private:

@@ -25,26 +25,6 @@ ASSAY_LANES_INLINE void store(double* to, V values) {
   std::memcpy(to, &values, sizeof values);
 }
 
-// Past the caches where the machine can; `to` must be aligned to the vector.
-template <typename V>
-ASSAY_LANES_INLINE void store_past_caches(double* to, V values) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(V) == 64) return _mm512_stream_pd(to, (__m512d)values);
-#elif defined(__AVX__)
-  if constexpr (sizeof(V) == 32) return _mm256_stream_pd(to, (__m256d)values);
-#elif defined(__x86_64__)
-  if constexpr (sizeof(V) == 16) return _mm_stream_pd(to, (__m128d)values);
-#endif
-  store(to, values);
-}
-
-// After the last of them and before others read.
-inline void finish_stores_past_caches() {
-#if defined(__x86_64__)
-  _mm_sfence();
-#endif
-}
-
 // `here` moved up by one point: each lane has its lower neighbour.
 template <typename V>
 ASSAY_LANES_INLINE V lower_neighbours(V before, V here) {
@@ -167,7 +147,7 @@ void smooth_rows(const Around& r, const double* const* u, double* const* result,
           },
       [&](int row, int x, V value) __attribute__((always_inline)) {
         store(result[row] + x, value);
-        if constexpr (Copy) store_past_caches(copy[row] + x, value);
+        if constexpr (Copy) store(copy[row] + x, value);
       });
 }
 

@@ -92,21 +92,51 @@ struct FieldSizes {
   }
 };
 
-std::size_t window_doubles(const MgLevels& levels, int threads) {
-  // The tallest tile is a rank's whole block; with threads, a little less.
-  static_cast<void>(threads);
-  return MgWindows::doubles(MgLevels::extent(levels.finest),
-                            levels.own(levels.finest, 1, 0).size() + 2);
+// The grid of tiles that threads make of a range of rows and planes.
+PerDimension<int> tiles_of(Range y, Range z, int threads) {
+  return choose_grid({.extents = {1, y.size(), z.size()},
+                      .may_cut = {false, true, true},
+                      .least = 1,
+                      .face_cost = kFaceCost},
+                     threads);
 }
+
+// Doubles of scratch that a thread of the rank at (y, z) has.
+struct ScratchSizes {
+  std::size_t windows = 0;
+  std::size_t frame = 0;
+
+  ScratchSizes(const MgLevels& levels, int y, int z, int threads) {
+    const auto most = [](int size, int parts) { return (size + parts - 1) / parts; };
+    for (int level = 2; level <= levels.finest; ++level) {
+      const int extent = MgLevels::extent(level);
+      const bool finest = level == levels.finest;
+      const int beyond = finest ? 0 : levels.reach(level);
+      const Span rows = levels.span(level, 1, y, beyond);
+      const Span planes = levels.span(level, 2, z, beyond);
+      const PerDimension<int> tiles =
+          extent <= kSoloExtent ? PerDimension<int>{1, 1, 1}
+                                : tiles_of({0, rows.stored()}, {0, planes.stored()}, threads);
+      const int high = most(rows.stored(), tiles[1]);
+      windows = std::max(windows, MgScratch::of_windows(extent, high));
+      if (finest) frame = MgScratch::of_frame(extent, high, most(planes.stored(), tiles[2]));
+    }
+  }
+};
 
 }  // namespace
 
 double mg_bytes_per_rank(const MgClass& problem, int ranks, int threads) {
   const MgLevels levels(problem, ranks);
-  const FieldSizes sizes(levels, levels.blocks[1] / 2, levels.blocks[2] / 2);
-  double doubles = static_cast<double>(2 * sizes.u + sizes.right + sizes.coarse);
-  doubles += static_cast<double>(window_doubles(levels, threads)) * threads;
-  return doubles * sizeof(double);
+  // share_of() gives what is left over to the last.
+  const int y = levels.blocks[1] - 1;
+  const int z = levels.blocks[2] - 1;
+  const FieldSizes sizes(levels, y, z);
+  const ScratchSizes scratch(levels, y, z, threads);
+  std::size_t doubles = sizes.u + sizes.right + sizes.coarse;
+  doubles += static_cast<std::size_t>(threads) * (scratch.windows + scratch.frame);
+  if (y > 0) doubles += static_cast<std::size_t>(cube(MgLevels::extent(levels.whole)));
+  return static_cast<double>(doubles) * sizeof(double);
 }
 
 MgSolver::MgSolver(const MgClass& problem, MPI_Comm comm, int threads)
@@ -132,12 +162,9 @@ void MgSolver::allocate() {
     return MgField(MgLevels::extent(level), levels_.span(level, 1, y, ghosts),
                    levels_.span(level, 2, z, ghosts), memory);
   };
-  for (int i = 0; i < 2; ++i) {
-    fine_[i] = HugeArray<double>(sizes.u);
-    u_[i] = field(finest, kUGhosts, fine_[i].data());
-  }
-  fine_[2] = HugeArray<double>(sizes.right);
-  right_ = field(finest, kRightGhosts, fine_[2].data());
+  fine_ = HugeArray<double>(sizes.u + sizes.right);
+  u_ = field(finest, kUGhosts, fine_.data());
+  right_ = field(finest, kRightGhosts, fine_.data() + sizes.u);
   coarse_ = HugeArray<double>(sizes.coarse);
   double* memory = coarse_.data();
   rights_.resize(static_cast<std::size_t>(finest));
@@ -154,7 +181,7 @@ void MgSolver::allocate() {
     }
   }
   if (grid_.ranks() > 1) {
-    u_halo_ = std::make_unique<Halo>(grid_, u_[0].layout(), u_[0].ghosts());
+    u_halo_ = std::make_unique<Halo>(grid_, u_.layout(), u_.ghosts());
     int place = 0;
     for (int rank = 0; rank < grid_.ranks(); ++rank) {
       const auto at = block_coordinates(levels_.blocks, rank);
@@ -167,23 +194,30 @@ void MgSolver::allocate() {
     }
     if (grid_.cut(1)) gathered_.resize(static_cast<std::size_t>(place));
   }
-  const std::size_t doubles = window_doubles(levels_, threads_);
-  for (int thread = 0; thread < threads_; ++thread) windows_.emplace_back(doubles);
+  const ScratchSizes scratch(levels_, y, z, threads_);
+  for (int thread = 0; thread < threads_; ++thread) {
+    scratch_.emplace_back(scratch.windows, scratch.frame);
+  }
 }
 
-// Writes all of the fields, each thread its tile: pages come to be where they are used.
+std::int64_t MgSolver::bytes() const {
+  std::size_t doubles = fine_.size() + coarse_.size() + gathered_.size();
+  for (const MgScratch& each : scratch_) doubles += each.size();
+  auto bytes = static_cast<std::int64_t>(doubles * sizeof(double));
+  if (u_halo_) bytes += u_halo_->buffer_bytes();
+  for (const auto& halo : halos_) bytes += halo ? halo->buffer_bytes() : 0;
+  return bytes;
+}
+
+// Each thread its tile, so that pages come to be where they are used.
 void MgSolver::clear() {
   if (!works()) return;
-  present_ = 0;
 #pragma omp parallel num_threads(threads_)
   {
-    Member member(team_);
-    for (const MgField* field : {&u_[0], &u_[1]}) {
-      const Tile mine = tile(member, field->stored_y(), field->stored_z());
-      for (int z = mine.z.begin; z < mine.z.end; ++z) {
-        for (int y = mine.y.begin; y < mine.y.end; ++y) {
-          std::fill_n(field->row(z, y), field->extent(), 0.0);
-        }
+    const Tile mine = tile(omp_get_thread_num(), u_.stored_y(), u_.stored_z());
+    for (int z = mine.z.begin; z < mine.z.end; ++z) {
+      for (int y = mine.y.begin; y < mine.y.end; ++y) {
+        std::fill_n(u_.row(z, y), u_.extent(), 0.0);
       }
     }
   }
@@ -194,8 +228,7 @@ void MgSolver::place_charges(const std::vector<Charge>& charges) {
   const auto extent = static_cast<std::uint64_t>(right_.extent());
 #pragma omp parallel num_threads(threads_)
   {
-    Member member(team_);
-    const Tile mine = tile(member, right_.stored_y(), right_.stored_z());
+    const Tile mine = tile(omp_get_thread_num(), right_.stored_y(), right_.stored_z());
     for (int z = mine.z.begin; z < mine.z.end; ++z) {
       for (int y = mine.y.begin; y < mine.y.end; ++y) {
         double* const row = right_.row(z, y);
@@ -212,17 +245,10 @@ void MgSolver::place_charges(const std::vector<Charge>& charges) {
   }
 }
 
-// The thread's part of a range of rows and planes.
-Tile MgSolver::tile(const Member& member, Range y, Range z) const {
-  const auto rows = static_cast<std::int64_t>(y.size());
-  const auto planes = static_cast<std::int64_t>(z.size());
-  const PerDimension<int> parts = choose_grid({.extents = {1, rows, planes},
-                                               .may_cut = {false, true, true},
-                                               .least = 1,
-                                               .face_cost = kFaceCost},
-                                              threads_);
-  const auto [x, y_part, z_part] = block_coordinates(parts, member.thread());
-  if (z_part >= parts[2]) return {};
+Tile MgSolver::tile(int thread, Range y, Range z) const {
+  const PerDimension<int> tiles = tiles_of(y, z, threads_);
+  const auto [x, y_part, z_part] = block_coordinates(tiles, thread);
+  if (z_part >= tiles[2]) return {};
   const auto part = [](Range whole, int index, int count) {
     const Share share =
         share_of({0, static_cast<std::uint64_t>(whole.size())}, static_cast<std::uint64_t>(index),
@@ -230,7 +256,7 @@ Tile MgSolver::tile(const Member& member, Range y, Range z) const {
     return Range{whole.begin + static_cast<int>(share.begin),
                  whole.begin + static_cast<int>(share.end)};
   };
-  return {part(y, y_part, parts[1]), part(z, z_part, parts[2])};
+  return {part(y, y_part, tiles[1]), part(z, z_part, tiles[2])};
 }
 
 template <typename Action>
@@ -249,19 +275,19 @@ void MgSolver::exchange(Halo& halo, const MgField& field, const Member& member, 
 double MgSolver::sweep_finest(Member& member, bool correct, bool restrict_it, bool norm,
                               Phases& phases) {
   const auto below = static_cast<std::size_t>(levels_.finest - 1);
-  const MgField& u = u_[present_];
-  const FineFields fields{.u = u,
+  const FineFields fields{.u = u_,
                           .right = right_,
                           .correction = correct ? &corrections_[below] : nullptr,
-                          .next_u = correct ? &u_[1 - present_] : nullptr,
                           .residual = restrict_it ? &rights_[below] : nullptr};
+  MgScratch& scratch = scratch_[static_cast<std::size_t>(member.thread())];
+  const Tile mine = tile(member.thread(), u_.y().own, u_.z().own);
   double squares = 0.0;
   in_phase(member, kMgCompute, phases, [&] {
-    squares = sweep_fine(fields, problem_, tile(member, u.y().own, u.z().own), norm,
-                         windows_[static_cast<std::size_t>(member.thread())]);
+    if (correct) {
+      save_frame(u_, mine, scratch);
 #pragma omp barrier
-#pragma omp master
-    if (correct) present_ = 1 - present_;
+    }
+    squares = sweep_fine(fields, problem_, mine, norm, scratch);
 #pragma omp barrier
   });
   return squares;
@@ -283,7 +309,7 @@ void MgSolver::descend(Member& member, Phases& phases) {
         z = levels_.own(level - 1, 2, grid_.coordinates()[2]);
       }
       if (!alone) {
-        restrict_field(rights_[at], coarse, tile(member, y, z));
+        restrict_field(rights_[at], coarse, tile(member.thread(), y, z));
       } else if (member.thread() == 0) {
         restrict_field(rights_[at], coarse, {y, z});
       }
@@ -310,8 +336,8 @@ void MgSolver::ascend(Member& member, Phases& phases) {
       const Range y = correction.stored_y();
       const Range z = correction.stored_z();
       sweep_coarse(corrections_[at - 1], rights_[at], correction, problem_,
-                   alone ? Tile{y, z} : tile(member, y, z),
-                   windows_[static_cast<std::size_t>(member.thread())]);
+                   alone ? Tile{y, z} : tile(member.thread(), y, z),
+                   scratch_[static_cast<std::size_t>(member.thread())]);
     }
 #pragma omp barrier
   });
@@ -375,7 +401,7 @@ double MgSolver::solve(int cycles, Phases& phases) {
       descend(member, phases);
       ascend(member, phases);
       squares = sweep_finest(member, true, !last, last, phases);
-      if (!last && u_halo_) exchange(*u_halo_, u_[present_], member, phases);
+      if (!last && u_halo_) exchange(*u_halo_, u_, member, phases);
     }
     const double found = norm_of(member, squares, phases);
 #pragma omp master

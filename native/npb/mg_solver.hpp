@@ -43,7 +43,7 @@ struct MgLevels {
   int reach(int level) const { return level == finest - 1 ? 2 : 3; }
 };
 
-// Bytes that the largest rank allocates.
+// Bytes that the largest rank allocates, within a few rows and planes.
 double mg_bytes_per_rank(const MgClass& problem, int ranks, int threads);
 
 class MgSolver {
@@ -54,6 +54,9 @@ class MgSolver {
   // Whether this rank has a block.
   bool works() const { return grid_.works(); }
   int working_ranks() const { return grid_.ranks(); }
+
+  // Bytes that this rank allocated.
+  std::int64_t bytes() const;
 
   // Sets the right-hand side.
   void place_charges(const std::vector<Charge>& charges);
@@ -67,11 +70,10 @@ class MgSolver {
   // The smoother's own coefficient times `factor`, by which a test makes it a wrong one.
   void spoil_smoother(double factor) { problem_.smoother[0] *= factor; }
 
-  std::int64_t bytes() const { return bytes_; }
-
  private:
   void allocate();
-  Tile tile(const Member& member, Range y, Range z) const;
+  // The thread's part of a range of rows and planes.
+  Tile tile(int thread, Range y, Range z) const;
   template <typename Action>
   void in_phase(const Member& member, std::size_t phase, Phases& phases, Action action);
   double sweep_finest(Member& member, bool correct, bool restrict_it, bool norm, Phases& phases);
@@ -86,17 +88,15 @@ class MgSolver {
   MgLevels levels_;
   ProcessGrid grid_;
   Team team_;
-  std::int64_t bytes_ = 0;
-  HugeArray<double> fine_[3];
-  HugeArray<double> coarse_;
-  MgField u_[2];  // the present one and the next take turns
-  int present_ = 0;
+  HugeArray<double> fine_;    // u and the right-hand side
+  HugeArray<double> coarse_;  // fields of all other levels
+  MgField u_;
   MgField right_;
   std::vector<MgField> rights_;       // of the residual equations, by level below the finest
   std::vector<MgField> corrections_;  // likewise
   std::unique_ptr<Halo> u_halo_;
   std::vector<std::unique_ptr<Halo>> halos_;  // of rights_
-  std::vector<MgWindows> windows_;            // a thread each
+  std::vector<MgScratch> scratch_;            // a thread each
   std::vector<double> gathered_;              // blocks of the level that is gathered, rank by rank
   std::vector<int> gathered_counts_;
   std::vector<int> gathered_places_;

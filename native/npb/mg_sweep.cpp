@@ -14,7 +14,7 @@ constexpr std::size_t kWindowBytes = 768 << 10;
 
 // A window's planes and rows beyond the tile's, at most.
 constexpr int kPlanes = 8;
-constexpr int kFineReach = 4;
+constexpr int kFineReach = MgScratch::kFrame;
 
 // Rows are a cache line longer than needed, so that those of a window don't share cache sets.
 constexpr int kPadding = 8;
@@ -69,8 +69,9 @@ void in_pairs(Range range, Action action) {
   if (y < range.end) action(std::integral_constant<int, 1>{}, y);
 }
 
-template <typename V, typename Planes>
-void interpolate_plane(const MgField& coarser, const MgField* base, const Planes& window, int z,
+// base(z, y): the row of what it is added to, or null.
+template <typename V, typename Base, typename Planes>
+void interpolate_plane(const MgField& coarser, const Base& base, const Planes& window, int z,
                        Range rows) {
   const int extent = 2 * coarser.extent();
   // A fine point between coarse ones has two, one on top of a coarse point has it twice.
@@ -82,8 +83,8 @@ void interpolate_plane(const MgField& coarser, const MgField* base, const Planes
     const double* const around[4] = {
         coarser.row(low_plane, low_row), coarser.row(low_plane, high_row),
         coarser.row(high_plane, low_row), coarser.row(high_plane, high_row)};
-    if (base) {
-      interpolate_row<V, true>(around, base->row(z, y), window.row(z, y), extent / 2);
+    if (const double* const row = base(z, y)) {
+      interpolate_row<V, true>(around, row, window.row(z, y), extent / 2);
     } else {
       interpolate_row<V, false>(around, nullptr, window.row(z, y), extent / 2);
     }
@@ -120,6 +121,79 @@ void smooth_plane(const Residual& residual, const From& u, const To& result, con
     smooth_rows<V, R, Copy>(residual.around(z, y), from, to, copied, extent, smoother);
   });
 }
+
+// The points around a tile, as save_frame() found them: rows below (those below the present block,
+// rather; another set is being filled for the next), rows above, and whole planes before and
+// behind.
+class Frame {
+ public:
+  static constexpr int kWide = MgScratch::kFrame;
+
+  static std::size_t doubles(int extent, int rows, int planes) {
+    return static_cast<std::size_t>(extent) * kWide *
+           static_cast<std::size_t>(3 * planes + 2 * (rows + 2 * kWide));
+  }
+
+  Frame(const MgField& u, const Tile& tile, double* memory)
+      : u_(u), tile_(tile), extent_(u.extent()) {
+    const std::ptrdiff_t rows = static_cast<std::ptrdiff_t>(extent_) * kWide * tile.z.size();
+    below_ = memory;
+    next_below_ = memory + rows;
+    above_ = memory + 2 * rows;
+    planes_ = memory + 3 * rows;
+  }
+
+  void save() const {
+    const auto copy = [&](int z, int y, double* to) { std::copy_n(u_.row(z, y), extent_, to); };
+    for (int z = tile_.z.begin - kWide; z < tile_.z.end + kWide; ++z) {
+      if (z >= tile_.z.begin && z < tile_.z.end) {
+        for (int i = 0; i < kWide; ++i) {
+          copy(z, tile_.y.begin - kWide + i, beside(below_, z, i));
+          copy(z, tile_.y.end + i, beside(above_, z, i));
+        }
+      } else {
+        for (int y = tile_.y.begin - kWide; y < tile_.y.end + kWide; ++y) copy(z, y, plane(z, y));
+      }
+    }
+  }
+
+  // Row y of u as it was, for the block of rows that begins with `first`.
+  const double* row(int z, int y, int first) const {
+    if (z < tile_.z.begin || z >= tile_.z.end) return plane(z, y);
+    if (y < first) return beside(below_, z, y - first + kWide);
+    if (y >= tile_.y.end) return beside(above_, z, y - tile_.y.end);
+    return u_.row(z, y);
+  }
+
+  // Keeps plane z for the block that comes after `block`, before it is changed.
+  void keep(int z, Range block) const {
+    if (z < tile_.z.begin || z >= tile_.z.end || block.end >= tile_.y.end) return;
+    for (int i = 0; i < kWide; ++i) {
+      std::copy_n(row(z, block.end - kWide + i, block.begin), extent_, beside(next_below_, z, i));
+    }
+  }
+
+  void next_block() { std::swap(below_, next_below_); }
+
+ private:
+  double* beside(double* rows, int z, int i) const {
+    return rows + (static_cast<std::ptrdiff_t>(z - tile_.z.begin) * kWide + i) * extent_;
+  }
+  double* plane(int z, int y) const {
+    const int index = z < tile_.z.begin ? z - tile_.z.begin + kWide : z - tile_.z.end + kWide;
+    return planes_ + (static_cast<std::ptrdiff_t>(index) * (tile_.y.size() + 2 * kWide) + y -
+                      tile_.y.begin + kWide) *
+                         extent_;
+  }
+
+  const MgField& u_;
+  Tile tile_;
+  int extent_;
+  double* below_;
+  double* next_below_;
+  double* above_;
+  double* planes_;
+};
 
 // A coarse row gets its part of fine plane z: coarse point i of rows' restriction, of weight 1, 2
 // and 1 on planes 2 i, 2 i + 1 and 2 i + 2, in this order. `planes`: coarse ones that are wanted.
@@ -160,14 +234,14 @@ double sum_of_squares(const double* row, int extent) {
 
 template <typename V>
 double fine_block(const FineFields& fields, const MgClass& problem, const Tile& tile, bool norm,
-                  MgWindows& windows) {
+                  const Frame& frame, MgScratch& scratch) {
   const int extent = fields.u.extent();
   // Fine points around the tile's coarse ones; they hold the tile itself.
   const Range coarse_y = coarse_of(tile.y);
   const Range coarse_z = coarse_of(tile.z);
   const Range y{2 * coarse_y.begin, 2 * coarse_y.end + 1};
   const Range z{2 * coarse_z.begin, 2 * coarse_z.end + 1};
-  double* memory = windows.data();
+  double* memory = scratch.windows();
   const Window<5> u(memory, y.wider(3), extent);
   const Window<3> residual(memory, y.wider(2), extent);
   const std::ptrdiff_t stride = stride_of(extent);
@@ -177,7 +251,9 @@ double fine_block(const FineFields& fields, const MgClass& problem, const Tile& 
   const auto within = [](Range range, int i) { return i >= range.begin && i < range.end; };
   for (int plane = z.begin - 3; plane < z.end + 3; ++plane) {
     if (fields.correction) {
-      interpolate_plane<V>(*fields.correction, &fields.u, u, plane, y.wider(3));
+      const auto old = [&](int at, int row) { return frame.row(at, row, tile.y.begin); };
+      interpolate_plane<V>(*fields.correction, old, u, plane, y.wider(3));
+      frame.keep(plane, tile.y);
     } else {
       for (int row = y.begin - 1; row < y.end + 1; ++row) {
         std::copy_n(fields.u.row(plane, row), extent, u.row(plane, row));
@@ -188,7 +264,7 @@ double fine_block(const FineFields& fields, const MgClass& problem, const Tile& 
     }
     if (fields.correction && within(z.wider(1), plane - 2)) {
       const auto smooth = [&](auto copy, Range rows) {
-        smooth_plane<V, copy()>(residual, u, u, fields.next_u, problem.smoother, extent, plane - 2,
+        smooth_plane<V, copy()>(residual, u, u, &fields.u, problem.smoother, extent, plane - 2,
                                 rows);
       };
       if (within(tile.z, plane - 2)) {
@@ -221,19 +297,19 @@ double fine_block(const FineFields& fields, const MgClass& problem, const Tile& 
       }
     }
   }
-  finish_stores_past_caches();
   return squares;
 }
 
 template <typename V>
 void coarse_block(const MgField& coarser, const MgField& right, const MgField& correction,
-                  const MgClass& problem, const Tile& tile, MgWindows& windows) {
+                  const MgClass& problem, const Tile& tile, MgScratch& scratch) {
   const int extent = right.extent();
-  double* memory = windows.data();
+  double* memory = scratch.windows();
   const Window<3> u(memory, tile.y.wider(2), extent);
   const Window<3> residual(memory, tile.y.wider(1), extent);
+  const auto nothing = [](int, int) -> const double* { return nullptr; };
   for (int plane = tile.z.begin - 2; plane < tile.z.end + 2; ++plane) {
-    interpolate_plane<V>(coarser, nullptr, u, plane, tile.y.wider(2));
+    interpolate_plane<V>(coarser, nothing, u, plane, tile.y.wider(2));
     if (plane < tile.z.begin) continue;
     residual_plane<V>(u, right, residual, plane - 1, tile.y.wider(1));
     if (plane < tile.z.begin + 2) continue;
@@ -259,28 +335,39 @@ void for_blocks(const Tile& tile, int extent, Action action) {
 
 }  // namespace
 
-std::size_t MgWindows::doubles(int extent, int height) {
+std::size_t MgScratch::of_windows(int extent, int rows) {
   const auto row = static_cast<std::size_t>(stride_of(extent));
-  const auto rows = static_cast<std::size_t>(block_height(extent, height) + 2 * kFineReach);
-  return kPlanes * (row * rows + kPadding) + 3 * row;
+  const auto high = static_cast<std::size_t>(block_height(extent, rows) + 2 * kFineReach);
+  return kPlanes * (row * high + kPadding) + 3 * row;
+}
+
+std::size_t MgScratch::of_frame(int extent, int rows, int planes) {
+  return Frame::doubles(extent, rows, planes);
+}
+
+void save_frame(const MgField& u, const Tile& tile, MgScratch& scratch) {
+  if (!tile.empty()) Frame(u, tile, scratch.frame()).save();
 }
 
 double sweep_fine(const FineFields& fields, const MgClass& problem, const Tile& tile, bool norm,
-                  MgWindows& windows) {
+                  MgScratch& scratch) {
+  const int extent = fields.u.extent();
+  Frame frame(fields.u, tile, scratch.frame());
   double squares = 0.0;
-  for_blocks(tile, fields.u.extent(), [&](const Tile& block) {
-    squares += with_lanes(fields.u.extent(), [&](auto lanes) {
-      return fine_block<decltype(lanes)>(fields, problem, block, norm, windows);
+  for_blocks(tile, extent, [&](const Tile& block) {
+    squares += with_lanes(extent, [&](auto lanes) {
+      return fine_block<decltype(lanes)>(fields, problem, block, norm, frame, scratch);
     });
+    frame.next_block();
   });
   return squares;
 }
 
 void sweep_coarse(const MgField& coarser, const MgField& right, const MgField& correction,
-                  const MgClass& problem, const Tile& tile, MgWindows& windows) {
+                  const MgClass& problem, const Tile& tile, MgScratch& scratch) {
   for_blocks(tile, right.extent(), [&](const Tile& block) {
     with_lanes(right.extent(), [&](auto lanes) {
-      coarse_block<decltype(lanes)>(coarser, right, correction, problem, block, windows);
+      coarse_block<decltype(lanes)>(coarser, right, correction, problem, block, scratch);
     });
   });
 }

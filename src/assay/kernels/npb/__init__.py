@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from assay.kernels.npb import bt, cg, ep, is_, lu, sp
+from assay.kernels.npb import bt, cg, ep, is_, lu, mg, sp
 from assay.kernels.npb.common import CLASS_ORDER
 
 __all__ = ["CLASS_ORDER", "KERNELS"]
 
-KERNELS = (ep.KERNEL, cg.KERNEL, is_.KERNEL, lu.KERNEL, sp.KERNEL, bt.KERNEL)
+KERNELS = (
+    ep.KERNEL,
+    cg.KERNEL,
+    mg.KERNEL,
+    is_.KERNEL,
+    lu.KERNEL,
+    sp.KERNEL,
+    bt.KERNEL,
+)

@@ -1,20 +1,17 @@
-"""How a box of points is cut into blocks for ranks: as ``native/npb/process_grid.cpp`` does."""
+"""Ranks as a grid of blocks, as ``native/npb/process_grid.hpp`` makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import inf, prod
+
+Blocks = tuple[int, int, int]
+"""How many in x, y and z."""
 
 
 @dataclass(frozen=True)
 class Cutting:
-    """``extents`` in points along x, y, z; ``least``: points that a block keeps where it is cut.
-
-    ``face_cost``: of a point on a face towards another block, in units of a point's own work;
-    faces across x count twice.
-    """
+    """What of a box may be cut; what a point on a cut face costs, in units of a point's work."""
 
     extents: tuple[int, int, int]
     may_cut: tuple[bool, bool, bool]
@@ -22,29 +19,37 @@ class Cutting:
     face_cost: float = 1.0
 
 
-def block_cost(cutting: Cutting, blocks: Sequence[int]) -> float:
-    """The greatest block's points, and what those on its faces towards others cost besides."""
-    greatest = [-(-extent // n) for extent, n in zip(cutting.extents, blocks, strict=True)]
-    points = float(prod(greatest))
-    faces = [(4.0 if d == 0 else 2.0) * points / greatest[d] for d, n in enumerate(blocks) if n > 1]
-    return points + cutting.face_cost * sum(faces)
+def block_cost(cutting: Cutting, blocks: Blocks) -> float:
+    """The greatest block's points, and ``face_cost`` for those on faces towards others."""
+    sides = [-(-n // count) for n, count in zip(cutting.extents, blocks, strict=True)]
+    points = sides[0] * sides[1] * sides[2]
+    faces = sum(
+        (4 if d == 0 else 2) * points // sides[d]
+        for d in range(3)
+        if blocks[d] > 1  # faces across x count twice
+    )
+    return points + cutting.face_cost * faces
 
 
 @cache
-def choose_grid(cutting: Cutting, ranks: int) -> tuple[int, int, int]:
-    """Blocks along x, y, z: the grid of at most ``ranks`` of least cost.
-
-    Of equal ones that with fewest cuts in x, then in y, then most in z.
-    """
+def choose_grid(cutting: Cutting, ranks: int) -> Blocks:
+    """The grid of at most ``ranks`` blocks with the least cost; of equals fewest cuts in x, y."""
     most = [
-        max(1, extent // max(1, cutting.least)) if may else 1
-        for extent, may in zip(cutting.extents, cutting.may_cut, strict=True)
+        max(1, n // cutting.least) if may else 1
+        for n, may in zip(cutting.extents, cutting.may_cut, strict=True)
     ]
-    best, least = (1, 1, 1), inf
+    best, least = (1, 1, 1), block_cost(cutting, (1, 1, 1))
     for x in range(1, min(ranks, most[0]) + 1):
         for y in range(1, min(ranks // x, most[1]) + 1):
+            # Once z is cut, more cuts never make the greatest block or its faces larger.
             for z in (min(ranks // x // y, most[2]), 1):
                 cost = block_cost(cutting, (x, y, z))
                 if cost < least or (cost == least and (x, y) == best[:2] and z > best[2]):
                     best, least = (x, y, z), cost
     return best
+
+
+def share_of(size: int, part: int, parts: int) -> range:
+    """Share ``part`` of ``parts`` of 0..size: they differ by one at most."""
+    limits = [size // parts * p + size % parts * p // parts for p in (part, part + 1)]
+    return range(*limits)
