@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from assay.kernels import find_kernel
-from assay.kernels.npb.adi import adi_grid, batch, deepest, share
+from assay.kernels.npb.adi import adi_grid, batch, deepest
 from assay.kernels.npb.bt import BT_SIZES
 from assay.kernels.npb.sp import SP_SIZES
 from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
@@ -56,12 +56,12 @@ def test_messages_of_two_ranks_by_hand() -> None:
 
 def test_batches_of_deeper_pipelines() -> None:
     assert [deepest(blocks) for blocks in (1, 2, 3, 4, 5)] == [0, 0, 1, 1, 2]
-    assert [share(64, part, 3) for part in range(3)] == [21, 21, 22]
-    # 102 points in halves: 13 vectors of 51 rows of 240 bytes a lane are three times the aim.
-    assert batch(102, 2, 100, 30) == (1, 7)
+    # 162 points in halves: 21 vectors of 81 rows of 1920 bytes are three times the aim.
+    assert batch(162, 2, 160, 30) == (1, 7)
     # Few bytes a row: several rows, but the pipeline must fill.
-    assert batch(64, 2, 62, 11)[0] == 2
-    assert batch(64, 2, 12, 11)[0] == 1
+    assert batch(64, 2, 62, 11) == (5, 8)
+    assert batch(64, 3, 62, 11) == (2, 8)
+    assert batch(64, 2, 12, 11) == (1, 8)
 
 
 def test_grid_leaves_blocks_thick_enough() -> None:

@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "harness/kernel.hpp"
 #include "npb/cfd/field.hpp"
 #include "npb/cfd/lines.hpp"
 #include "npb/cfd/operator.hpp"
@@ -33,10 +35,10 @@ struct AdiShape {
   // Blocks keep so many points in a dimension that is cut: halos are two deep, and two rows that
   // change are handed from one rank to the next.
   static constexpr std::int64_t kLeast = 3;
-  // What is kept of the lines of a batch for their substitution: so much stays in a core's own
-  // cache, and takes long enough (some 20 us) for messages to be cheap beside it.
-  static constexpr std::size_t kBatchBytes = std::size_t{512} << 10;
-  // Batches in a sweep for each rank that a pipeline is deep: it is full most of the time.
+  // What is kept of the lines of a batch for their substitution: about what a core's second-level
+  // cache holds, and enough work (some 40 us) for messages to be cheap beside it.
+  static constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
+  // Batches in a sweep for each rank that a pipeline is deep: it must fill.
   static constexpr int kBatches = 12;
 
   static Cutting cutting(int points) {
@@ -104,13 +106,19 @@ class Adi {
           static_cast<std::size_t>(lines * kSubstituted), kPipelineTag + 2 * d);
       sweep.line = (inner(d) + System::kHanded) * sweep.row();
     }
+    int given = 0;
     walks_.resize(static_cast<std::size_t>(threads));
     workspaces_.resize(static_cast<std::size_t>(threads));
 #pragma omp parallel num_threads(threads)
     {
       const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+      if (thread == 0) given = omp_get_num_threads();
       walks_[thread] = std::make_unique<OperatorWalk>(operator_, Range{0, block_.count[1]});
       workspaces_[thread] = Workspace(*this);
+    }
+    if (given != threads) {
+      throw KernelError("OpenMP gave " + std::to_string(given) + " threads instead of " +
+                        std::to_string(threads));
     }
     set_forcing(operator_, forcing_, u_, threads);
     inside_ = HugeArray<std::int64_t>(size(vectors() * kLanes));

@@ -3,28 +3,9 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
+
 namespace assay::npb::cfd {
-namespace {
-
-// Waits without keeping a core from other ranks: a message is rarely long in coming, unless the
-// rank that is to send it waits for this very core.
-void wait_for(std::array<MPI_Request, 4>& requests) {
-  constexpr int kPollsBeforeYield = 100;
-  constexpr int kPollsBeforeSleep = 130;
-  constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 20'000};
-  int done = 0;
-  for (int polls = 0;; ++polls) {
-    MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (done) return;
-    if (polls >= kPollsBeforeSleep) {
-      nanosleep(&kNap, nullptr);
-    } else if (polls >= kPollsBeforeYield) {
-      sched_yield();
-    }
-  }
-}
-
-}  // namespace
 
 Pipeline::Pipeline(const ProcessGrid& grid, int dimension, int threads, std::size_t eliminated,
                    std::size_t substituted, int tag)
@@ -55,6 +36,29 @@ double Pipeline::bytes(const Place& place, int threads, std::size_t eliminated,
   const double inner = in + (place.meets ? in : out);
   const double outer = place.outermost ? 0.0 : in + out;
   return 2.0 * 8.0 * threads * (inner + outer);
+}
+
+// A message is rarely long in coming, unless the rank that is to send it waits for this very core:
+// after a while the core is left to others. How long a while, the last waits tell.
+void Pipeline::wait_for(std::array<MPI_Request, 4>& requests) {
+  constexpr int kLeastPolls = 4;
+  constexpr int kMostPolls = 256;
+  constexpr int kYields = 4;
+  constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 20'000};
+  int done = 0;
+  for (int polls = 0;; ++polls) {
+    MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    if (done) {
+      patience_ = polls <= patience_ ? std::min(2 * patience_, kMostPolls)
+                                     : std::max(patience_ / 2, kLeastPolls);
+      return;
+    }
+    if (polls >= patience_ + kYields) {
+      nanosleep(&kNap, nullptr);
+    } else if (polls >= patience_) {
+      sched_yield();
+    }
+  }
 }
 
 // Before step i: sends what step i - 1 computed and waits for what step i needs. What comes for

@@ -119,12 +119,14 @@ class Pipeline {
   }
 
   void communicate(int step, int batches);
+  void wait_for(std::array<MPI_Request, 4>& requests);
 
   Place place_;
   MPI_Comm comm_;
   int outer_;
   int inner_;
   int tag_;
+  int patience_ = 64;  // polls for messages before the core is left to others
   std::size_t threads_;
   std::size_t eliminated_;
   std::size_t substituted_;

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from assay.kernels.catalogue import Kernel, MemoryFormula, Work, WorkFormula
 from assay.kernels.npb.common import RATE, TIME, class_parameter, phase
-from assay.kernels.npb.grid import Cutting, choose_grid
+from assay.kernels.npb.grid import Cutting, choose_grid, share_of
 from assay.plans.model import Value
 
 LANES = 8
 COMPONENTS = 5
 GHOSTS = 2
-BATCH_BYTES = 512 << 10
+BATCH_BYTES = 1 << 20
 BATCHES = 12
 
 # Velocities, pressure, energy and the operator itself (native/npb/cfd/operator.cpp), and the
@@ -42,17 +42,8 @@ def adi_grid(points: int, ranks: int) -> tuple[int, int]:
     return y, z
 
 
-def share(points: int, part: int, parts: int) -> int:
-    """Points of a block in a dimension, as ``share_of`` in native/npb/share.hpp."""
-
-    def limit(p: int) -> int:
-        return points // parts * p + points % parts * p // parts
-
-    return limit(part + 1) - limit(part)
-
-
 def _inner(points: int, part: int, parts: int) -> int:
-    return share(points, part, parts) - (part == 0) - (part == parts - 1)
+    return len(share_of(points, part, parts)) - (part == 0) - (part == parts - 1)
 
 
 def deepest(blocks: int) -> int:
