@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from assay.kernels.npb import bt, cg, ep, ft, is_, lu, mg, sp
-from assay.kernels.npb import bt, cg, ep, is_, lu, mg, sp
 from assay.kernels.npb.common import CLASS_ORDER
 
 __all__ = ["CLASS_ORDER", "KERNELS"]
@@ -17,8 +16,4 @@ KERNELS = (
     lu.KERNEL,
     bt.KERNEL,
     sp.KERNEL,
-    is_.KERNEL,
-    lu.KERNEL,
-    sp.KERNEL,
-    bt.KERNEL,
 )
