@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from assay.kernels.npb import bt, cg, ep, ft, is_, lu, mg, sp
-from assay.kernels.npb.common import CLASS_ORDER
+from assay.kernels.npb.common import CLASS_ORDER, is_phase
 
-__all__ = ["CLASS_ORDER", "KERNELS"]
+__all__ = ["CLASS_ORDER", "KERNELS", "is_phase"]
 
 KERNELS = (
     ep.KERNEL,
