@@ -202,8 +202,9 @@ def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> No
     (record,) = measure(plain(), ("npb.mg", {"class": "S"}), ranks=ranks, threads=threads)
     assert_verified(record)
     names = [series.metric for series in record.series]
-    assert names == ["time", "compute", "allreduce", *(["halo", "gather"] * (ranks > 1))] or (
-        names == ["time", "compute", *(["halo", "gather"] * (ranks > 1)), "allreduce"]
+    # A rank by itself adds up its norm in no time that a clock need see.
+    assert [name for name in names if ranks > 1 or name != "allreduce"] == (
+        ["time", "compute", *(["halo", "gather", "allreduce"] if ranks > 1 else [])]
     )
     whole = record.series[0].values
     for index, time in enumerate(whole):  # means over ranks are never above the slowest rank

@@ -112,10 +112,12 @@ ASSAY_LANES_INLINE void for_points(const Around& around, int extent, Evaluate ev
   }
 }
 
-// The residual of R rows: right - A u.
-template <typename V, int R>
-void residual_rows(const Around& u, const double* const* right, double* const* result, int extent,
-                   const double* laplacian) {
+// The residual of R rows: right - A u. With Ahead, rows of `ahead` are asked for on the way, those
+// of the right-hand side that will be needed next: hardware sees too little of rows that are read
+// in blocks of planes to do it. Measured on Zen 5, class A: a fifth of the time of a sweep.
+template <typename V, int R, bool Ahead>
+void residual_rows(const Around& u, const double* const* right, const double* const* ahead,
+                   double* const* result, int extent, const double* laplacian) {
   const double self = -laplacian[0];
   const double two = -laplacian[1];
   const double three = -laplacian[2];
@@ -123,6 +125,7 @@ void residual_rows(const Around& u, const double* const* right, double* const* r
       u, extent,
       [&](V value, V near, V far, int row, int x, V& centre, V& across)
           __attribute__((always_inline)) {
+            if constexpr (Ahead) __builtin_prefetch(ahead[row] + x);
             centre = load<V>(right[row] + x) + self * value + two * far;
             across = two * near + three * far;
           },
@@ -153,10 +156,11 @@ void smooth_rows(const Around& r, const double* const* u, double* const* result,
 
 // A row of the trilinear interpolation of a coarse field, added to `base` if there is one: coarse
 // point i lies on fine point 2 i + 1. `rows` are the four coarse rows around the fine one; where it
-// lies on a coarse row or plane, rows come twice.
+// lies on a coarse row or plane, rows come twice. `ahead` is a row like `base` that will be needed
+// next.
 template <typename V, bool Add>
-void interpolate_row(const double* const rows[4], const double* base, double* result,
-                     int coarse_extent) {
+void interpolate_row(const double* const rows[4], const double* base, const double* ahead,
+                     double* result, int coarse_extent) {
   constexpr int width = kWidth<V>;
   const auto coarse = [&](int i) __attribute__((always_inline)) {
     return 0.25 * ((load<V>(rows[0] + i) + load<V>(rows[1] + i)) +
@@ -183,6 +187,8 @@ void interpolate_row(const double* const rows[4], const double* base, double* re
       high = __builtin_shuffle(between, here, second);
     }
     if constexpr (Add) {
+      __builtin_prefetch(ahead + 2 * i);
+      __builtin_prefetch(ahead + 2 * i + width);
       low += load<V>(base + 2 * i);
       high += load<V>(base + 2 * i + width);
     }

@@ -135,7 +135,16 @@ double mg_bytes_per_rank(const MgClass& problem, int ranks, int threads) {
   const ScratchSizes scratch(levels, y, z, threads);
   std::size_t doubles = sizes.u + sizes.right + sizes.coarse;
   doubles += static_cast<std::size_t>(threads) * (scratch.windows + scratch.frame);
-  if (y > 0) doubles += static_cast<std::size_t>(cube(MgLevels::extent(levels.whole)));
+  if (y > 0) {
+    // What is gathered is packed, and so is what is exchanged along y: sent and received, both
+    // ways.
+    doubles += static_cast<std::size_t>(cube(MgLevels::extent(levels.whole)));
+    for (int level = levels.whole + 1; level <= levels.finest; ++level) {
+      const int ghosts = level == levels.finest ? kUGhosts : levels.reach(level) + 1;
+      doubles += static_cast<std::size_t>(4 * ghosts * levels.own(level, 2, z).size()) *
+                 static_cast<std::size_t>(MgLevels::extent(level));
+    }
+  }
   return static_cast<double>(doubles) * sizeof(double);
 }
 

@@ -84,9 +84,9 @@ void interpolate_plane(const MgField& coarser, const Base& base, const Planes& w
         coarser.row(low_plane, low_row), coarser.row(low_plane, high_row),
         coarser.row(high_plane, low_row), coarser.row(high_plane, high_row)};
     if (const double* const row = base(z, y)) {
-      interpolate_row<V, true>(around, row, window.row(z, y), extent / 2);
+      interpolate_row<V, true>(around, row, base(z + 1, y), window.row(z, y), extent / 2);
     } else {
-      interpolate_row<V, false>(around, nullptr, window.row(z, y), extent / 2);
+      interpolate_row<V, false>(around, nullptr, nullptr, window.row(z, y), extent / 2);
     }
   }
 }
@@ -96,12 +96,14 @@ void residual_plane(const From& u, const MgField& right, const To& result, int z
   in_pairs(rows, [&](auto count, int y) {
     constexpr int R = count();
     const double* from[R];
+    const double* ahead[R];
     double* to[R];
     for (int k = 0; k < R; ++k) {
       from[k] = right.row(z, y + k);
+      ahead[k] = right.row(z + 1, y + k);
       to[k] = result.row(z, y + k);
     }
-    residual_rows<V, R>(u.around(z, y), from, to, right.extent(), kLaplacian);
+    residual_rows<V, R, true>(u.around(z, y), from, ahead, to, right.extent(), kLaplacian);
   });
 }
 
@@ -251,7 +253,9 @@ double fine_block(const FineFields& fields, const MgClass& problem, const Tile& 
   const auto within = [](Range range, int i) { return i >= range.begin && i < range.end; };
   for (int plane = z.begin - 3; plane < z.end + 3; ++plane) {
     if (fields.correction) {
-      const auto old = [&](int at, int row) { return frame.row(at, row, tile.y.begin); };
+      const auto old = [&](int at, int row) {
+        return frame.row(std::min(at, z.end + 2), row, tile.y.begin);
+      };
       interpolate_plane<V>(*fields.correction, old, u, plane, y.wider(3));
       frame.keep(plane, tile.y);
     } else {
@@ -281,7 +285,8 @@ double fine_block(const FineFields& fields, const MgClass& problem, const Tile& 
       constexpr int R = count();
       const double* right[R];
       for (int k = 0; k < R; ++k) right[k] = fields.right.row(at, row + k);
-      residual_rows<V, R>(u.around(at, row), right, last + 3 - R, extent, kLaplacian);
+      residual_rows<V, R, false>(u.around(at, row), right, nullptr, last + 3 - R, extent,
+                                 kLaplacian);
       for (int k = 0; norm && k < R; ++k) {
         if (within(tile.z, at) && within(tile.y, row + k)) {
           squares += sum_of_squares<V>(last[3 - R + k], extent);

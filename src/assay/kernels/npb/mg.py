@@ -28,6 +28,7 @@ _RIGHT_GHOSTS = 3
 _FACE_COST = 2.0
 _FINER_POINTS = 50
 _FEW_POINTS = 4096
+_SOLO_EXTENT = 16
 _WINDOW_BYTES = 768 << 10
 _DOUBLE = 8
 
@@ -152,20 +153,32 @@ def _mg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
     for level in range(1, finest):
         reach = levels.reach(level)
         doubles += stored(level, reach + 1) + stored(level, reach)
-    extent = 1 << finest
-    rows, planes = levels.own(finest, 1, y), levels.own(finest, 2, z)
-    # Windows of all threads, and the frame of u around each one's tile: rows beside it thrice, and
-    # whole planes before and behind.
+    windows = frame = 0
+    for level in range(2, finest + 1):
+        beyond = 0 if level == finest else levels.reach(level)
+        rows, planes = levels.stored(level, 1, y, beyond), levels.stored(level, 2, z, beyond)
+        _, in_y, in_z = (1, 1, 1) if 1 << level <= _SOLO_EXTENT else _tiles(rows, planes, threads)
+        rows, planes = -(-rows // in_y), -(-planes // in_z)
+        windows = max(windows, _windows(1 << level, rows))
+        # Of u, rows beside the thread's tile thrice, and whole planes before and behind.
+        frame = (4 * (3 * planes + 2 * (rows + 8))) << level
+    doubles += threads * frame
+    if levels.blocks[1] > 1:  # what is gathered is packed, and what is exchanged along y
+        doubles += 8**levels.whole + ((4 * _U_GHOSTS * levels.own(finest, 2, z)) << finest)
+        for level in range(levels.whole + 1, finest):
+            doubles += (4 * (levels.reach(level) + 1) * levels.own(level, 2, z)) << level
+    return doubles * _DOUBLE + threads * windows
+
+
+def _tiles(rows: int, planes: int, threads: int) -> Blocks:
+    return choose_grid(Cutting((1, rows, planes), (False, True, True), 1, _FACE_COST), threads)
+
+
+def _windows(extent: int, rows: int) -> int:
+    """Bytes of a thread's eight planes of so many rows, or as many as the cache is to hold."""
     row = (extent + 8) * _DOUBLE
-    high = min(rows, max(_WINDOW_BYTES // 8 // row - 8, 8))
-    windows = 8 * (high + 8) * row + 3 * row
-    _, tiles_y, tiles_z = choose_grid(
-        Cutting((1, rows, planes), (False, True, True), 1, _FACE_COST), threads
-    )
-    frame = 4 * extent * (3 * -(-planes // tiles_z) + 2 * (-(-rows // tiles_y) + 8))
-    if levels.blocks[1] > 1:  # what is gathered or exchanged is packed
-        doubles += 8**levels.whole + 4 * _U_GHOSTS * extent * (rows + planes + 8)
-    return (doubles + threads * frame) * _DOUBLE + threads * windows
+    blocks = -(-rows // max(_WINDOW_BYTES // 8 // row - 8, 8))
+    return 8 * ((-(-rows // blocks) + 8) * row + 8 * _DOUBLE) + 3 * row
 
 
 KERNEL = Kernel(
