@@ -11,6 +11,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -107,15 +108,22 @@ class Adi {
       sweep.line = (inner(d) + System::kHanded) * sweep.row();
     }
     int given = 0;
+    std::exception_ptr failure;
     walks_.resize(static_cast<std::size_t>(threads));
     workspaces_.resize(static_cast<std::size_t>(threads));
 #pragma omp parallel num_threads(threads)
     {
       const auto thread = static_cast<std::size_t>(omp_get_thread_num());
       if (thread == 0) given = omp_get_num_threads();
-      walks_[thread] = std::make_unique<OperatorWalk>(operator_, Range{0, block_.count[1]});
-      workspaces_[thread] = Workspace(*this);
+      try {
+        walks_[thread] = std::make_unique<OperatorWalk>(operator_, Range{0, block_.count[1]});
+        workspaces_[thread] = Workspace(*this);
+      } catch (...) {
+#pragma omp critical
+        failure = std::current_exception();
+      }
     }
+    if (failure) std::rethrow_exception(failure);
     if (given != threads) {
       throw KernelError("OpenMP gave " + std::to_string(given) + " threads instead of " +
                         std::to_string(threads));
