@@ -11,11 +11,13 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "harness/kernel.hpp"
+#include "npb/cfd/adi_shape.hpp"
 #include "npb/cfd/field.hpp"
 #include "npb/cfd/lines.hpp"
 #include "npb/cfd/operator.hpp"
@@ -29,46 +31,6 @@
 namespace assay::npb::cfd {
 
 enum AdiPhase : std::size_t { kAdiCompute, kAdiHalo, kAdiHandOver };
-
-// How a cube is dealt to ranks, and its lines to batches. Along x lines are never cut.
-struct AdiShape {
-  // Blocks keep so many points in a dimension that is cut: halos are two deep, and two rows that
-  // change are handed from one rank to the next.
-  static constexpr std::int64_t kLeast = 3;
-  // What is kept of the lines of a batch for their substitution: about what a core's second-level
-  // cache holds, and enough work (some 40 us) for messages to be cheap beside it.
-  static constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
-  // Batches in a sweep for each rank that a pipeline is deep: it must fill.
-  static constexpr int kBatches = 12;
-
-  static Cutting cutting(int points) {
-    return {.extents = {points, points, points}, .may_cut = {false, true, true}, .least = kLeast};
-  }
-
-  // The lines of a batch: some neighbouring rows across the dimension, of each as many vectors.
-  struct Batch {
-    int rows = 1;
-    int vectors = 1;
-  };
-
-  // Of `across` rows that a thread has, in a dimension with so many blocks; `kept` doubles a point.
-  // The same on all ranks along the dimension.
-  static Batch batch(int points, int blocks, int across, int kept) {
-    const int all = (points + kLanes - 1) / kLanes;
-    const auto rows = static_cast<std::size_t>((points + blocks - 1) / blocks);
-    const std::size_t bytes = rows * static_cast<std::size_t>(kept) * sizeof(Doubles);
-    const std::size_t whole = bytes * static_cast<std::size_t>(all);
-    if (whole > kBatchBytes) {
-      const int parts =
-          std::min(static_cast<int>(whole / kBatchBytes) + (blocks == 1 ? 1 : 0), all);
-      return {1, (all + parts - 1) / parts};
-    }
-    if (blocks == 1) return {1, all};
-    const int deep = place_of(0, blocks).deepest + 1;
-    const int most = std::max(1, across / (kBatches * deep));
-    return {std::min(static_cast<int>(kBatchBytes / whole), most), all};
-  }
-};
 
 template <typename System>
 class Adi {
@@ -107,15 +69,22 @@ class Adi {
       sweep.line = (inner(d) + System::kHanded) * sweep.row();
     }
     int given = 0;
+    std::exception_ptr failure;
     walks_.resize(static_cast<std::size_t>(threads));
     workspaces_.resize(static_cast<std::size_t>(threads));
 #pragma omp parallel num_threads(threads)
     {
       const auto thread = static_cast<std::size_t>(omp_get_thread_num());
       if (thread == 0) given = omp_get_num_threads();
-      walks_[thread] = std::make_unique<OperatorWalk>(operator_, Range{0, block_.count[1]});
-      workspaces_[thread] = Workspace(*this);
+      try {
+        walks_[thread] = std::make_unique<OperatorWalk>(operator_, Range{0, block_.count[1]});
+        workspaces_[thread] = Workspace(*this);
+      } catch (...) {
+#pragma omp critical
+        failure = std::current_exception();
+      }
     }
+    if (failure) std::rethrow_exception(failure);
     if (given != threads) {
       throw KernelError("OpenMP gave " + std::to_string(given) + " threads instead of " +
                         std::to_string(threads));

@@ -41,9 +41,9 @@ double Pipeline::bytes(const Place& place, int threads, std::size_t eliminated,
 // A message is rarely long in coming, unless the rank that is to send it waits for this very core:
 // after a while the core is left to others. How long a while, the last waits tell.
 void Pipeline::wait_for(std::array<MPI_Request, 4>& requests) {
-  constexpr int kLeastPolls = 4;
-  constexpr int kMostPolls = 256;
-  constexpr int kYields = 4;
+  constexpr int kLeastPolls = 128;
+  constexpr int kMostPolls = 1024;
+  constexpr int kYields = 16;
   constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 20'000};
   int done = 0;
   for (int polls = 0;; ++polls) {

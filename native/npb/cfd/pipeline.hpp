@@ -126,7 +126,7 @@ class Pipeline {
   int outer_;
   int inner_;
   int tag_;
-  int patience_ = 64;  // polls for messages before the core is left to others
+  int patience_ = 256;  // polls for messages before the core is left to others
   std::size_t threads_;
   std::size_t eliminated_;
   std::size_t substituted_;

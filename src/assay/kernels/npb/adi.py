@@ -1,6 +1,7 @@
 """What npb.bt and npb.sp share in the catalogue: grid, batches of lines, messages, memory.
 
-All of it follows ``native/npb/cfd/adi.hpp`` and ``pipeline.hpp``, with vectors of eight lanes.
+All of it follows ``native/npb/cfd/adi_shape.hpp``, ``adi.hpp`` and ``pipeline.hpp``, with vectors
+of eight lanes.
 """
 
 from __future__ import annotations
