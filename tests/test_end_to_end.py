@@ -160,7 +160,7 @@ def test_two_toolchains_in_one_plan_stand_side_by_side(folder: Path) -> None:
 
 def test_what_can_not_be_is_one_sentence_and_status_2(folder: Path) -> None:
     wrong = {
-        ("measure", "npb.gc", "class=A"): "Did you mean 'npb.cg'?",
+        ("measure", "npb.cq", "class=A"): "Did you mean 'npb.cg'?",
         ("measure", "npb.cg", "class=Z"): "class",
         ("measure", "npb.cg", "klass=A"): "Did you mean 'class'?",
         ("run", "quik"): "Did you mean 'quick'?",
