@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "npb/random.hpp"
@@ -32,11 +33,11 @@ std::size_t buckets_of(const IsClass& problem, int ranks) {
 double is_bytes_per_rank(const IsClass& problem, int ranks, int threads) {
   const double keys = std::ldexp(4.0, problem.log2_keys) / ranks;
   const double values = std::ldexp(4.0, problem.log2_max_key);
-  // Sorted and received; where keys don't move, sorted by the verification, which also keeps a bit
-  // for each key and a count for each value.
-  const double moved = ranks == 1 ? keys : keys * (1.0 + kLikelyUnevenness);
-  // The values of a rank's buckets: the rarest are many to the share.
-  return keys + moved + keys / 32 + values * (threads + 1);
+  // Gathered by receiving rank, and received from the others; on a single rank keys don't move.
+  const double moved = ranks == 1 ? 0.0 : keys * (1.0 + kLikelyUnevenness * (ranks - 1) / ranks);
+  // The values of a rank's buckets, of which the rarest are many to the share: a count for each on
+  // each thread, and the verification's own.
+  return keys + moved + values * (threads + 1);
 }
 
 IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads)
@@ -49,7 +50,7 @@ IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads)
   buckets_ = buckets_of(problem, ranks_);
   bucket_shift_ = problem.log2_max_key - std::countr_zero(buckets_);
   keys_ = HugeArray<Key>(mine_.end - mine_.begin);
-  if (ranks_ > 1) sorted_ = HugeArray<Key>(room());
+  if (ranks_ > 1) sorted_ = HugeArray<Key>(keys_.size());
   bucket_counts_.assign(static_cast<std::size_t>(threads), std::vector<std::uint32_t>(buckets_));
   totals_.resize(buckets_ + problem.tests.size());
   first_bucket_.assign(count + 1, 0);
@@ -83,7 +84,8 @@ void IsRanking::generate(std::uint64_t seed) {
 }
 
 std::size_t IsRanking::room() const {
-  return static_cast<std::size_t>(kUnevenness * static_cast<double>(keys_.size()));
+  return static_cast<std::size_t>(kUnevenness * static_cast<double>(keys_.size()) * (ranks_ - 1) /
+                                  ranks_);
 }
 
 void IsRanking::change(std::uint64_t index, Key key) {
@@ -124,7 +126,7 @@ int IsRanking::rank_keys(int iteration, Phases& phases) {
     exchange(phases);
   } else {
     first_bucket_ = {0, buckets_};
-    ranked_ = keys_.size();
+    ranked_ = {std::span<const Key>(keys_.data(), keys_.size()), {}};
   }
   int failed = 0;
   phases.in(kIsCompute, [&] {
@@ -195,6 +197,11 @@ void IsRanking::partition() {
 }
 
 void IsRanking::exchange(Phases& phases) {
+  // What stays here is ranked where it was gathered.
+  const auto self = static_cast<std::size_t>(rank_);
+  const std::span<const Key> own(sorted_.data() + send_places_[self],
+                                 static_cast<std::size_t>(send_counts_[self]));
+  send_counts_[self] = 0;
   phases.in(kIsAlltoall, [&] {
     MPI_Alltoall(send_counts_.data(), 1, MPI_INT, receive_counts_.data(), 1, MPI_INT, comm_);
   });
@@ -203,8 +210,8 @@ void IsRanking::exchange(Phases& phases) {
     receive_places_[rank] = static_cast<int>(place);
     place += static_cast<std::size_t>(receive_counts_[rank]);
   }
-  ranked_ = place;
-  if (received_.size() < ranked_) received_ = HugeArray<Key>(std::max(ranked_, room()));
+  if (received_.size() < place) received_ = HugeArray<Key>(std::max(place, room()));
+  ranked_ = {own, std::span<const Key>(received_.data(), place)};
   phases.in(kIsAlltoallv, [&] {
     MPI_Alltoallv(sorted_.data(), send_counts_.data(), send_places_.data(), MPI_UINT32_T,
                   received_.data(), receive_counts_.data(), receive_places_.data(), MPI_UINT32_T,
@@ -220,15 +227,16 @@ void IsRanking::count_values() {
     if (counts.size() < values_) counts = HugeArray<std::uint32_t>(values_ + values_ / 8);
   }
   std::vector<std::uint32_t> before(static_cast<std::size_t>(threads_) + 1, 0);
-  const Key* keys = ranked_keys();
 #pragma omp parallel num_threads(threads_)
   {
     const auto part = static_cast<std::size_t>(omp_get_thread_num());
     const auto parts = static_cast<std::uint64_t>(threads_);
     std::uint32_t* counts = counts_[part].data();
     std::fill(counts, counts + values_, 0);
-    const Share share = share_of({0, ranked_}, part, parts);
-    for (std::uint64_t i = share.begin; i < share.end; ++i) ++counts[keys[i] - lowest_];
+    for (const std::span<const Key> keys : ranked_) {
+      const Share share = share_of({0, keys.size()}, part, parts);
+      for (std::uint64_t i = share.begin; i < share.end; ++i) ++counts[keys[i] - lowest_];
+    }
 #pragma omp barrier
     // Each thread cumulates a share of the values over all threads' counts, then all before it.
     const Share range = share_of({0, values_}, part, parts);
@@ -261,43 +269,36 @@ int IsRanking::failed_tests(int iteration) const {
   return failed;
 }
 
+// Were each key put where its rank says, the places would be taken once each and the keys in order
+// if, and only if, the cumulated counts grow at each value by as many as there are keys of it.
 std::int64_t IsRanking::faults() {
-  const Key* keys = ranked_keys();
-  // What was sent is needed no more.
-  if (sorted_.size() < ranked_) sorted_ = HugeArray<Key>(ranked_);
-  Key* const sorted = sorted_.data();
-  std::vector<bool> taken(ranked_, false);
-  std::vector<std::uint32_t> next(values_, 0);  // of each value, how many were put in place
-  std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < ranked_; ++i) {
-    const std::size_t value = keys[i] - lowest_;
-    if (value >= values_) {
-      ++wrong;
-      continue;
-    }
-    const std::size_t place = (value == 0 ? 0 : counts_[0][value - 1]) + next[value]++;
-    if (place >= ranked_ || taken[place]) {
-      ++wrong;
-    } else {
-      sorted[place] = keys[i];
-      taken[place] = true;
-    }
-  }
-  wrong += std::count(taken.begin(), taken.end(), false);
-  for (std::size_t i = 1; i < ranked_; ++i) wrong += sorted[i - 1] > sorted[i] ? 1 : 0;
+  std::vector<std::uint32_t> found(values_, 0);
   // The sums over the keys as generated and as ranked, which a lost or invented key changes.
   std::array<std::uint64_t, 6> sums{};
+  std::int64_t wrong = 0;
+  for (const std::span<const Key> keys : ranked_) {
+    for (const std::uint64_t key : keys) {
+      sums[3] += 1;
+      sums[4] += key;
+      sums[5] += key * key;
+      if (key < lowest_ || key - lowest_ >= values_) {
+        ++wrong;
+      } else {
+        ++found[key - lowest_];
+      }
+    }
+  }
+  std::uint32_t below = 0;
+  for (std::size_t value = 0; value < values_; ++value) {
+    const std::uint32_t told = counts_[0][value] - below;
+    wrong += std::abs(static_cast<std::int64_t>(told) - static_cast<std::int64_t>(found[value]));
+    below = counts_[0][value];
+  }
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     const std::uint64_t key = keys_[i];
     sums[0] += 1;
     sums[1] += key;
     sums[2] += key * key;
-  }
-  for (std::size_t i = 0; i < ranked_; ++i) {
-    const std::uint64_t key = keys[i];
-    sums[3] += 1;
-    sums[4] += key;
-    sums[5] += key * key;
   }
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), 6, MPI_UINT64_T, MPI_SUM, comm_);
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, comm_);

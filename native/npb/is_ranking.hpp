@@ -3,7 +3,9 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "npb/classes.hpp"
@@ -39,8 +41,8 @@ class IsRanking {
   // Keys that the iterations changed become what they were.
   void restore();
 
-  // Collective. What is wrong with the last ranking, all of it: keys out of order or out of place
-  // once each is put where its rank says, and keys lost or made up. 0 if all is well.
+  // Collective. What is wrong with the last ranking, all of it: keys that would be out of order or
+  // out of place were each put where its rank says, and keys lost or made up. 0 if all is well.
   std::int64_t faults();
 
   // Adds one to the count of the lowest value on this rank: a planted fault.
@@ -56,8 +58,7 @@ class IsRanking {
   void exchange(Phases& phases);
   void count_values();
   int failed_tests(int iteration) const;
-  std::size_t room() const;  // for the keys that this rank may receive
-  const Key* ranked_keys() const { return ranks_ == 1 ? keys_.data() : received_.data(); }
+  std::size_t room() const;  // for the keys that this rank may receive from others
 
   const IsClass& problem_;
   MPI_Comm comm_;
@@ -69,9 +70,10 @@ class IsRanking {
   std::size_t buckets_ = 0;
 
   HugeArray<Key> keys_;
-  HugeArray<Key> sorted_;    // by receiving rank; by value in the end
-  HugeArray<Key> received_;  // not used on a single rank
-  std::size_t ranked_ = 0;   // keys ranked here
+  // Not used on a single rank:
+  HugeArray<Key> sorted_;                         // by receiving rank
+  HugeArray<Key> received_;                       // from the others
+  std::array<std::span<const Key>, 2> ranked_{};  // the keys ranked here: kept, and received
 
   struct Changed {
     std::uint64_t index;

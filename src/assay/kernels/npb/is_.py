@@ -56,12 +56,12 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 
 def _is_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
-    # As native/npb/is_ranking.cpp has it: keys, the same sorted (by the verification where they
-    # don't move) and received; a bit for each; counts of values for each thread and once more.
+    # As native/npb/is_ranking.cpp has it: keys; where they move, gathered by receiving rank and
+    # received from others; counts of values for each thread and once more.
     log2_keys, greatest = IS_SIZES[str(parameters["class"])]
     keys = 4.0 * 2.0**log2_keys / ranks
-    moved = 2.1 * keys if ranks > 1 else keys
-    return keys + moved + keys / 32.0 + 4.0 * 2.0**greatest * (threads + 1)
+    moved = keys * (1.0 + 1.1 * (ranks - 1) / ranks) if ranks > 1 else 0.0
+    return keys + moved + 4.0 * 2.0**greatest * (threads + 1)
 
 
 KERNEL = Kernel(
@@ -82,7 +82,7 @@ KERNEL = Kernel(
     headline="rate",
     notes="An operation is one key ranked. Any number of ranks: buckets are dealt out so that "
     "each has about as many keys. Verified: the official ranks of five keys in each iteration, "
-    "and after the last all keys put where their ranks say are in order.",
+    "and after the last all keys, put where their ranks say, would be in order.",
     work_units=WORK_UNITS,
     formulas={
         "operations": "10 * 2^m, m = 16, 20, 23, 25, 27, 31 for S, W, A, B, C, D",
