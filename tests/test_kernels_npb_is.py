@@ -24,8 +24,8 @@ def test_memory_falls_with_ranks() -> None:
     one, two, eight = (IS.memory({"class": "C"}, ranks, 1) for ranks in (1, 2, 8))
     # Keys; counts, and the verification's.
     assert one == 4 * 2**27 + 2 * 4 * 2**23
-    assert two > one  # keys that move need room
-    assert eight < 0.55 * one
+    assert 0.9 * one < two < 1.1 * one  # keys that move need room
+    assert eight < 0.5 * one
 
 
 @pytest.mark.slow

@@ -3,9 +3,7 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "npb/classes.hpp"
@@ -25,8 +23,8 @@ double is_bytes_per_rank(const IsClass& problem, int ranks, int threads);
 
 // The keys keep to where they were generated. Each ranking counts them by bucket (their upper
 // bits), gives every rank a run of buckets with about as many keys as the others', sends each key
-// to the rank that its bucket belongs to, and counts them there by value: the number of keys below
-// a value is the rank of a key of that value.
+// whose bucket belongs to another rank there, and counts by value what it keeps and what comes: the
+// number of keys below a value is the rank of a key of that value.
 class IsRanking {
  public:
   IsRanking(const IsClass& problem, MPI_Comm comm, int threads);
@@ -56,9 +54,10 @@ class IsRanking {
   void divide();
   void partition();
   void exchange(Phases& phases);
-  void count_values();
+  void cumulate();
+  void find_values();
   int failed_tests(int iteration) const;
-  std::size_t room() const;  // for the keys that this rank may receive from others
+  std::size_t room() const;  // for the keys that this rank may send or receive
 
   const IsClass& problem_;
   MPI_Comm comm_;
@@ -71,9 +70,9 @@ class IsRanking {
 
   HugeArray<Key> keys_;
   // Not used on a single rank:
-  HugeArray<Key> sorted_;                         // by receiving rank
-  HugeArray<Key> received_;                       // from the others
-  std::array<std::span<const Key>, 2> ranked_{};  // the keys ranked here: kept, and received
+  HugeArray<Key> sorted_;    // those of other ranks, by receiving rank
+  HugeArray<Key> received_;  // from other ranks
+  std::size_t arrived_ = 0;  // how many
 
   struct Changed {
     std::uint64_t index;
@@ -86,6 +85,7 @@ class IsRanking {
   std::vector<std::size_t> first_bucket_;                  // of each rank, and the end
   std::vector<std::uint16_t> owner_;                       // of each bucket
   std::vector<std::vector<std::size_t>> places_;           // [thread][receiving rank]
+  std::vector<std::size_t> steps_;                         // places a key of that rank takes
   std::vector<int> send_counts_, send_places_, receive_counts_, receive_places_;
   std::uint64_t lesser_ = 0;                      // keys on ranks before this one
   Key lowest_ = 0;                                // value that counts_ begins with
