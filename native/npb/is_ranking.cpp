@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <span>
 #include <string>
 
 #include "npb/random.hpp"
@@ -20,6 +22,10 @@ constexpr std::size_t kBucketsPerRank = 64;
 // not used costs nothing.
 constexpr double kUnevenness = 1.25;
 constexpr double kLikelyUnevenness = 1.1;
+// Counts that keys of other ranks grow by turns, so that one need not wait for the one before.
+constexpr std::size_t kElsewhere = 4;
+// Keys between the places where threads write what nobody reads: a cache line's.
+constexpr std::size_t kApart = 16;
 
 std::size_t buckets_of(const IsClass& problem, int ranks) {
   std::size_t buckets = kFewestBuckets;
@@ -32,11 +38,11 @@ std::size_t buckets_of(const IsClass& problem, int ranks) {
 double is_bytes_per_rank(const IsClass& problem, int ranks, int threads) {
   const double keys = std::ldexp(4.0, problem.log2_keys) / ranks;
   const double values = std::ldexp(4.0, problem.log2_max_key);
-  // Sorted and received; where keys don't move, sorted by the verification, which also keeps a bit
-  // for each key and a count for each value.
-  const double moved = ranks == 1 ? keys : keys * (1.0 + kLikelyUnevenness);
-  // The values of a rank's buckets: the rarest are many to the share.
-  return keys + moved + keys / 32 + values * (threads + 1);
+  // Gathered for the others, and received from them.
+  const double moved = 2.0 * kLikelyUnevenness * keys * (ranks - 1) / ranks;
+  // The values of a rank's buckets, of which the rarest are many to the share: a count for each on
+  // each thread, and the verification's own.
+  return keys + moved + values * (threads + 1);
 }
 
 IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads)
@@ -49,9 +55,10 @@ IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads)
   buckets_ = buckets_of(problem, ranks_);
   bucket_shift_ = problem.log2_max_key - std::countr_zero(buckets_);
   keys_ = HugeArray<Key>(mine_.end - mine_.begin);
-  if (ranks_ > 1) sorted_ = HugeArray<Key>(room());
   bucket_counts_.assign(static_cast<std::size_t>(threads), std::vector<std::uint32_t>(buckets_));
   totals_.resize(buckets_ + problem.tests.size());
+  steps_.assign(count, 1);
+  steps_[static_cast<std::size_t>(rank_)] = 0;
   first_bucket_.assign(count + 1, 0);
   owner_.resize(buckets_);
   places_.assign(static_cast<std::size_t>(threads), std::vector<std::size_t>(count));
@@ -83,7 +90,8 @@ void IsRanking::generate(std::uint64_t seed) {
 }
 
 std::size_t IsRanking::room() const {
-  return static_cast<std::size_t>(kUnevenness * static_cast<double>(keys_.size()));
+  return static_cast<std::size_t>(kUnevenness * static_cast<double>(keys_.size()) * (ranks_ - 1) /
+                                  ranks_);
 }
 
 void IsRanking::change(std::uint64_t index, Key key) {
@@ -119,16 +127,17 @@ int IsRanking::rank_keys(int iteration, Phases& phases) {
     });
     phases.in(kIsCompute, [&] {
       divide();
+      find_values();
       partition();
     });
     exchange(phases);
   } else {
     first_bucket_ = {0, buckets_};
-    ranked_ = keys_.size();
+    find_values();
   }
   int failed = 0;
   phases.in(kIsCompute, [&] {
-    count_values();
+    cumulate();
     failed = failed_tests(iteration);
   });
   return failed;
@@ -169,27 +178,59 @@ void IsRanking::divide() {
   }
 }
 
-// Gathers the keys by receiving rank, each thread its own share.
+void IsRanking::find_values() {
+  const auto rank = static_cast<std::size_t>(rank_);
+  lowest_ = static_cast<Key>(first_bucket_[rank] << bucket_shift_);
+  values_ = (first_bucket_[rank + 1] - first_bucket_[rank]) << bucket_shift_;
+  for (auto& counts : counts_) {
+    const std::size_t wanted = values_ + kElsewhere;
+    if (counts.size() < wanted) counts = HugeArray<std::uint32_t>(wanted + values_ / 8);
+  }
+}
+
+// Counts the keys that stay by value, and gathers the others by receiving rank; each thread does
+// its own share. What a key is decides where it is written and which count grows, not what is done:
+// a branch would be guessed wrongly half the time. A key that stays is written to a place that
+// nobody reads, and one that leaves grows a count that nobody reads.
 void IsRanking::partition() {
+  const auto self = static_cast<std::size_t>(rank_);
   std::size_t place = 0;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
     send_places_[rank] = static_cast<int>(place);
-    for (std::size_t thread = 0; thread < places_.size(); ++thread) {
-      places_[thread][rank] = place;
-      const auto& counts = bucket_counts_[thread];
-      for (std::size_t b = first_bucket_[rank]; b < first_bucket_[rank + 1]; ++b)
-        place += counts[b];
+    if (rank != self) {
+      for (std::size_t thread = 0; thread < places_.size(); ++thread) {
+        places_[thread][rank] = place;
+        const auto& counts = bucket_counts_[thread];
+        for (std::size_t b = first_bucket_[rank]; b < first_bucket_[rank + 1]; ++b)
+          place += counts[b];
+      }
     }
     send_counts_[rank] = static_cast<int>(place) - send_places_[rank];
   }
+  const std::size_t unread = place;
+  for (std::size_t thread = 0; thread < places_.size(); ++thread) {
+    places_[thread][self] = unread + thread * kApart;
+  }
+  const std::size_t wanted = unread + places_.size() * kApart;
+  if (sorted_.size() < wanted) sorted_ = HugeArray<Key>(std::max(wanted, room()));
 #pragma omp parallel num_threads(threads_)
   {
     const auto part = static_cast<std::size_t>(omp_get_thread_num());
-    auto& places = places_[part];
+    std::size_t* places = places_[part].data();
+    const std::size_t* steps = steps_.data();
+    const std::uint16_t* owner = owner_.data();
+    std::uint32_t* counts = counts_[part].data();
+    Key* sorted = sorted_.data();
+    const auto values = static_cast<Key>(values_);
+    std::fill(counts, counts + values_ + kElsewhere, 0);
     const Share share = share_of({0, keys_.size()}, part, static_cast<std::uint64_t>(threads_));
     for (std::uint64_t i = share.begin; i < share.end; ++i) {
       const Key key = keys_[i];
-      sorted_[places[owner_[key >> bucket_shift_]]++] = key;
+      const std::size_t to = owner[key >> bucket_shift_];
+      sorted[places[to]] = key;
+      places[to] += steps[to];
+      // Keys below the lowest wrap around to great ones.
+      ++counts[std::min(key - lowest_, values + static_cast<Key>(i % kElsewhere))];
     }
   }
 }
@@ -203,8 +244,8 @@ void IsRanking::exchange(Phases& phases) {
     receive_places_[rank] = static_cast<int>(place);
     place += static_cast<std::size_t>(receive_counts_[rank]);
   }
-  ranked_ = place;
-  if (received_.size() < ranked_) received_ = HugeArray<Key>(std::max(ranked_, room()));
+  if (received_.size() < place) received_ = HugeArray<Key>(std::max(place, room()));
+  arrived_ = place;
   phases.in(kIsAlltoallv, [&] {
     MPI_Alltoallv(sorted_.data(), send_counts_.data(), send_places_.data(), MPI_UINT32_T,
                   received_.data(), receive_counts_.data(), receive_places_.data(), MPI_UINT32_T,
@@ -212,22 +253,18 @@ void IsRanking::exchange(Phases& phases) {
   });
 }
 
-void IsRanking::count_values() {
-  const auto rank = static_cast<std::size_t>(rank_);
-  lowest_ = static_cast<Key>(first_bucket_[rank] << bucket_shift_);
-  values_ = (first_bucket_[rank + 1] - first_bucket_[rank]) << bucket_shift_;
-  for (auto& counts : counts_) {
-    if (counts.size() < values_) counts = HugeArray<std::uint32_t>(values_ + values_ / 8);
-  }
+// Counts by value what was not counted yet, and makes the counts cumulative.
+void IsRanking::cumulate() {
   std::vector<std::uint32_t> before(static_cast<std::size_t>(threads_) + 1, 0);
-  const Key* keys = ranked_keys();
+  const std::span<const Key> keys = ranks_ == 1 ? std::span<const Key>(keys_.data(), keys_.size())
+                                                : std::span<const Key>(received_.data(), arrived_);
 #pragma omp parallel num_threads(threads_)
   {
     const auto part = static_cast<std::size_t>(omp_get_thread_num());
     const auto parts = static_cast<std::uint64_t>(threads_);
     std::uint32_t* counts = counts_[part].data();
-    std::fill(counts, counts + values_, 0);
-    const Share share = share_of({0, ranked_}, part, parts);
+    if (ranks_ == 1) std::fill(counts, counts + values_, 0);
+    const Share share = share_of({0, keys.size()}, part, parts);
     for (std::uint64_t i = share.begin; i < share.end; ++i) ++counts[keys[i] - lowest_];
 #pragma omp barrier
     // Each thread cumulates a share of the values over all threads' counts, then all before it.
@@ -261,43 +298,41 @@ int IsRanking::failed_tests(int iteration) const {
   return failed;
 }
 
+// Were each key put where its rank says, the places would be taken once each and the keys in order
+// if, and only if, the cumulated counts grow at each value by as many as there are keys of it.
 std::int64_t IsRanking::faults() {
-  const Key* keys = ranked_keys();
-  // What was sent is needed no more.
-  if (sorted_.size() < ranked_) sorted_ = HugeArray<Key>(ranked_);
-  Key* const sorted = sorted_.data();
-  std::vector<bool> taken(ranked_, false);
-  std::vector<std::uint32_t> next(values_, 0);  // of each value, how many were put in place
-  std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < ranked_; ++i) {
-    const std::size_t value = keys[i] - lowest_;
-    if (value >= values_) {
-      ++wrong;
-      continue;
-    }
-    const std::size_t place = (value == 0 ? 0 : counts_[0][value - 1]) + next[value]++;
-    if (place >= ranked_ || taken[place]) {
-      ++wrong;
-    } else {
-      sorted[place] = keys[i];
-      taken[place] = true;
-    }
-  }
-  wrong += std::count(taken.begin(), taken.end(), false);
-  for (std::size_t i = 1; i < ranked_; ++i) wrong += sorted[i - 1] > sorted[i] ? 1 : 0;
-  // The sums over the keys as generated and as ranked, which a lost or invented key changes.
+  std::vector<std::uint32_t> found(values_, 0);
+  // The number of keys, their sum and their squares' sum: as generated, and as ranked, which a key
+  // that was lost or made up changes.
   std::array<std::uint64_t, 6> sums{};
+  std::int64_t wrong = 0;
+  const auto add = [&sums](std::size_t first, std::uint64_t key) {
+    sums[first] += 1;
+    sums[first + 1] += key;
+    sums[first + 2] += key * key;
+  };
+  const auto is_here = [this](Key key) { return key - lowest_ < values_; };
   for (std::size_t i = 0; i < keys_.size(); ++i) {
-    const std::uint64_t key = keys_[i];
-    sums[0] += 1;
-    sums[1] += key;
-    sums[2] += key * key;
+    const Key key = keys_[i];
+    add(0, key);
+    if (!is_here(key)) continue;
+    add(3, key);
+    ++found[key - lowest_];
   }
-  for (std::size_t i = 0; i < ranked_; ++i) {
-    const std::uint64_t key = keys[i];
-    sums[3] += 1;
-    sums[4] += key;
-    sums[5] += key * key;
+  for (std::size_t i = 0; i < arrived_; ++i) {
+    const Key key = received_[i];
+    add(3, key);
+    if (is_here(key)) {
+      ++found[key - lowest_];
+    } else {
+      ++wrong;
+    }
+  }
+  std::uint32_t below = 0;
+  for (std::size_t value = 0; value < values_; ++value) {
+    const std::uint32_t told = counts_[0][value] - below;
+    wrong += std::abs(static_cast<std::int64_t>(told) - static_cast<std::int64_t>(found[value]));
+    below = counts_[0][value];
   }
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), 6, MPI_UINT64_T, MPI_SUM, comm_);
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, comm_);

@@ -23,8 +23,8 @@ double is_bytes_per_rank(const IsClass& problem, int ranks, int threads);
 
 // The keys keep to where they were generated. Each ranking counts them by bucket (their upper
 // bits), gives every rank a run of buckets with about as many keys as the others', sends each key
-// to the rank that its bucket belongs to, and counts them there by value: the number of keys below
-// a value is the rank of a key of that value.
+// whose bucket belongs to another rank there, and counts by value what it keeps and what comes: the
+// number of keys below a value is the rank of a key of that value.
 class IsRanking {
  public:
   IsRanking(const IsClass& problem, MPI_Comm comm, int threads);
@@ -39,8 +39,8 @@ class IsRanking {
   // Keys that the iterations changed become what they were.
   void restore();
 
-  // Collective. What is wrong with the last ranking, all of it: keys out of order or out of place
-  // once each is put where its rank says, and keys lost or made up. 0 if all is well.
+  // Collective. What is wrong with the last ranking, all of it: keys that would be out of order or
+  // out of place were each put where its rank says, and keys lost or made up. 0 if all is well.
   std::int64_t faults();
 
   // Adds one to the count of the lowest value on this rank: a planted fault.
@@ -54,10 +54,10 @@ class IsRanking {
   void divide();
   void partition();
   void exchange(Phases& phases);
-  void count_values();
+  void cumulate();
+  void find_values();
   int failed_tests(int iteration) const;
-  std::size_t room() const;  // for the keys that this rank may receive
-  const Key* ranked_keys() const { return ranks_ == 1 ? keys_.data() : received_.data(); }
+  std::size_t room() const;  // for the keys that this rank may send or receive
 
   const IsClass& problem_;
   MPI_Comm comm_;
@@ -69,9 +69,10 @@ class IsRanking {
   std::size_t buckets_ = 0;
 
   HugeArray<Key> keys_;
-  HugeArray<Key> sorted_;    // by receiving rank; by value in the end
-  HugeArray<Key> received_;  // not used on a single rank
-  std::size_t ranked_ = 0;   // keys ranked here
+  // Not used on a single rank:
+  HugeArray<Key> sorted_;    // those of other ranks, by receiving rank
+  HugeArray<Key> received_;  // from other ranks
+  std::size_t arrived_ = 0;  // how many
 
   struct Changed {
     std::uint64_t index;
@@ -84,6 +85,7 @@ class IsRanking {
   std::vector<std::size_t> first_bucket_;                  // of each rank, and the end
   std::vector<std::uint16_t> owner_;                       // of each bucket
   std::vector<std::vector<std::size_t>> places_;           // [thread][receiving rank]
+  std::vector<std::size_t> steps_;                         // places a key of that rank takes
   std::vector<int> send_counts_, send_places_, receive_counts_, receive_places_;
   std::uint64_t lesser_ = 0;                      // keys on ranks before this one
   Key lowest_ = 0;                                // value that counts_ begins with

@@ -38,9 +38,9 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     # Of 4 bytes. Each thread's counts are cleared, added up by value, and moved up by those of the
     # threads before; that keys are counted stays in the caches.
     counts = 2.0 * threads + 1.0 + (2.0 if threads > 1 else 0.0)
-    # Keys are read to be counted; before, on several ranks, to find their buckets, to be sorted
-    # by rank and to be sent, and written as often as they move.
-    passes = 6.0 if ranks > 1 else 1.0
+    # Keys are read to be counted or gathered for other ranks; before, on several ranks, to find
+    # their buckets. What moves is written and read to be sent, and received and read to be counted.
+    passes = 2.0 + 4.0 * (ranks - 1.0) / ranks if ranks > 1 else 1.0
     sizes = ranks * 8.0 * (is_buckets(greatest, ranks) + IS_TEST_KEYS)
     told = 4.0 * ranks * (ranks - 1.0)
     moved = 4.0 * keys * (ranks - 1.0) / ranks
@@ -56,12 +56,12 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 
 def _is_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
-    # As native/npb/is_ranking.cpp has it: keys, the same sorted (by the verification where they
-    # don't move) and received; a bit for each; counts of values for each thread and once more.
+    # As native/npb/is_ranking.cpp has it: keys; gathered for other ranks and received from them;
+    # counts of values for each thread and once more.
     log2_keys, greatest = IS_SIZES[str(parameters["class"])]
     keys = 4.0 * 2.0**log2_keys / ranks
-    moved = 2.1 * keys if ranks > 1 else keys
-    return keys + moved + keys / 32.0 + 4.0 * 2.0**greatest * (threads + 1)
+    moved = 2 * 1.1 * keys * (ranks - 1) / ranks
+    return keys + moved + 4.0 * 2.0**greatest * (threads + 1)
 
 
 KERNEL = Kernel(
@@ -82,14 +82,14 @@ KERNEL = Kernel(
     headline="rate",
     notes="An operation is one key ranked. Any number of ranks: buckets are dealt out so that "
     "each has about as many keys. Verified: the official ranks of five keys in each iteration, "
-    "and after the last all keys put where their ranks say are in order.",
+    "and after the last all keys, put where their ranks say, would be in order.",
     work_units=WORK_UNITS,
     formulas={
         "operations": "10 * 2^m, m = 16, 20, 23, 25, 27, 31 for S, W, A, B, C, D",
         "flops": "none: integers alone",
-        "traffic": "10 * 4 B (p 2^m + c 2^k), keys below 2^k, k = 11, 16, 19, 21, 23, 27; p = 6 "
-        "passes over the keys (1 on a single rank), c = 2 threads + 1 over their counts (+ 2 with "
-        "several threads)",
+        "traffic": "10 * 4 B (p 2^m + c 2^k), keys below 2^k, k = 11, 16, 19, 21, 23, 27; p = 2 + "
+        "4 (ranks - 1) / ranks passes over the keys (1 on a single rank), c = 2 threads + 1 over "
+        "their counts (+ 2 with several threads)",
         "messages": "30 ranks: allreduce, alltoall, alltoallv; none on a single rank",
         "sent": "10 (8 ranks (b + 5) + 4 ranks (ranks - 1) + 4 * 2^m (ranks - 1) / ranks), "
         "b = buckets: 1024, or the power of two from 64 ranks on",
