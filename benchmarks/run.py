@@ -30,6 +30,7 @@ from common import (
     table,
 )
 from dgemm import compare_dgemm
+from linpack import compare_linpack
 from messages import compare_messages
 from npb import compare_npb, default_classes
 from overhead import compare_overhead
@@ -87,9 +88,12 @@ def main() -> None:
     options.add_argument("--reprompi", metavar="PATH", type=Path, help="its mpibenchmark")
     options.add_argument("--imb", metavar="PATH", type=Path, help="IMB-MPI1")
     options.add_argument(
-        "--virtual-cluster", action="store_true", help="sweeps between two hosts, too; needs root"
+        "--virtual-cluster",
+        action="store_true",
+        help="sweeps and linpack between hosts, too; needs root",
     )
     options.add_argument("--fio", metavar="PATH", default=shutil.which("fio"))
+    options.add_argument("--hpl", metavar="PATH", type=Path, help="HPL's executable")
     options.add_argument("--reframe", metavar="PATH", default=shutil.which("reframe"))
     options.add_argument(
         "--peer-flags",
@@ -102,7 +106,7 @@ def main() -> None:
         "--only",
         nargs="+",
         default=[],
-        help="stream, dgemm, npb, pingpong, messages, clock, sweeps, storage, overhead",
+        help="stream, dgemm, linpack, npb, pingpong, messages, clock, sweeps, storage, overhead",
     )
     options.add_argument("--table", action="store_true", help="only write README.md anew")
     given = options.parse_args()
@@ -113,6 +117,9 @@ def main() -> None:
     scripts: dict[str, Callable[[], Comparison]] = {
         "stream": lambda: compare_stream(given.likwid_bench, quick=quick),
         "dgemm": lambda: compare_dgemm(quick=quick),
+        "linpack": lambda: compare_linpack(
+            given.hpl, embedded_mpirun(), quick=quick, virtual_cluster=given.virtual_cluster
+        ),
         "npb": lambda: compare_npb(
             given.npb_bin, given.npb_mpirun, default_classes(quick=quick), quick=quick
         ),

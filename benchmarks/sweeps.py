@@ -13,9 +13,7 @@ two hosts of assay's virtual cluster, joined at 1 Gbit/s, as OSU's users on a cl
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,9 +34,9 @@ from common import (
     run,
     say,
 )
+from places import NODE, Place, gigabit
 
 from assay.lab import network
-from assay.lab.cluster import GIGABIT, VirtualCluster
 
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 ONE_LAUNCH = ("--launches", "1", "--samples", "40000", "--budget", "60 s")
@@ -67,40 +65,6 @@ SWEEPS = (
     Sweep("bcast", ("network.collective", "op=bcast"), 1, 1 << 20, "osu_bcast", 2.0),
     Sweep("allreduce", ("network.collective", "op=allreduce"), 8, 1 << 20, "osu_allreduce", 2.0),
 )
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where two ranks run: words before each command, of ``assay measure``, of ``mpirun``."""
-
-    name: str
-    before: tuple[str, ...]
-    measure: tuple[str, ...]
-    mpirun: tuple[str, ...]
-    cwd: Path | None = None
-
-
-NODE = Place("within the node", (), ("--ppn", "2"), ("-n", "2", "--bind-to", "core"))
-
-
-@contextmanager
-def gigabit() -> Iterator[Place]:
-    """Two hosts at 1 Gbit/s."""
-    with VirtualCluster(2, rates=(GIGABIT,)) as cluster, tempfile.TemporaryDirectory() as folder:
-        Path(folder, "assay.toml").write_text(cluster.config())
-        first = cluster.hosts[0]
-        yield Place(
-            "two hosts at 1 Gbit/s",
-            tuple(cluster.command(first)),
-            ("--nodes", "2", "--ppn", "1"),
-            (
-                *("-launcher", "ssh", "-launcher-exec", str(cluster.remote_shell)),
-                *("-localhost", first.addresses[0], "-ppn", "1", "-n", "2"),
-                *("-hosts", ",".join(host.addresses[0] for host in cluster.hosts)),
-                *("-genv", "UCX_TLS", "tcp,self"),
-            ),
-            Path(folder),
-        )
 
 
 def assay_seconds(sweep: Sweep, place: Place, how: Sequence[str], into: list[Quick]) -> float:
