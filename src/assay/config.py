@@ -97,6 +97,9 @@ class Prices:
     amounts: Mapping[str, float] = field(default_factory=dict)
 
 
+NO_PRICES = Prices()
+
+
 @dataclass(frozen=True)
 class Config:
     """What ``assay.toml`` says, or the defaults where there is none (``document`` is None)."""

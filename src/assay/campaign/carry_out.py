@@ -49,6 +49,7 @@ def new_run(
         system=msgspec.to_builtins(machine.system),
         toolchains=bench.toolchains,
         command=list(command),
+        prices=machine.prices,
     )
 
 
