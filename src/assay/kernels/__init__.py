@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.errors import AssayError, nearest
-from assay.kernels import collective, compute, fabric, memory, network, noise, npb, storage
+from assay.kernels import collective, compute, fabric, linpack, memory, network, noise, npb, storage
 from assay.kernels.catalogue import Kernel
 from assay.plans.model import Cell, Value
 
@@ -12,7 +12,7 @@ _LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto", ".")
 
 _CATALOGUE: dict[str, Kernel] = {
     kernel.name: kernel
-    for family in (memory, compute, network, collective, fabric, storage, noise, npb)
+    for family in (memory, compute, network, collective, fabric, storage, noise, linpack, npb)
     for kernel in family.KERNELS
 }
 

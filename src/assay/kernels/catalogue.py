@@ -61,7 +61,8 @@ class Kernel:
 
     ``formulas``: the same in words for people, by quantity. ``memory`` and ``check`` let a plan
     refuse, before anything is launched, what can't be measured. ``even``: the ranks do the same, so
-    that one that takes longer is a slow one.
+    that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
+    cells leave open: measured before all of them, and never again.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Kernel:
     formulas: Mapping[str, str] = field(default_factory=dict)
     memory: MemoryFormula | None = None
     check: Check | None = None
+    once: bool = False
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""
@@ -88,3 +90,13 @@ class Kernel:
     def metric(self, name: str) -> Metric | None:
         """The metric of that name, or None."""
         return next((m for m in self.metrics if m.name == name), None)
+
+
+def phase(name: str, meaning: str) -> Metric:
+    """The time of a phase; ranks differ in it, and what none spent time in is left out."""
+    return Metric(name, "s", "less", f"{meaning}, mean over ranks", series=name, optional=True)
+
+
+def is_phase(metric: Metric) -> bool:
+    """Whether a metric is the time of a phase."""
+    return metric.optional and metric.unit == "s" and metric.series == metric.name
