@@ -1,0 +1,402 @@
+"""Linpack: Rmax, the orders it takes, what it is of the machine's limits, and what held it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.answers.arithmetic import theoretical_peak
+from assay.answers.linpack_data import (
+    KERNEL,
+    SEARCH,
+    Results,
+    Share,
+    alike,
+    measurements_of,
+    order_of,
+    price,
+    results,
+    settings_text,
+    shares,
+)
+from assay.answers.linpack_places import standing
+from assay.answers.linpack_search import search_of
+from assay.answers.model import Evidence
+from assay.answers.scaling import phase_shares
+from assay.answers.select import (
+    Growth,
+    Part,
+    Point,
+    best_by,
+    counted,
+    evidence,
+    labeller,
+    measured_text,
+    placement_text,
+    points,
+    quantity_text,
+    ratio,
+    rivals,
+    scaled,
+    speedup,
+)
+from assay.models.half_performance import HalfOrder
+from assay.records.model import RunData
+from assay.stats.model import CellSummary
+from assay.units import format_share
+
+KERNELS = (KERNEL, SEARCH)
+# Parallel efficiency below which the loss is worth a word.
+POOR_EFFICIENCY = 0.75
+# A gain between the two largest orders under which a larger one promises little.
+LITTLE_GAIN = 0.02
+# A share of the time that a phase but the update must take to be named as what holds it back.
+_WORTH_NAMING = 0.1
+_WORDS = {
+    "panel": "factoring panels",
+    "broadcast": "bringing panels along the rows of the grid",
+    "swap": "interchanging rows",
+    "update": "updating the rest of the matrix",
+    "solve": "back substitution",
+}
+_METHOD = (
+    "Linpack: a random dense system of order N solved by LU with partial pivoting, 2/3 N³ + 3/2 N² "
+    "flop, timed on the slowest rank; each solution is checked by HPL's scaled residual, which "
+    "must be under 16. Rmax is the best rate of all cells, Nmax its order, N½ the smallest order "
+    "with half of it (docs/methods.md, Linpack)."
+)
+
+
+def linpack_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
+    """Linpack's part of "how fast"; None if no usable cell measured it."""
+    known = results(cells)
+    if known is None:
+        return None
+    part = Part(headline=[known.rmax], method=[_METHOD])
+    told = shares(known, cells, run)
+    part.evidence += _rows(known, told, run)
+    _scaling(part, known)
+    _larger(part, known)
+    _time(part, known)
+    _search(part, known, run)
+    _same_cores(part, known)
+    _all_at_once(part, known, told, cells)
+    _caveats(part, known, run)
+    part.remark = _remark(known, told, run)
+    return part
+
+
+def _rows(known: Results, told: Sequence[Share], run: RunData) -> list[Evidence]:
+    rmax, label = known.rmax, labeller(known.found)
+    settings = settings_text(rmax)
+    where = f"{label(rmax)}; {settings}" if settings else label(rmax)
+    peak = next((share for share in told if share.name == "peak"), None)
+    name = f"Linpack Rmax, N = {known.nmax:,}, {counted(rmax.cores, 'core')}"
+    made = [
+        evidence(
+            name,
+            rmax,
+            "rate",
+            limit=peak.of if peak else None,
+            limit_source=peak.source if peak else None,
+            note=where,
+        ),
+        *(_against(rmax, share) for share in told if share.name not in ("peak", "one node")),
+    ]
+    if known.half is not None:
+        made.append(_half_row(known, known.half))
+    made += [_over_node(rmax, share) for share in told if share.name == "one node"]
+    cost = price(known, run)
+    if cost is not None:
+        made.append(
+            Evidence(
+                label="Price of a Gflop/s",
+                metric="price",
+                unit=cost.unit,
+                value=cost.value,
+                ci95=cost.interval,
+                limit=None,
+                limit_source=None,
+                share=None,
+                share_ci95=None,
+                cells=[rmax.summary.id],
+                note=f"{counted(cost.nodes, 'node')} for "
+                f"{cost.system:,.0f} {cost.currency}".rstrip(),
+            )
+        )
+    others = _by_cores(known)
+    for point in [p for p in reversed(others.values()) if p.cores != rmax.cores]:
+        made.append(_other(point, labeller(known.found)(point), run))
+    made += [_other(rival, label(rival), run) for rival in rivals(known.found)]
+    return made
+
+
+def _against(rmax: Point, share: Share) -> Evidence:
+    """Rmax against something measured: the share's interval is that of the ratio."""
+    return Evidence(
+        label=f"Linpack Rmax against {share.name}",
+        metric="rate",
+        unit="flop/s",
+        value=rmax.metric.median,
+        ci95=rmax.metric.ci95,
+        limit=share.of,
+        limit_source=share.source,
+        share=share.value,
+        share_ci95=share.interval,
+        cells=share.cells,
+    )
+
+
+def _over_node(rmax: Point, share: Share) -> Evidence:
+    nodes = rmax.summary.cell.placement.nodes
+    return Evidence(
+        label="Linpack Rmax over one node's",
+        metric="speedup",
+        unit="",
+        value=share.value,
+        ci95=share.interval,
+        limit=float(nodes),
+        limit_source="perfect scaling",
+        share=share.value / nodes,
+        share_ci95=scaled(share.interval, 1 / nodes),
+        cells=share.cells,
+        note=share.source,
+    )
+
+
+def _half_row(known: Results, half: HalfOrder) -> Evidence:
+    notes = {
+        "interpolated": "measured: interpolated between N = {} and {}",
+        "met": "measured: N = {} has just half",
+        "extrapolated": "extrapolated: the smallest order measured, N = {}, reaches more than half",
+        "bounded": "at most this: the smallest order measured, N = {}, reaches more than half",
+    }
+    orders = half.between or (half.at_most or 0,)
+    how = "met" if len(set(orders)) < len(orders) else half.how
+    return Evidence(
+        label=f"Linpack N½{'' if half.how == 'interpolated' else f' ({half.how})'}",
+        metric="half_order",
+        unit="order",
+        value=half.order,
+        ci95=half.interval,
+        limit=None,
+        limit_source=None,
+        share=None,
+        share_ci95=None,
+        cells=[point.summary.id for point in known.curve.values()],
+        note=notes[how].format(*(f"{order:,}" for order in orders)),
+    )
+
+
+def _other(point: Point, where: str, run: RunData) -> Evidence:
+    limit = theoretical_peak(run, [point])
+    return evidence(
+        f"Linpack N = {order_of(point):,}, {counted(point.cores, 'core')}",
+        point,
+        "rate",
+        limit=limit.rate if limit else None,
+        limit_source=limit.source if limit else None,
+        note=where,
+    )
+
+
+def _by_cores(known: Results) -> dict[int, Point]:
+    """The best at each count of cores with the toolchain of Rmax, counts ascending."""
+    return best_by(alike(known.found, known.rmax), lambda point: point.cores)
+
+
+def _scaling(part: Part, known: Results) -> None:
+    by_cores = _by_cores(known)
+    few, most = min(by_cores), max(by_cores)
+    if few == most:
+        return
+    orders = {count: order_of(by_cores[count]) for count in (few, most)}
+    note = "" if len(set(orders.values())) == 1 else f"N = {orders[few]:,} and {orders[most]:,}"
+    row = speedup("Linpack", by_cores, few, most, note=note)
+    part.evidence.append(row)
+    part.growth.append(Growth(few, most, "Linpack", row.value))
+    if known.rmax.cores < most:
+        part.caveats.append(
+            f"Linpack is fastest on {counted(known.rmax.cores, 'core')}, though it was measured on "
+            f"{most}: Rmax is not of all of them."
+        )
+    if row.share is not None and row.share < POOR_EFFICIENCY:
+        reason = _loss(by_cores[few], by_cores[most], row.share)
+        part.limits.append(
+            f"Linpack keeps {format_share(row.share, row.share_ci95)} of perfect scaling from {few}"
+            f" to {counted(most, 'core')}{reason}."
+        )
+
+
+def _loss(few: Point, most: Point, efficiency: float) -> str:
+    """Which phase takes most of what is lost, as far as phases were told."""
+    before, after = phase_shares(few.summary), phase_shares(most.summary)
+    if not before or not after:
+        return ""
+    # In the time that perfect scaling would take each phase may have its share of before.
+    gained = {name: share - before.get(name, 0.0) * efficiency for name, share in after.items()}
+    name = max(gained, key=lambda phase: gained[phase])
+    return (
+        f"; most of the loss is in {_WORDS.get(name, name)}, which takes "
+        f"{format_share(after[name])} of the time there and {format_share(before.get(name, 0.0))} "
+        f"on {counted(few.cores, 'core')}"
+    )
+
+
+def _larger(part: Part, known: Results) -> None:
+    """Whether the curve still rises at its end, and what held N down."""
+    orders = list(known.curve)
+    if len(orders) < 2 or known.nmax != orders[-1]:
+        if len(orders) > 1:
+            part.limits.append(
+                f"Linpack's rate has stopped growing: N = {known.nmax:,} is as fast as "
+                f"{orders[-1]:,}, the largest order measured."
+            )
+        return
+    before, last = known.curve[orders[-2]], known.curve[orders[-1]]
+    gain, interval = ratio(last.metric, before.metric)
+    if gain - 1 < LITTLE_GAIN or (interval is not None and interval[0] <= 1):
+        return
+    more = format_share(gain - 1, (interval[0] - 1, interval[1] - 1) if interval else None)
+    part.advice.append(
+        f"Linpack still gains {more} from N = {orders[-2]:,} to {orders[-1]:,}: a larger N would "
+        "raise Rmax."
+    )
+
+
+def _time(part: Part, known: Results) -> None:
+    """Where the time of Rmax goes, and which phase holds it back."""
+    found = phase_shares(known.rmax.summary)
+    if not found:
+        return
+    rest = {name: share for name, share in found.items() if name != "update" and share > 0}
+    listed = ", ".join(
+        f"{_WORDS.get(name, name)} {format_share(share)}"
+        for name, share in sorted(found.items(), key=lambda item: -item[1])
+        if share > 0
+    )
+    part.limits.append(f"Where Linpack's time goes at N = {known.nmax:,}: {listed}.")
+    most = max(rest, key=lambda name: rest[name], default="")
+    if not most or rest[most] < _WORTH_NAMING:
+        return
+    what = {
+        "panel": "Factoring panels is what holds Linpack back most beside the update ({}): it goes "
+        "column by column. Its share falls with a larger N.",
+        "broadcast": "Linpack waits {} of its time for panels from other columns of the grid. A "
+        "larger N sends less for each operation; `assay run network` tells what the network gives.",
+        "swap": "Interchanging rows takes {} of Linpack's time. A larger N moves less for each "
+        "operation.",
+    }
+    if most in what:
+        part.advice.append(what[most].format(format_share(rest[most])))
+
+
+def _search(part: Part, known: Results, run: RunData) -> None:
+    """What the settings matter, by the search."""
+    found = search_of(known, run)
+    if found is None:
+        return
+    varied = found.varied
+    order = f" at N = {found.n:,}" if found.n else ""
+    tried = f"{counted(len(found.candidates), 'setting')}" if found.candidates else "settings"
+    part.method.append(f"Linpack's settings: a search tried {tried}{order}, by turns.")
+    if len(found.candidates) < 2:
+        return
+    worst = found.candidates[-1]
+    words = [f"the worst ({worst.text(varied)}) loses {format_share(found.loss(worst))}"]
+    usual = found.usual()
+    if usual is not None:
+        loss = found.loss(usual)
+        own = f"what is taken without a search ({usual.text(('nb', 'p'))})"
+        words.append(f"{own} loses {format_share(loss)}" if loss > 0 else f"{own} is as fast")
+    part.limits.append(
+        f"Linpack's settings matter: of {tried} tried{order}, {found.chosen.text(varied)} "
+        f"{'is' if len(varied) == 1 else 'are'} best; {'; '.join(words)}."
+    )
+
+
+def _same_cores(part: Part, known: Results) -> None:
+    """Ranks against threads on the cores of Rmax, where both were measured."""
+    rmax = known.rmax
+    others = [p for p in alike(known.found, rmax) if p.cores == rmax.cores]
+    by_threads = best_by(others, lambda point: point.summary.cell.placement.threads)
+    del by_threads[rmax.summary.cell.placement.threads]
+    for other in by_threads.values():
+        gain, interval = ratio(rmax.metric, other.metric)
+        if interval is None or interval[0] <= 1:
+            continue
+        more = format_share(gain - 1, (interval[0] - 1, interval[1] - 1))
+        part.advice.append(
+            f"Run codes like Linpack as {placement_text(rmax.summary.cell.placement)}: that is "
+            f"{more} faster than {placement_text(other.summary.cell.placement)}."
+        )
+
+
+def _all_at_once(
+    part: Part, known: Results, told: Sequence[Share], cells: Sequence[CellSummary]
+) -> None:
+    """What DGEMM loses when all cores compute at once: no grid can give Linpack more than that."""
+    alone = next((s for s in told if s.name in ("DGEMM × ranks", "DGEMM × cores")), None)
+    together = [
+        p
+        for p in alike(points(cells, "compute.dgemm", "rate"), known.rmax)
+        if p.summary.cell.placement.nodes == known.rmax.summary.cell.placement.nodes
+        and p.cores == known.rmax.cores > 1
+    ]
+    if alone is None or not together:
+        return
+    top = max(together, key=lambda point: point.metric.median)
+    value, interval = ratio(known.rmax.metric, top.metric)
+    part.limits.append(
+        f"DGEMM on all {known.rmax.cores} cores at once gives "
+        f"{quantity_text(top.metric.median, 'flop/s', top.metric.ci95)}, "
+        f"{format_share(top.metric.median / alone.of)} of {alone.name}; Linpack reaches "
+        f"{format_share(value, interval)} of it."
+    )
+
+
+def _caveats(part: Part, known: Results, run: RunData) -> None:
+    orders = {
+        int(m.record.parameters.get("n") or 0)
+        for m in measurements_of(run, KERNEL, known.rmax)
+        if m.cell.id == known.rmax.summary.id
+    } - {0}
+    if len(orders) > 1:
+        part.caveats.append(
+            f"The launches of Rmax solved orders from {min(orders):,} to {max(orders):,}: without "
+            "a search each chose its own by the memory that was free."
+        )
+    peak = theoretical_peak(run, [known.rmax])
+    if peak is not None and peak.assumed:
+        part.caveats.append(
+            f"The theoretical peak rests on a guess ({peak.source}), and so does Linpack's share."
+        )
+    if known.half is not None and known.half.how != "interpolated":
+        at = f"N = {known.half.at_most:,}"
+        part.caveats.append(
+            f"N½ was not measured: the smallest order, {at}, reaches more than half of Rmax. A "
+            "smaller `fraction` or `n` would tell."
+        )
+
+
+def _peak_kind(rmax: Point, run: RunData) -> str:
+    limit = theoretical_peak(run, [rmax])
+    return "assumed" if limit is not None and limit.assumed else "theoretical"
+
+
+def _remark(known: Results, told: Sequence[Share], run: RunData) -> str:
+    """The clause of the verdict."""
+    rmax = known.rmax
+    words = [f"N = {known.nmax:,}"]
+    half = known.half
+    if half is not None and half.how != "bounded":
+        about = "" if half.how == "interpolated" else ", extrapolated"
+        words.append(f"N½ = {quantity_text(half.order, 'order')}{about}")
+    peak = next((share for share in told if share.name == "peak"), None)
+    of_peak = f", {peak.value:.0%} of {_peak_kind(rmax, run)} peak" if peak else ""
+    cost = price(known, run)
+    paid = f", {quantity_text(cost.value, cost.unit)}" if cost else ""
+    return (
+        f"{counted(rmax.cores, 'core')} {'solves' if rmax.cores == 1 else 'solve'} Linpack at "
+        f"{measured_text(rmax)} ({'; '.join(words)}){of_peak}{paid}: it would have been "
+        f"{standing(rmax.metric.median)}"
+    )
