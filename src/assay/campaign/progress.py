@@ -33,6 +33,9 @@ class Silent:
     def tick(self, state: CampaignState) -> None:
         """Nothing."""
 
+    def note(self, sentence: str) -> None:
+        """Nothing."""
+
 
 def describe_cell(cell: Cell) -> str:
     """A cell in a few words: ``npb.cg class=A · 2 ranks``."""
@@ -95,6 +98,10 @@ class Display:
         if self._live is not None and now - self._drawn >= REDRAW:
             self._drawn = now
             self._live.update(self._render(state), refresh=True)
+
+    def note(self, sentence: str) -> None:
+        """Say it above the live lines, where it stays."""
+        self._console.print(sentence, style="dim", markup=False)
 
     def _render(self, state: CampaignState) -> RenderableType:
         from rich.console import Group

@@ -25,6 +25,7 @@ class Parameter:
     """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers.
 
     ``numa_node``: it is the number of a NUMA node, or negative; plans know which are there.
+    ``tacit``: its default goes without saying where a cell is named.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     numa_node: bool = False
+    tacit: bool = False
 
 
 @dataclass(frozen=True)
