@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.kernels import known_kernel
+from assay.kernels import known_kernel, left_open
 from assay.models.linpack import (
     Settled,
     is_open,
-    open_parameters,
     read_search,
     searches_for,
     settle,
@@ -66,7 +65,7 @@ def settle_cell(cell: Cell, plan: Plan, outcomes: Mapping[str, Outcome]) -> Sett
 
 def _found_text(settled: Settled, cell: Cell) -> str:
     chosen = settled.parameters
-    names = [name for name in open_parameters(cell) if name != "n"]
+    names = [name for name in left_open(cell) if name != "n"]
     grid = f"process grid {chosen['p']} × {cell.placement.ranks // int(chosen['p'])}"
     words = ", ".join(grid if name == "p" else f"{name} {chosen[name]}" for name in names)
     parts = [f"{words} by search"] if words else []
@@ -74,5 +73,5 @@ def _found_text(settled: Settled, cell: Cell) -> str:
 
 
 def _words(cell: Cell) -> str:
-    *most, last = open_parameters(cell)
+    *most, last = left_open(cell)
     return f"{', '.join(most)} and {last}" if most else last

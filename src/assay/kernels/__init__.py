@@ -50,3 +50,14 @@ def parameters_text(cell: Cell) -> str:
         for name, value in cell.parameters.items()
         if name not in unsaid or value != unsaid[name]
     )
+
+
+def left_open(cell: Cell) -> list[str]:
+    """The names of the parameters whose value says that it is chosen on the machine."""
+    kernel = known_kernel(cell.kernel)
+    return [
+        parameter.name
+        for parameter in (kernel.parameters if kernel else ())
+        if parameter.default in _LEFT_OPEN
+        and cell.parameters.get(parameter.name, parameter.default) == parameter.default
+    ]

@@ -64,7 +64,7 @@ class Kernel:
     ``formulas``: the same in words for people, by quantity. ``memory`` and ``check`` let a plan
     refuse, before anything is launched, what can't be measured. ``even``: the ranks do the same, so
     that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
-    cells leave open: measured before all of them, and never again.
+    cells leave open (their ``settled_by``): measured before all of them, and never again.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Kernel:
     memory: MemoryFormula | None = None
     check: Check | None = None
     once: bool = False
+    settled_by: str | None = None
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""

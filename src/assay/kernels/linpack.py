@@ -161,6 +161,7 @@ KERNELS = (
         formulas={"flops": _FLOPS},
         memory=_memory,
         check=_check,
+        settled_by="linpack.search",
     ),
     Kernel(
         name="linpack.search",

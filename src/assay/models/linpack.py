@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.kernels import find_kernel
+from assay.kernels import find_kernel, left_open
 from assay.plans.model import Cell, Value
 from assay.units import format_duration, format_memory, format_quantity
 
 KERNEL = "linpack"
 SEARCH = "linpack.search"
-# What is left open, and the value that says so; n is open at 0 too.
-OPEN: Mapping[str, Value] = {"nb": 0, "p": 0, "broadcast": "auto", "swap": "auto", "depth": -1}
+# What a search chooses; n follows from its rate and from the memory it found.
+CHOSEN = ("nb", "p", "broadcast", "swap", "depth")
 # Of the plan's budget, what one solution of the largest order may take. A curve of rate over order
 # costs two to three times its largest point, so that six launches of all of it fit the budget.
 TIME_SHARE = 0.05
@@ -85,13 +85,7 @@ class Settled:
 
 def is_open(cell: Cell) -> bool:
     """Whether a cell leaves something for a search to settle."""
-    return cell.kernel == KERNEL and bool(open_parameters(cell))
-
-
-def open_parameters(cell: Cell) -> list[str]:
-    """The names of what a cell of ``linpack`` leaves open, in the catalogue's order."""
-    open_ = {"n": 0, **OPEN}
-    return [name for name, value in open_.items() if cell.parameters.get(name, value) == value]
+    return cell.kernel == KERNEL and bool(left_open(cell))
 
 
 def searches_for(cell: Cell, cells: Iterable[Cell]) -> list[Cell]:
@@ -138,11 +132,11 @@ def settle(cell: Cell, found: Found | None, budget: float) -> Settled:
     What was given by hand stays. Without a search the kernel chooses by itself what is open.
     """
     parameters = {p.name: p.default for p in find_kernel(KERNEL).parameters} | cell.parameters
-    open_ = open_parameters(cell)
-    for name in OPEN:
+    open_ = left_open(cell)
+    for name in CHOSEN:
         if name in open_ and found is not None:
             parameters[name] = getattr(found, name)
-    if parameters.get("depth") == OPEN["depth"]:
+    if parameters["depth"] == -1:
         parameters["depth"] = 1
     if found is None:
         return Settled(parameters)
