@@ -33,9 +33,7 @@ def half_of_largest(half, largest):
 def cell(rate, *, ppn=2, phases=None, n=8, spread=0.004, toolchain="embedded", **options):
     """A cell of linpack as a search settles it: ``order`` is what was solved."""
     order = options.pop("order")
-    placement = Placement(
-        ppn=ppn, threads=options.pop("threads", 1), nodes=options.pop("nodes", 1)
-    )
+    placement = Placement(ppn=ppn, threads=options.pop("threads", 1), nodes=options.pop("nodes", 1))
     settings = {"nb": 192, "p": 1, "broadcast": "ring", "swap": "spread", "depth": 1} | options
     asked = {"n": 0, "fraction": order / 20_000, "matrix": settings.pop("matrix", "random")}
     made = Cell("linpack", asked, placement, toolchain)

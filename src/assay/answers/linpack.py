@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from assay.answers.arithmetic import theoretical_peak
 from assay.answers.linpack_data import (
-    KERNEL,
-    SEARCH,
     Results,
     Share,
     alike,
+    growing,
     measurements_of,
     order_of,
     price,
@@ -19,7 +18,7 @@ from assay.answers.linpack_data import (
     shares,
 )
 from assay.answers.linpack_places import standing
-from assay.answers.linpack_search import search_of
+from assay.answers.linpack_search import largest_of, search_of
 from assay.answers.model import Evidence
 from assay.answers.scaling import phase_shares
 from assay.answers.select import (
@@ -40,6 +39,7 @@ from assay.answers.select import (
     speedup,
 )
 from assay.models.half_performance import HalfOrder
+from assay.models.linpack import KERNEL, SEARCH, Largest, sizing_text
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 from assay.units import format_share
@@ -75,7 +75,7 @@ def linpack_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
     told = shares(known, cells, run)
     part.evidence += _rows(known, told, run)
     _scaling(part, known)
-    _larger(part, known)
+    _larger(part, known, largest_of(known, run))
     _time(part, known)
     _search(part, known, run)
     _same_cores(part, known)
@@ -205,7 +205,13 @@ def _by_cores(known: Results) -> dict[int, Point]:
 
 
 def _scaling(part: Part, known: Results) -> None:
-    by_cores = _by_cores(known)
+    all_cores = max(_by_cores(known))
+    if known.rmax.cores < all_cores:
+        part.caveats.append(
+            f"Linpack is fastest on {counted(known.rmax.cores, 'core')}, though it was measured on "
+            f"{all_cores}: Rmax is not of all of them."
+        )
+    by_cores = growing(known)
     few, most = min(by_cores), max(by_cores)
     if few == most:
         return
@@ -214,11 +220,6 @@ def _scaling(part: Part, known: Results) -> None:
     row = speedup("Linpack", by_cores, few, most, note=note)
     part.evidence.append(row)
     part.growth.append(Growth(few, most, "Linpack", row.value))
-    if known.rmax.cores < most:
-        part.caveats.append(
-            f"Linpack is fastest on {counted(known.rmax.cores, 'core')}, though it was measured on "
-            f"{most}: Rmax is not of all of them."
-        )
     if row.share is not None and row.share < POOR_EFFICIENCY:
         reason = _loss(by_cores[few], by_cores[most], row.share)
         part.limits.append(
@@ -242,8 +243,10 @@ def _loss(few: Point, most: Point, efficiency: float) -> str:
     )
 
 
-def _larger(part: Part, known: Results) -> None:
+def _larger(part: Part, known: Results, largest: Largest | None) -> None:
     """Whether the curve still rises at its end, and what held N down."""
+    if largest is not None:
+        part.limits.append(f"Linpack's order: {sizing_text(largest)}.")
     orders = list(known.curve)
     if len(orders) < 2 or known.nmax != orders[-1]:
         if len(orders) > 1:
@@ -257,9 +260,13 @@ def _larger(part: Part, known: Results) -> None:
     if gain - 1 < LITTLE_GAIN or (interval is not None and interval[0] <= 1):
         return
     more = format_share(gain - 1, (interval[0] - 1, interval[1] - 1) if interval else None)
+    how = {
+        "time": "; it takes more time (`--budget`)",
+        "memory": "; it takes more memory",
+    }
     part.advice.append(
         f"Linpack still gains {more} from N = {orders[-2]:,} to {orders[-1]:,}: a larger N would "
-        "raise Rmax."
+        f"raise Rmax{how[largest.limit] if largest else ''}."
     )
 
 

@@ -19,11 +19,9 @@ from assay.answers.select import (
     scaled,
 )
 from assay.models.half_performance import HalfOrder, RateAt, half_order
+from assay.models.linpack import KERNEL
 from assay.records.model import Measurement, RunData
 from assay.stats.model import CellSummary
-
-KERNEL = "linpack"
-SEARCH = "linpack.search"
 
 
 @dataclass(frozen=True)
@@ -110,6 +108,26 @@ def alike(found: Sequence[Point], rmax: Point) -> list[Point]:
     """The points with the toolchain of Rmax: neither scaling nor shares mix two."""
     toolchain = rmax.summary.cell.toolchain
     return [point for point in found if point.summary.cell.toolchain == toolchain]
+
+
+def growing(known: Results) -> dict[int, Point]:
+    """The points over counts of cores to set against perfect scaling, counts ascending.
+
+    Those that the plan asked the same of, so that as large a share of the largest order on one
+    core stands beside that on all of them; of several such lines that with most counts. Where
+    there is none, the best at each count.
+    """
+    lines: dict[str, list[Point]] = {}
+    for point in alike(known.found, known.rmax):
+        asked = {**point.summary.cell.parameters, "n": point.summary.cell.parameters.get("n", 0)}
+        lines.setdefault(repr(sorted(asked.items())), []).append(point)
+    by_cores = [best_by(line, lambda point: point.cores) for line in lines.values()]
+    longest = max(
+        by_cores, key=lambda line: (len(line), max(p.metric.median for p in line.values()))
+    )
+    if len(longest) > 1:
+        return longest
+    return best_by(alike(known.found, known.rmax), lambda point: point.cores)
 
 
 def shares(known: Results, cells: Sequence[CellSummary], run: RunData) -> list[Share]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.answers.linpack_data import SEARCH, Results, measurements_of
+from assay.answers.linpack_data import Results, measurements_of
 from assay.kernels.linpack import USUAL_NB, usual_rows
+from assay.models.linpack import SEARCH, Largest, read_search, settle
 from assay.plans.model import Value
 from assay.records.model import RunData
 
@@ -74,6 +75,16 @@ def search_of(known: Results, run: RunData) -> Search | None:
         made = read_facts(measurement.record.facts, measurement.cell.placement.ranks)
         if made is not None:
             return made
+    return None
+
+
+def largest_of(known: Results, run: RunData) -> Largest | None:
+    """The largest order by the search, and what limited it; None where N was given by hand."""
+    cell = known.rmax.summary.cell
+    for measurement in measurements_of(run, SEARCH, known.rmax):
+        found = read_search(measurement.record.facts, cell.placement.ranks)
+        if found is not None:
+            return settle(cell, found, run.manifest.plan.replication.budget).largest
     return None
 
 

@@ -38,11 +38,26 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
 
 
 def parameters_text(cell: Cell) -> str:
-    """``op=triad``: the parameters asked for, less those that were left to the kernel."""
+    """``op=triad``: the parameters asked for, less those left to the kernel and the tacit ones."""
     kernel = known_kernel(cell.kernel)
-    defaults = {p.name: p.default for p in kernel.parameters} if kernel else {}
+    unsaid = {
+        parameter.name: parameter.default
+        for parameter in (kernel.parameters if kernel else ())
+        if parameter.tacit or parameter.default in _LEFT_OPEN
+    }
     return " ".join(
         f"{name}={value}"
         for name, value in cell.parameters.items()
-        if not (value in _LEFT_OPEN and defaults.get(name) == value)
+        if name not in unsaid or value != unsaid[name]
     )
+
+
+def left_open(cell: Cell) -> list[str]:
+    """The names of the parameters whose value says that it is chosen on the machine."""
+    kernel = known_kernel(cell.kernel)
+    return [
+        parameter.name
+        for parameter in (kernel.parameters if kernel else ())
+        if parameter.default in _LEFT_OPEN
+        and cell.parameters.get(parameter.name, parameter.default) == parameter.default
+    ]

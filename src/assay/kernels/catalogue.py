@@ -25,6 +25,7 @@ class Parameter:
     """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers.
 
     ``numa_node``: it is the number of a NUMA node, or negative; plans know which are there.
+    ``tacit``: its default goes without saying where a cell is named.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     numa_node: bool = False
+    tacit: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Kernel:
     ``formulas``: the same in words for people, by quantity. ``memory`` and ``check`` let a plan
     refuse, before anything is launched, what can't be measured. ``even``: the ranks do the same, so
     that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
-    cells leave open: measured before all of them, and never again.
+    cells leave open (their ``settled_by``): measured before all of them, and never again.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Kernel:
     memory: MemoryFormula | None = None
     check: Check | None = None
     once: bool = False
+    settled_by: str | None = None
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""

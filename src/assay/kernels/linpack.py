@@ -64,7 +64,7 @@ def _memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
         return 0.0
     nb = int(parameters["nb"]) or USUAL_NB
     p = int(parameters["p"]) or usual_rows(ranks)
-    return linpack_bytes(n, nb, p, ranks, int(parameters["depth"]))
+    return linpack_bytes(n, nb, p, ranks, abs(int(parameters["depth"])))
 
 
 def _search_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
@@ -100,7 +100,9 @@ KERNELS = (
                 low=0,
                 high=100_000_000,
             ),
-            Parameter("fraction", 1.0, "of the largest order, where n is 0", low=0, high=1),
+            Parameter(
+                "fraction", 1.0, "of the largest order, where n is 0", low=0, high=1, tacit=True
+            ),
             Parameter(
                 "fill",
                 0.8,
@@ -108,6 +110,7 @@ KERNELS = (
                 "0",
                 low=0,
                 high=1,
+                tacit=True,
             ),
             Parameter(
                 "nb", 0, "columns of a panel; 0: by search, else the kernel's", low=0, high=8192
@@ -126,12 +129,15 @@ KERNELS = (
             Parameter("swap", "auto", "of rows within a column of the grid", choices=SWAPS),
             Parameter(
                 "depth",
-                1,
-                "1: the next panel is factored and sent while the matrix is updated",
-                low=0,
+                -1,
+                "1: the next panel is factored and sent while the matrix is updated; 0: not; -1: "
+                "by search, else 1",
+                low=-1,
                 high=1,
             ),
-            Parameter("matrix", "random", "what its entries are like", choices=MATRICES),
+            Parameter(
+                "matrix", "random", "what its entries are like", choices=MATRICES, tacit=True
+            ),
         ),
         metrics=(
             Metric("time", "s", "less", "factorisation and solution, slowest rank"),
@@ -149,12 +155,13 @@ KERNELS = (
         headline="rate",
         notes="One sample is one solution of A x = b; the matrix is made anew before it, untimed. "
         "Entries are uniform in (-0.5, 0.5) and the same at any process grid. What is left open "
-        "(n, nb, p, broadcast, swap) is settled from the search by linpack.search at the same "
-        "placement where the plan has one. Verified: HPL's scaled residual is below 16.",
+        "(n, nb, p, broadcast, swap, depth) is settled by the plan's linpack.search at the same "
+        "placement, if it has one. Verified: HPL's scaled residual is below 16.",
         work_units={"flops": "flop"},
         formulas={"flops": _FLOPS},
         memory=_memory,
         check=_check,
+        settled_by="linpack.search",
     ),
     Kernel(
         name="linpack.search",
