@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.answers.arithmetic import theoretical_peak
+from assay.answers.arithmetic import ABOVE_PEAK, theoretical_peak
 from assay.answers.linpack_data import (
     Results,
     Share,
@@ -49,6 +49,8 @@ KERNELS = (KERNEL, SEARCH)
 POOR_EFFICIENCY = 0.75
 # A gain between the two largest orders under which a larger one promises little.
 LITTLE_GAIN = 0.02
+# From this share of the peak, whole percents tell enough.
+_WHOLE_PERCENTS = 0.1
 # A share of the time that a phase but the update must take to be named as what holds it back.
 _WORTH_NAMING = 0.1
 _WORDS = {
@@ -377,6 +379,12 @@ def _caveats(part: Part, known: Results, run: RunData) -> None:
         part.caveats.append(
             f"The theoretical peak rests on a guess ({peak.source}), and so does Linpack's share."
         )
+    if peak is not None and known.rmax.metric.median > ABOVE_PEAK * peak.rate:
+        part.caveats.append(
+            f"Linpack runs at {format_share(known.rmax.metric.median / peak.rate)} of the "
+            "theoretical peak, which can't be: the true clock must be above the one the peak was "
+            "computed with."
+        )
     if known.half is not None and known.half.how != "interpolated":
         at = f"N = {known.half.at_most:,}"
         part.caveats.append(
@@ -399,7 +407,10 @@ def _remark(known: Results, told: Sequence[Share], run: RunData) -> str:
         about = "" if half.how == "interpolated" else ", extrapolated"
         words.append(f"N½ = {quantity_text(half.order, 'order')}{about}")
     peak = next((share for share in told if share.name == "peak"), None)
-    of_peak = f", {peak.value:.0%} of {_peak_kind(rmax, run)} peak" if peak else ""
+    of_peak = ""
+    if peak:
+        value = f"{peak.value:.0%}" if peak.value >= _WHOLE_PERCENTS else format_share(peak.value)
+        of_peak = f", {value} of {_peak_kind(rmax, run)} peak"
     cost = price(known, run)
     paid = f", {quantity_text(cost.value, cost.unit)}" if cost else ""
     return (

@@ -15,6 +15,7 @@ from assay.report.marks import (
     data_fields,
     error_bars,
     listed,
+    order_axis,
     peak_layers,
     scale_of,
     scaled_fields,
@@ -24,8 +25,6 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
-
-_TICKS = 12  # measured values up to which an axis ticks each of them
 
 
 def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
@@ -59,7 +58,7 @@ def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
         "field": "n",
         "type": "quantitative",
         "title": "order N of the matrices",
-        **_order_axis(sorted({int(row["n"] or 0) for row in rows})),
+        **order_axis(sorted({int(row["n"] or 0) for row in rows})),
     }
     hue = colour("placement", rows)
     layers: list[Spec] = [
@@ -109,14 +108,3 @@ def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
         spec=spec,
         width="half",
     )
-
-
-def _order_axis(orders: Sequence[int]) -> Spec:
-    """Logarithmic where the orders span more than a decade; ticks where something was measured."""
-    scale: Spec = {"zero": False, "nice": True, "padding": 16}
-    if orders[-1] > 10 * max(orders[0], 1):
-        scale = {"type": "log", "nice": False, "padding": 16}
-    axis: Spec = {"format": "d", "labelOverlap": "greedy"}
-    if len(orders) <= _TICKS:
-        axis["values"] = list(orders)
-    return {"scale": scale, "axis": axis}

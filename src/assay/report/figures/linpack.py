@@ -1,0 +1,393 @@
+"""Linpack: rate over order and over processes, where its time goes, and the TOP500's course."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.answers.linpack_data import Results, curve_of, growing, order_of, results, shares
+from assay.answers.linpack_places import standing
+from assay.answers.scaling import phase_shares
+from assay.answers.select import Point, counted, labeller, placement_text, quantity_text
+from assay.records.model import RunData
+from assay.reference.top500 import SOURCE, last_within, top_lists
+from assay.report.figures.phases import PHASE_FIELDS, phase_rows, phase_spec, phases_among
+from assay.report.marks import (
+    Row,
+    Spec,
+    colour,
+    data_fields,
+    error_bars,
+    level,
+    line,
+    listed,
+    named_level,
+    order_axis,
+    scale_of,
+    scaled_fields,
+    statistics,
+    tooltip,
+    y_axis,
+)
+from assay.report.model import Field, Figure
+from assay.stats.model import CellSummary
+
+_STROKES: Spec = {"symbolType": "stroke", "symbolStrokeWidth": 3}
+# From such a year on the list, a rate is so high that there is more room on the left.
+_HIGH_FROM = 2009
+_LINE_HEIGHT = 16
+# The lines drawn through the lists, by rank.
+RANKS = (1, 10, 100, 500)
+# What a share of ``linpack_data.shares`` is called where it is a line.
+_LINES = {
+    "peak": "theoretical peak",
+    "DGEMM × ranks": "DGEMM × ranks",
+    "DGEMM × cores": "DGEMM × cores",
+}
+
+
+def linpack_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figure | None]:
+    """All of them; none where no usable cell measured Linpack."""
+    known = results(cells)
+    if known is None:
+        return []
+    return [
+        order_figure(known, cells, run),
+        ranks_figure(known),
+        phases_figure(known),
+        lists_figure(known),
+    ]
+
+
+def order_figure(known: Results, cells: Sequence[CellSummary], run: RunData) -> Figure | None:
+    """Rate over N: Rmax, half of it and N½ marked, the peak and DGEMM × ranks as lines."""
+    curves = _curves(known)
+    if not curves:
+        return None
+    rows: list[Row] = [
+        {
+            "n": order,
+            "placement": name,
+            **statistics(point),
+            "rmax": point is known.rmax,
+        }
+        for name, curve in curves.items()
+        for order, point in curve.items()
+    ]
+    limits = {s.name: s.of for s in shares(known, cells, run) if s.name in _LINES}
+    rmax = known.rmax.metric.median
+    factor, prefix = scale_of([rmax])
+    unit = f"{prefix}flop/s"
+    orders = sorted({order for curve in curves.values() for order in curve})
+    half = known.half if known.half is not None and known.half.how != "bounded" else None
+    x = {"field": "n", "type": "quantitative", "title": "order N", **order_axis(orders)}
+    hue = colour("placement", rows)
+    y = y_axis(f"rate ({unit})", zero=True)
+    layers: list[Spec] = [
+        *(part for name, of in limits.items() for part in named_level(of / factor, _LINES[name])),
+        *(_half_layers(rmax / 2 / factor, half.order, _half_name(half.how)) if half else []),
+        error_bars(),
+        {
+            "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 45}},
+            "encoding": {
+                "y": y,
+                "color": hue,
+                "tooltip": tooltip([("n", "N"), ("placement", "placement")], unit),
+            },
+        },
+        {
+            "transform": [{"filter": "datum.rmax"}],
+            "mark": {"type": "point", "size": 220, "strokeWidth": 2, "filled": False},
+            "encoding": {"y": {"field": "y", "type": "quantitative"}, "color": hue},
+        },
+        {
+            "transform": [{"filter": "datum.rmax"}],
+            "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -2, "dy": 12},
+            "encoding": {
+                "y": {"field": "y", "type": "quantitative"},
+                "text": {"value": "Rmax"},
+            },
+        },
+    ]
+    told = f"; half of it from N = {quantity_text(half.order, 'order')}" if half else ""
+    dashes = [_LINES[name] for name in limits]
+    return Figure(
+        id="linpack",
+        title="Linpack: rate over order",
+        caption="Median over launches with 95% intervals. The ring marks Rmax"
+        + (f", the dashed corner N½ ({half.how})" if half else "")
+        + "."
+        + (f" Dashed: {listed(dashes)}." if dashes else ""),
+        alt=f"Line chart of the Linpack rate over order N, rising to "
+        f"{quantity_text(rmax, 'flop/s')} at N = {known.nmax:,}{told}.",
+        fields=[
+            Field("n", "", "order that was solved"),
+            Field("placement", "", "ranks and threads"),
+            *data_fields("flop/s"),
+            Field("rmax", "", "whether this is Rmax"),
+        ],
+        rows=rows,
+        spec={
+            "height": 300,
+            "transform": scaled_fields(factor),
+            "encoding": {"x": x},
+            "layer": layers,
+        },
+    )
+
+
+def _curves(known: Results) -> dict[str, Mapping[int, Point]]:
+    """The curve of Rmax, and of every other placement and toolchain with two orders or more."""
+    label = labeller(known.found)
+    made: dict[str, Mapping[int, Point]] = {}
+    for point in [known.rmax, *known.found]:
+        curve = curve_of(known.found, point)
+        if len(curve) > 1:
+            made.setdefault(label(point), curve)
+    return made
+
+
+def _half_name(how: str) -> str:
+    return "N½" if how == "interpolated" else "N½ (extrapolated)"
+
+
+def _half_layers(at: float, order: float, name: str) -> list[Spec]:
+    """From the axis at half of Rmax to the curve, and down to N½."""
+    rule: Spec = {"type": "rule", "strokeDash": [2, 3], "strokeWidth": 1.5}
+    corner = {"values": [{"n": order, "at": at, "zero": 0}]}
+    y = {"field": "at", "type": "quantitative"}
+    return [
+        {
+            "data": corner,
+            "mark": rule,
+            "encoding": {"x2": {"value": 0}, "y": y},
+        },
+        {"data": corner, "mark": rule, "encoding": {"y": y, "y2": {"field": "zero"}}},
+        {
+            "data": corner,
+            "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 5, "dy": -4},
+            "encoding": {
+                "y": {"field": "zero", "type": "quantitative"},
+                "text": {"value": f"{name} = {order:,.0f}, half of Rmax"},
+            },
+        },
+    ]
+
+
+def ranks_figure(known: Results) -> Figure | None:
+    """Rate over processes, or cores where threads kept them busy, with the ideal line."""
+    by_cores = growing(known)
+    if len(by_cores) < 2:
+        return None
+    counts = list(by_cores)
+    plain = all(p.summary.cell.placement.threads == 1 for p in by_cores.values())
+    rows: list[Row] = [
+        {
+            "cores": count,
+            "placement": placement_text(point.summary.cell.placement),
+            "toolchain": point.summary.cell.toolchain,
+            "n": order_of(point),
+            **statistics(point),
+        }
+        for count, point in by_cores.items()
+    ]
+    first = by_cores[counts[0]].metric.median
+    factor, prefix = scale_of(point.metric.median for point in by_cores.values())
+    unit = f"{prefix}flop/s"
+    each = first / counts[0] / factor
+    ideal = {
+        "cores": counts[0],
+        "to": counts[-1],
+        "from": each * counts[0],
+        "up": each * counts[-1],
+    }
+    x: Spec = {
+        "field": "cores",
+        "type": "quantitative",
+        "scale": {"zero": False, "nice": False, "padding": 14},
+        "axis": {"values": counts, "format": "d", "labelOverlap": "greedy"},
+    }
+    noun = "processes" if plain else "cores"
+    return Figure(
+        id="linpack-ranks",
+        title=f"Linpack: rate over {noun}",
+        caption=f"The dashed line is perfect scaling from {counted(counts[0], 'core')}. Each count "
+        "solves as large a share of its largest order. Whiskers: 95% intervals.",
+        alt=f"Line chart of the Linpack rate on {listed([str(count) for count in counts])} {noun} "
+        "beside the ideal line.",
+        fields=[
+            Field("cores", "", "cores in use"),
+            Field("placement", "", "ranks and threads"),
+            Field("toolchain", "", "toolchain"),
+            Field("n", "", "order that was solved"),
+            *data_fields("flop/s"),
+        ],
+        rows=rows,
+        spec={
+            "height": 260,
+            "transform": scaled_fields(factor),
+            "encoding": {"x": {**x, "title": noun}},
+            "layer": [
+                {
+                    "data": {"values": [ideal]},
+                    "mark": {
+                        "type": "rule",
+                        "strokeDash": [6, 4],
+                        "strokeWidth": 1.5,
+                        "opacity": 0.6,
+                    },
+                    "encoding": {
+                        "x2": {"field": "to"},
+                        "y": {"field": "from", "type": "quantitative"},
+                        "y2": {"field": "up"},
+                    },
+                },
+                {
+                    "data": {"values": [{**ideal, "cores": counts[-1]}]},
+                    "mark": {"type": "text", "align": "right", "baseline": "bottom", "dx": -8},
+                    "encoding": {
+                        "y": {"field": "up", "type": "quantitative"},
+                        "text": {"value": "ideal"},
+                    },
+                },
+                error_bars(),
+                line(
+                    y_axis(f"rate ({unit})", zero=True),
+                    colour("toolchain", rows),
+                    tooltip([("cores", "cores"), ("placement", "placement"), ("n", "N")], unit),
+                ),
+            ],
+        },
+        width="half",
+    )
+
+
+def phases_figure(known: Results) -> Figure | None:
+    """Where the time goes over N, at the placement of Rmax."""
+    rows = [
+        row
+        for order, point in known.curve.items()
+        for row in phase_rows(point, n=order)
+        if row["share"]
+    ]
+    if not rows:
+        return None
+    x: Spec = {
+        "field": "n",
+        "title": "order N",
+        "axis": {"labelAngle": 0, "ticks": False, "labelPadding": 6, "labelOverlap": "greedy"},
+    }
+    update = phase_shares(known.rmax.summary).get("update", 0.0)
+    return Figure(
+        id="linpack-phases",
+        title="Linpack: where the time goes",
+        caption=f"Mean over ranks, on {placement_text(known.rmax.summary.cell.placement)}. The "
+        "update is matrix products; all else is what it costs to get there.",
+        alt=f"Stacked bars of the share of {listed(phases_among(rows))} in Linpack's time over "
+        f"order N; at N = {known.nmax:,} the update takes {update:.0%}.",
+        fields=[Field("n", "", "order that was solved"), *PHASE_FIELDS],
+        rows=rows,
+        spec=phase_spec(rows, x),
+        width="half",
+    )
+
+
+def lists_figure(known: Results) -> Figure:
+    """The rates of some ranks of the TOP500 over its lists, and Rmax among them."""
+    rate = known.rmax.metric.median
+    rows: list[Row] = [
+        {
+            "list": found.date,
+            "date": f"{found.date}-01",
+            "line": f"rank {rank}",
+            "rmax": found.rmax[rank - 1],
+            "place": found.place(rate),
+        }
+        for rank in RANKS
+        for found in top_lists()
+    ]
+    fastest, listed_until = last_within(rate, 1), last_within(rate, 500)
+    until = [found for found in (fastest, listed_until) if found is not None]
+    told = [
+        f"this machine, {quantity_text(rate, 'flop/s')}",
+        f"the fastest until {fastest.name}" if fastest else "",
+        f"on the list until {listed_until.name}" if listed_until else "",
+    ]
+    words = [word for word in told if word]
+    # The lists rise from the lower left to the upper right: above a low rate the right is free.
+    right = listed_until is None or listed_until.year < _HIGH_FROM
+    x: Spec = {
+        "field": "date",
+        "type": "temporal",
+        "title": None,
+        "scale": {"type": "utc"},
+        "axis": {"format": "%Y", "tickCount": {"interval": "year", "step": 4}},
+    }
+    y: Spec = {
+        "field": "rmax",
+        "type": "quantitative",
+        "title": "Rmax (flop/s)",
+        "scale": {"type": "log"},
+        "axis": {"format": "~s", "tickCount": 10},
+    }
+    return Figure(
+        id="linpack-top500",
+        title="Linpack among the TOP500",
+        caption="Rmax of some ranks on every list from June 1993 to June 2021; the dashed line is "
+        f"this machine's. {SOURCE}.",
+        alt="Line chart of Rmax at ranks 1, 10, 100 and 500 of every TOP500 list on a logarithmic "
+        f"axis; this machine's {quantity_text(rate, 'flop/s')} would have been {standing(rate)}.",
+        fields=[
+            Field("list", "", "year and month of the list"),
+            Field("date", "", "the same as a day"),
+            Field("line", "", "which rank of the list"),
+            Field("rmax", "flop/s", "its Rmax"),
+            Field("place", "", "rank that this machine would have had; empty beyond the list"),
+        ],
+        rows=rows,
+        spec={
+            "height": 320,
+            "encoding": {"x": x},
+            "layer": [
+                level(rate),
+                {
+                    "data": {"values": [{}]},
+                    "mark": {
+                        "type": "text",
+                        "text": words,
+                        "lineHeight": _LINE_HEIGHT,
+                        "align": "right" if right else "left",
+                        "baseline": "bottom",
+                        "dx": -4 if right else 4,
+                        "dy": -6 - _LINE_HEIGHT * (len(words) - 1),
+                    },
+                    "encoding": {
+                        "x": {"value": "width" if right else 0},
+                        "y": {"datum": rate},
+                    },
+                },
+                {
+                    "data": {"values": [{"date": f"{found.date}-01"} for found in until]},
+                    "mark": {"type": "rule", "strokeDash": [2, 3], "strokeWidth": 1.5},
+                    "encoding": {"y": {"datum": rate}, "y2": {"value": "height"}},
+                },
+                {
+                    "mark": {"type": "line", "strokeWidth": 2, "interpolate": "step-after"},
+                    "encoding": {
+                        "y": y,
+                        "color": {**colour("line", rows), "legend": {"title": None, **_STROKES}},
+                        "tooltip": [
+                            {"field": "list", "title": "list"},
+                            {"field": "line", "title": "of the list"},
+                            {
+                                "field": "rmax",
+                                "type": "quantitative",
+                                "title": "Rmax (flop/s)",
+                                "format": ".4~s",
+                            },
+                            {"field": "place", "title": "this machine's rank"},
+                        ],
+                    },
+                },
+            ],
+        },
+    )
