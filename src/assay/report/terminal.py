@@ -30,7 +30,8 @@ def print_report(report: ReportModel, console: Console) -> None:
         _verdict(section, console)
     for section in report.sections:
         if section.evidence:
-            for number, table in enumerate(section.tables):
+            shown = [table for table in section.tables if not table.folded]
+            for number, table in enumerate(shown):
                 _table(table, console, titled=number > 0)
         _sentences("Mind", section.caveats, console, "yellow")
         _sentences("Do", section.advice, console, "")
