@@ -286,7 +286,8 @@ def statistics(point: Point, per: int = 1) -> Row:
 
 def data_fields(unit: str, suffix: str = "") -> list[Field]:
     """What the fields of ``statistics`` mean, in the unit of the metric."""
-    return [Field(field.name, field.unit or unit, field.meaning + suffix) for field in _STATISTICS]
+    *of_metric, launches = _STATISTICS
+    return [*(Field(field.name, unit, field.meaning + suffix) for field in of_metric), launches]
 
 
 def ratio_fields(meaning: str) -> list[Field]:
