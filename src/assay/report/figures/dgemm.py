@@ -71,12 +71,16 @@ def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
                 "tooltip": tooltip([("n", "N"), ("placement", "placement")], f"{prefix}flop/s"),
             },
         },
-        {
-            "transform": [{"filter": "datum.arrives"}],
-            "mark": {"type": "point", "size": 220, "strokeWidth": 2, "filled": False},
-            "encoding": {"y": {"field": "y", "type": "quantitative"}, "color": hue},
-        },
     ]
+    rings_drawn = any(row["arrives"] for row in rows)
+    if rings_drawn:
+        layers.append(
+            {
+                "transform": [{"filter": "datum.arrives"}],
+                "mark": {"type": "point", "size": 220, "strokeWidth": 2, "filled": False},
+                "encoding": {"y": {"field": "y", "type": "quantitative"}, "color": hue},
+            }
+        )
     if peaks:
         layers += peak_layers(hue, factor)
     spec = {
@@ -90,12 +94,12 @@ def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
         for count, order in sorted(arrived.items())
         if len(orders[count]) > 1
     ] or ["one order alone"]
-    rings = "A ring marks the smallest N within 5% of the best."
+    rings = " A ring marks the smallest N within 5% of the best." if rings_drawn else ""
     lines = " Dashed: theoretical peak of as many cores." if peaks else ""
     return Figure(
         id="dgemm",
         title="DGEMM: floating-point rate against matrix order",
-        caption=f"Median over launches with 95% intervals. {rings}{lines}",
+        caption=f"Median over launches with 95% intervals.{rings}{lines}",
         alt=f"Line chart of the DGEMM rate against matrix order N; {listed(where)}.",
         fields=[
             Field("n", "", "order of the matrices"),
