@@ -245,6 +245,7 @@ def test_all_launches_of_a_cell_use_what_the_search_found(lab: LinpackLab) -> No
         for cell in json.loads(finished.stdout)["cells"]
         if cell["kernel"] == "linpack"
     }
+    assert rates.keys() == {0.1, 0.5}
     for part, rate in rates.items():
         n = int(part * 18898)
         assert rate == pytest.approx(1e11 * n / (n + 1000), rel=0.02)

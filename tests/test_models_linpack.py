@@ -60,12 +60,13 @@ def test_the_order_by_time_is_that_of_the_operation_count() -> None:
 
 
 def test_the_order_by_memory_fills_what_may_be_filled() -> None:
-    # One rank, panels of one column, no look-ahead: 8 n^2 bytes, and 64 n and a few for the rest.
+    # One rank, panels of one column: n^2 doubles, n of the right-hand side, 2 n of panels, 4 n of
+    # the solution, and what pads columns to an odd number of cache lines.
     found = dataclasses.replace(FOUND, nb=1, p=1, depth=0, memory_available=1e9)
     settled = settle(cell(1, fill=0.5), found, 1e9)
     assert settled.largest is not None
     assert settled.largest.limit == "memory"
-    assert settled.largest.n == pytest.approx(math.sqrt(0.5e9 / 8) - 4, abs=1)
+    assert settled.largest.n == pytest.approx(math.sqrt(0.5e9 / 8) - 3.5, abs=8)
 
 
 def test_what_the_search_found_is_taken_and_what_was_given_stays() -> None:
@@ -179,8 +180,8 @@ def test_the_usual_grid_is_as_square_as_can_be_with_fewer_rows() -> None:
 
 def test_memory_is_little_more_than_the_matrix() -> None:
     for p in (1, 2, 4, 8):
-        share = linpack_bytes(40_000, 192, p, 8, 1) * 8 / (8.0 * 40_000**2)
-        assert 1.0 < share < 1.1
+        share = linpack_bytes(40_000, 192, p, 8) * 8 / (8.0 * 40_000**2)
+        assert 1.0 < share < 1.15
 
 
 def test_a_grid_that_holds_other_ranks_is_refused() -> None:
