@@ -180,7 +180,7 @@ def test_the_usual_grid_is_as_square_as_can_be_with_fewer_rows() -> None:
 
 def test_memory_is_little_more_than_the_matrix() -> None:
     # A single column of ranks has the longest rows of U, four times over.
-    for p, most in ((1, 1.1), (2, 1.1), (4, 1.1), (8, 1.2)):
+    for p, most in ((1, 1.1), (2, 1.1), (4, 1.15), (8, 1.2)):
         share = linpack_bytes(40_000, 192, p, 8) * 8 / (8.0 * 40_000**2)
         assert 1.0 < share < most
 
