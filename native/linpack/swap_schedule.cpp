@@ -140,12 +140,15 @@ Schedule exchange(const SwapPlan& plan, int rank, SwapPieces& pieces) {
       const auto first = static_cast<std::size_t>(reversed(corner & (2 * mask - 1), bits));
       return Rows{u[first], u[first + static_cast<std::size_t>(corners / (2 * mask))]};
     };
-    const Rows served = {displaced[static_cast<std::size_t>(me | mask)],
-                         displaced[static_cast<std::size_t>((me | mask) + mask)]};
+    // Those from the upper end of the edge on, if its lower end holds them.
+    const auto served = [&](int upper) {
+      const auto first = static_cast<std::size_t>(upper);
+      return Rows{displaced[first], displaced[first + static_cast<std::size_t>(mask)]};
+    };
     give(schedule, real(across), kPivots, known(me));
-    if (me % (2 * mask) == 0) give(schedule, real(across), kDisplaced, served);
+    if (me % (2 * mask) == 0) give(schedule, real(across), kDisplaced, served(across));
     get(schedule, real(across), kPivots, known(across));
-    if (me % (2 * mask) == mask) get(schedule, real(across), kDisplaced, served);
+    if (me % (2 * mask) == mask) get(schedule, real(across), kDisplaced, served(me));
   }
   if (behind < ranks) {
     give(schedule, real(behind), kPivots, {u.front(), part(behind).begin});
