@@ -1,8 +1,10 @@
-// Shows Linpack's distribution, panel broadcasts and row interchanges to
+// Shows Linpack's distribution, panel broadcasts, row interchanges and search to
 // tests/test_linpack_messages.py: reads questions on stdin of rank 0, one a line, and answers each
 // with a line. Those about messages name how many of the ranks take part.
 #include <mpi.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -17,6 +19,7 @@
 #include "linpack/broadcast.hpp"
 #include "linpack/distribution.hpp"
 #include "linpack/row_swaps.hpp"
+#include "linpack/search.hpp"
 
 using namespace assay::linpack;
 
@@ -246,8 +249,109 @@ void swap(std::istream& in) {
   tell_sum(wrong);
 }
 
-const std::map<std::string, void (*)(std::istream&)> questions = {
-    {"cyclic", cyclic}, {"schedule", schedule}, {"broadcast", broadcast}, {"swap", swap}};
+// A machine whose solutions take a known time: products run at a rate that depends on the width and
+// falls off on either side of the caches' favourite; panels take time in proportion to it; messages
+// cost by scheme and grid. Drawn from a seed.
+class Machine {
+ public:
+  Machine(int ranks, unsigned seed) : ranks_(ranks) {
+    std::mt19937 draw(seed);
+    const auto between = [&](double low, double high) {
+      return std::uniform_real_distribution<double>(low, high)(draw);
+    };
+    rate_ = std::exp(between(std::log(1e9), std::log(2e11)));
+    narrow_ = between(4.0, 30.0);
+    panel_ = between(0.3, 4.0);
+    network_ = std::exp(between(std::log(1e-3), std::log(0.3)));
+    for (double& each : broadcast_) each = between(1.0, 1.4);
+    for (double& each : swap_) each = between(1.0, 1.3);
+    exposed_ = between(0.8, 1.6);
+  }
+
+  double seconds(const Candidate& c, std::int64_t order) const {
+    const auto n = static_cast<double>(order);
+    const auto nb = static_cast<double>(c.nb);
+    const double p = c.p;
+    const double q = double(ranks_) / p;
+    const double flops = 2.0 / 3.0 * n * n * n;
+    const double update = flops / (rate_ * ranks_) * (1.0 + narrow_ / nb);
+    const double panel = panel_ * n * n * nb / (p * rate_);
+    const double words = n * n / rate_ * 1000.0 * network_;
+    const double sent = words / p * (q > 1 ? broadcast_[int(c.broadcast)] : 0.0);
+    const double swapped = words / q * (p > 1 ? 1.5 * swap_[int(c.swap)] : 0.0);
+    // A look-ahead hides panels and broadcasts as long as there is an update to hide them behind.
+    const double hidden = c.depth > 0 && q > 1 ? 0.7 * std::min(update, panel + sent) : 0.0;
+    return update + panel + sent + swapped - hidden +
+           (c.depth == 0 ? 0.0 : exposed_ * 1e-3 * update);
+  }
+
+  // Of all candidates there are.
+  double least(std::int64_t n) const {
+    double found = seconds({1, 1}, n);
+    for (int p = 1; p <= ranks_; ++p) {
+      if (ranks_ % p != 0 || ranks_ / p > 64 * p || p > 4 * (ranks_ / p)) continue;
+      for (const std::int64_t nb : widths_to_try(n)) {
+        for (int scheme = 0; scheme < 18 * 2; ++scheme) {
+          const Candidate c{nb, p, static_cast<BroadcastScheme>(scheme % 6),
+                            static_cast<SwapScheme>(scheme / 6 % 3), scheme / 18};
+          found = std::min(found, seconds(c, n));
+        }
+      }
+    }
+    return found;
+  }
+
+ private:
+  int ranks_;
+  double rate_;
+  double narrow_;
+  double panel_;
+  double network_;
+  double broadcast_[6];
+  double swap_[3];
+  double exposed_;
+};
+
+// ranks seconds n noise seed: a search on such a machine, whose trials are longer than the truth by
+// an exponentially distributed share. What the choice takes against the best that there is, at the
+// order that was last tried; that order; the time taken; trials in all; and by how much it was last
+// tried beyond the first order.
+void search(std::istream& in) {
+  SearchLimits limits;
+  double noise = 0.0;
+  unsigned seed = 0;
+  in >> limits.ranks >> limits.seconds >> limits.n >> noise >> seed;
+  limits.largest = 100'000;
+  limits.seed = seed;
+  if (!speaks()) return;
+  const Machine machine(limits.ranks, seed);
+  std::mt19937 draw(seed + 1);
+  std::exponential_distribution<double> longer(1.0);
+  double clock = 0.0;
+  Search search(
+      limits,
+      [&](const Candidate& candidate, std::int64_t n) {
+        const double took = machine.seconds(candidate, n) * (1.0 + noise * longer(draw));
+        clock += 1.05 * took;
+        return took;
+      },
+      [&] { return clock; });
+  const SearchOutcome outcome = search.run();
+  std::size_t trials = 0;
+  for (const Trials& each : outcome.trials) trials += each.seconds.size();
+  std::printf("%.17g %lld %.17g %zu %.17g %lld %d %d %d %d\n",
+              machine.seconds(outcome.choice, outcome.n) / machine.least(outcome.n),
+              static_cast<long long>(outcome.n), clock, trials,
+              double(outcome.n) / double(outcome.trials.front().n),
+              static_cast<long long>(outcome.choice.nb), outcome.choice.p,
+              int(outcome.choice.broadcast), int(outcome.choice.swap), outcome.choice.depth);
+}
+
+const std::map<std::string, void (*)(std::istream&)> questions = {{"cyclic", cyclic},
+                                                                  {"schedule", schedule},
+                                                                  {"broadcast", broadcast},
+                                                                  {"swap", swap},
+                                                                  {"search", search}};
 
 }  // namespace
 

@@ -28,7 +28,7 @@ MOST_RANKS = 7
 @cache
 def check_program() -> Path:
     program = Path(tempfile.mkdtemp(prefix="assay-linpack-")) / "check"
-    names = ("broadcast", "transfers", "row_swaps", "swap_plan", "swap_schedule")
+    names = ("broadcast", "transfers", "row_swaps", "swap_plan", "swap_schedule", "search")
     sources = [
         Path(__file__).with_name("linpack_messages_check.cpp"),
         *(NATIVE / "linpack" / f"{name}.cpp" for name in names),

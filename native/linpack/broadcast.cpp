@@ -149,12 +149,6 @@ Schedule by_shares(int rank, int ranks, std::size_t count) {
 
 }  // namespace
 
-const std::vector<std::string>& broadcast_names() {
-  static const std::vector<std::string> names = {
-      "library", "ring", "modified-ring", "two-rings", "modified-two-rings", "bandwidth"};
-  return names;
-}
-
 Schedule broadcast_schedule(BroadcastScheme scheme, int rank, int ranks, int root,
                             std::size_t count) {
   if (ranks == 1) return {};

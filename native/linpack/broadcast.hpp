@@ -4,8 +4,6 @@
 #include <mpi.h>
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "linpack/transfers.hpp"
 
@@ -23,9 +21,6 @@ enum class BroadcastScheme {
   modified_two_rings,  // rank 1 first and alone; two rings of the others
   bandwidth,           // a share to each rank, then the shares round a ring
 };
-
-// As the parameter "broadcast" calls them, in the order of the enumeration.
-const std::vector<std::string>& broadcast_names();
 
 // What rank `rank` of `ranks` gets and gives in a broadcast of `count` doubles; MPI's ranks are
 // those of the schedule's messages. Not for `library`.

@@ -44,11 +44,6 @@ void swap_here(const SwapPlan& plan, double* a, std::int64_t lda, std::int64_t w
 
 }  // namespace
 
-const std::vector<std::string>& swap_names() {
-  static const std::vector<std::string> names = {"auto", "exchange", "spread"};
-  return names;
-}
-
 RowSwaps::RowSwaps(MPI_Comm column, SwapScheme scheme, std::function<void()> poll)
     : scheme_(scheme), poll_(std::move(poll)) {
   MPI_Comm_dup(column, &column_);

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "linpack/distribution.hpp"
@@ -55,9 +54,6 @@ enum class SwapScheme {
   // Pivot rows round a ring, displaced ones straight to their places. For many columns.
   spread,
 };
-
-// As the parameter "swap" calls them, in the order of the enumeration.
-const std::vector<std::string>& swap_names();
 
 // Where the rows of one chunk of columns lie in the buffer of a rank, in rows of the chunk.
 struct SwapPieces {
