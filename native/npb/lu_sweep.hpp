@@ -16,9 +16,9 @@
 
 #include <cstddef>
 
+#include "memory/huge_array.hpp"
 #include "npb/cfd/field.hpp"
 #include "npb/cfd/operator.hpp"
-#include "npb/huge_array.hpp"
 #include "npb/lanes.hpp"
 
 namespace assay::npb {
