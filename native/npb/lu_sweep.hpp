@@ -19,7 +19,7 @@
 #include "memory/huge_array.hpp"
 #include "npb/cfd/field.hpp"
 #include "npb/cfd/operator.hpp"
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 
 namespace assay::npb {
 
