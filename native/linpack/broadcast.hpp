@@ -5,16 +5,27 @@
 
 #include <cstddef>
 
+#include "linpack/transfers.hpp"
+
 namespace assay::linpack {
 
+// How the data travel from the root over the ranks, which are counted on from it. The rings and
+// "bandwidth" are those of Petitet, Whaley, Dongarra & Cleary, HPL, "Panel broadcast"
+// (https://www.netlib.org/benchmark/hpl/algorithm.html); here all of them go in pieces.
 enum class BroadcastScheme {
-  library,
-  ring,
-  modified_ring,
-  two_rings,
-  modified_two_rings,
-  bandwidth
+  library,             // MPI_Ibcast
+  ring,                // from each to the next
+  modified_ring,       // rank 1, which has the next panel to factor, first and alone; a ring of the
+                       // others
+  two_rings,           // two rings of half the ranks each
+  modified_two_rings,  // rank 1 first and alone; two rings of the others
+  bandwidth,           // a share to each rank, then the shares round a ring
 };
+
+// What rank `rank` of `ranks` gets and gives in a broadcast of `count` doubles; MPI's ranks are
+// those of the schedule's messages. Not for `library`.
+Schedule broadcast_schedule(BroadcastScheme scheme, int rank, int ranks, int root,
+                            std::size_t count);
 
 // One broadcast at a time over the ranks of `row`; two such objects may be under way at once. For
 // the thread that calls MPI.
@@ -27,8 +38,8 @@ class PanelBroadcast {
   PanelBroadcast& operator=(const PanelBroadcast&) = delete;
 
   // Collective, with the same count and root everywhere: sends `count` doubles of root's buffer to
-  // all others' buffers. Never waits. The buffer must stay, and root's unchanged, until the end.
-  // The broadcast before must be finished on this rank.
+  // all others' buffers. Never waits. The buffer must stay, and root's unchanged, until the end;
+  // others' may be read then. The broadcast before must be finished on this rank.
   void start(double* buffer, std::size_t count, int root);
 
   // Moves it on without waiting. True when this rank has the data and owes nobody any more, and
@@ -39,8 +50,13 @@ class PanelBroadcast {
   void finish();
 
  private:
+  BroadcastScheme scheme_;
   MPI_Comm row_ = MPI_COMM_NULL;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  int rank_ = 0;
+  int ranks_ = 1;
+  MPI_Request request_ = MPI_REQUEST_NULL;  // of the library's
+  Schedule schedule_;
+  Transfers transfers_;
 };
 
 }  // namespace assay::linpack

@@ -71,7 +71,7 @@ class HowFar : public Kernel {
   double seconds_;
   std::int64_t told_ = 0;
 };
-ASSAY_KERNEL("test.how-far", HowFar);
+ASSAY_KERNEL("test.how_far", HowFar);
 
 // Rank "rank" takes "seconds" for two operations, all others nothing; "times": the one rank whose
 // time counts, -1 for all.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.kernels import known_kernel, left_open
+from assay.kernels import left_open
 from assay.models.linpack import (
     Settled,
     is_open,
@@ -31,12 +31,6 @@ class Settlement:
 
     settled: Settled
     note: str = ""
-
-
-def is_search(cell: Cell) -> bool:
-    """Whether a cell is measured once, before those that its outcome settles."""
-    kernel = known_kernel(cell.kernel)
-    return kernel is not None and kernel.once
 
 
 def settle_cell(cell: Cell, plan: Plan, outcomes: Mapping[str, Outcome]) -> Settlement:

@@ -10,7 +10,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from assay.campaign.settle import Outcome, Settlement, is_search, settle_cell
+from assay.campaign.settle import Outcome, Settlement, settle_cell
+from assay.kernels import is_search
 from assay.plans.model import Cell, Plan, Value
 from assay.records.model import LaunchRecord, Measurement
 

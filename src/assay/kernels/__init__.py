@@ -61,3 +61,9 @@ def left_open(cell: Cell) -> list[str]:
         if parameter.default in _LEFT_OPEN
         and cell.parameters.get(parameter.name, parameter.default) == parameter.default
     ]
+
+
+def is_search(cell: Cell) -> bool:
+    """Whether a cell is measured once, before those that its outcome settles."""
+    kernel = known_kernel(cell.kernel)
+    return kernel is not None and kernel.once

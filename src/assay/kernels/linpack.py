@@ -42,16 +42,25 @@ def most_of(n: int, block: int, processes: int) -> int:
     return rounds * block + min(rest, block)
 
 
-def linpack_bytes(n: int, nb: int, p: int, ranks: int, depth: int) -> float:
-    """Bytes that the rank with most of the matrix allocates; an upper bound within 15%.
+def linpack_bytes(n: int, nb: int, p: int, ranks: int) -> float:
+    """Bytes that the rank with most of the matrix allocates, as native/linpack/settings.cpp.
 
-    Its part of the matrix and of the right-hand side, ``depth`` + 1 panels with the pivot rows'
-    triangle, and the block row of U with as much again to send it.
+    Its part of the matrix and of the right-hand side, two panels, and with several grid rows the
+    rows of U with what it takes to exchange them.
     """
-    block = min(nb, max(n, 1))
-    rows, columns = most_of(n, block, p), most_of(n, block, max(ranks // p, 1)) + 1
-    panel = (rows + block) * block
-    return 8.0 * (rows * columns + (depth + 1) * panel + 2 * block * columns + 4 * n)
+    q = ranks // p
+    width = min(nb, n)
+    rows, columns = most_of(n, nb, p), most_of(n + 1, nb, q)
+    panel = 8 + -(-width // 8) * 8 + (_padded(width) + _padded(rows)) * width
+    doubles = _padded(rows) * columns + 2 * panel + 4 * n
+    if p > 1:
+        doubles += (_padded(width) + 3 * width) * columns
+    return 8.0 * doubles
+
+
+def _padded(rows: int) -> int:
+    """Rows of a column in memory: whole cache lines, an odd number of them."""
+    return (-(-rows // 8) | 1) * 8
 
 
 def _work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
@@ -64,15 +73,15 @@ def _memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
         return 0.0
     nb = int(parameters["nb"]) or USUAL_NB
     p = int(parameters["p"]) or usual_rows(ranks)
-    return linpack_bytes(n, nb, p, ranks, abs(int(parameters["depth"])))
+    return linpack_bytes(n, nb, p, ranks)
 
 
 def _search_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
     n = int(parameters["n"])
     if n == 0:
         return 0.0
-    # The flattest grid and the widest panel are tried too.
-    return linpack_bytes(n, _WIDEST, 1, ranks, 1)
+    grids = (p for p in range(1, ranks + 1) if ranks % p == 0)
+    return max(linpack_bytes(n, _WIDEST, p, ranks) for p in grids)
 
 
 def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
