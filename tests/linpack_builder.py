@@ -58,13 +58,19 @@ def dgemm(rate, *, n=2000, ppn=1, threads=1, nodes=1, toolchain="embedded"):
     return make_summary(Cell("compute.dgemm", {"n": n}, placement, toolchain), rate)
 
 
-def search(candidates=CANDIDATES, *, ppn=2, n=3000, memory=8e9, toolchain="embedded"):
-    """The measurement of a search whose first candidate is its choice."""
+def search(candidates=CANDIDATES, *, ppn=2, n=3000, memory=8e9, toolchain="embedded", early=()):
+    """The measurement of a search whose first candidate is its choice.
+
+    ``early``: further facts of candidates, as the kernel writes them.
+    """
     chosen, rate = next(iter(candidates.items()))
     settings = dict(word.split("=") for word in chosen.split())
     facts = {name: int(v) if v.isdigit() else v for name, v in settings.items()}
     facts |= {"n": n, "rate": rate, "memory_available": memory, "candidates": len(candidates)}
-    facts |= {f"candidate_{i}": f"{s}: {r:.4g}" for i, (s, r) in enumerate(candidates.items())}
+    facts |= {
+        f"candidate_{i}": f"{s} n={n}: {r:.4g}" for i, (s, r) in enumerate(candidates.items())
+    }
+    facts |= {f"candidate_{len(candidates) + i}": text for i, text in enumerate(early)}
     made = Cell("linpack.search", {}, Placement(ppn=ppn), toolchain)
     measurement = make_measurement(made, [linpack_flops(n) / rate])
     record = msgspec.structs.replace(measurement.record, facts=facts)

@@ -304,22 +304,23 @@ def _search(part: Part, known: Results, run: RunData) -> None:
     found = search_of(known, run)
     if found is None:
         return
-    varied = found.varied
-    order = f" at N = {found.n:,}" if found.n else ""
-    tried = f"{counted(len(found.candidates), 'setting')}" if found.candidates else "settings"
-    part.method.append(f"Linpack's settings: a search tried {tried}{order}, by turns.")
-    if len(found.candidates) < 2:
+    orders = " to ".join(
+        f"{order:,}" for order in dict.fromkeys(found.orders[:1] + found.orders[-1:])
+    )
+    tried = f"{counted(found.count, 'setting')} at N = {orders}" if found.tried else "settings"
+    part.method.append(f"Linpack's settings: a search tried {tried}, by turns.")
+    if found.count < 2:
         return
-    worst = found.candidates[-1]
+    varied, worst = found.varied, found.worst
     words = [f"the worst ({worst.text(varied)}) loses {format_share(found.loss(worst))}"]
-    usual = found.usual()
+    usual = found.usual
     if usual is not None:
         loss = found.loss(usual)
         own = f"what is taken without a search ({usual.text(('nb', 'p'))})"
         words.append(f"{own} loses {format_share(loss)}" if loss > 0 else f"{own} is as fast")
     part.limits.append(
-        f"Linpack's settings matter: of {tried} tried{order}, {found.chosen.text(varied)} "
-        f"{'is' if len(varied) == 1 else 'are'} best; {'; '.join(words)}."
+        f"Linpack's settings matter: of {tried}, {found.chosen.text(varied)} "
+        f"{'is' if len(varied) == 1 else 'are'} chosen; {'; '.join(words)}."
     )
 
 

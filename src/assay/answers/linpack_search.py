@@ -26,9 +26,10 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """One set of settings by name, for so many ranks, and its rate in flop/s in the trials."""
+    """One set of settings by name, for so many ranks: its rate in flop/s in trials of order n."""
 
     settings: Mapping[str, str]
+    n: int
     rate: float
     ranks: int
 
@@ -46,27 +47,42 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """A search's trials at order ``n``: what was chosen, and every candidate, the best first."""
+    """A search: what was chosen, and what was tried, a candidate once for each order."""
 
-    n: int
     chosen: Candidate
-    candidates: Sequence[Candidate]
+    tried: Sequence[Candidate]
+
+    @property
+    def orders(self) -> list[int]:
+        """The orders of the trials, ascending."""
+        return sorted({candidate.n for candidate in self.tried})
+
+    @property
+    def count(self) -> int:
+        """How many different settings were tried."""
+        return len({tuple(sorted(candidate.settings.items())) for candidate in self.tried})
 
     @property
     def varied(self) -> list[str]:
         """The settings in which candidates differ."""
-        return [name for name in _WORDS if len({c.settings.get(name) for c in self.candidates}) > 1]
+        return [name for name in _WORDS if len({c.settings.get(name) for c in self.tried}) > 1]
 
     def loss(self, candidate: Candidate) -> float:
-        """The share of the choice's rate that another candidate lacks, both by their trials."""
-        own = [c.rate for c in self.candidates if c.settings == self.chosen.settings]
-        return 1 - candidate.rate / (own[0] if own else self.chosen.rate)
+        """What a candidate lacks of the best of its order, as a share of that."""
+        best = max(other.rate for other in self.tried if other.n == candidate.n)
+        return 1 - candidate.rate / best
 
+    @property
+    def worst(self) -> Candidate:
+        """The candidate that loses most. Raises ValueError where none was told."""
+        return max(self.tried, key=self.loss)
+
+    @property
     def usual(self) -> Candidate | None:
-        """The best candidate with the block and the grid that the kernel takes by itself."""
+        """The block and the grid that the kernel takes by itself, where they were tried last."""
         own = {"nb": str(USUAL_NB), "p": str(usual_rows(self.chosen.ranks))}
-        alike = [c for c in self.candidates if own.items() <= c.settings.items()]
-        return alike[0] if alike else None
+        alike = [c for c in self.tried if own.items() <= c.settings.items()]
+        return max(alike, key=lambda c: (c.n, c.rate), default=None)
 
 
 def search_of(known: Results, run: RunData) -> Search | None:
@@ -90,29 +106,30 @@ def largest_of(known: Results, run: RunData) -> Largest | None:
 
 def read_facts(facts: Mapping[str, Value], ranks: int) -> Search | None:
     """A search from its facts; None where they tell no choice with a rate."""
-    candidates = [
+    settings = {name: _plain(facts[name]) for name in _WORDS if name in facts}
+    n, rate = facts.get("n"), facts.get("rate")
+    if not settings or not isinstance(n, int | float) or not isinstance(rate, int | float):
+        return None
+    tried = [
         candidate
         for name, text in facts.items()
-        if _CANDIDATE.fullmatch(name) and (candidate := _candidate(str(text), ranks)) is not None
+        if _CANDIDATE.fullmatch(name) and (candidate := _candidate(str(text), int(n), ranks))
     ]
-    settings = {name: _plain(facts[name]) for name in _WORDS if name in facts}
-    rate = facts.get("rate")
-    if not settings or not isinstance(rate, int | float) or rate <= 0:
-        return None
-    ordered = sorted(candidates, key=lambda candidate: -candidate.rate)
-    order = facts.get("n")
-    n = int(order) if isinstance(order, int | float) else 0
-    return Search(n, Candidate(settings, float(rate), ranks), ordered)
+    return Search(Candidate(settings, int(n), float(rate), ranks), tried) if rate > 0 else None
 
 
-def _candidate(text: str, ranks: int) -> Candidate | None:
-    """``nb=128 p=1 broadcast=ring swap=spread depth=1: 1.23e11``."""
-    settings, _, rate = text.rpartition(":")
+def _candidate(text: str, order: int, ranks: int) -> Candidate | None:
+    """``nb=128 p=1 broadcast=ring swap=spread depth=1 n=3000: 1.23e11``; n is ``order`` if unsaid.
+
+    None for what tells no rate.
+    """
+    words, _, rate = text.rpartition(":")
+    settings = dict(_SETTING.findall(words))
     try:
-        value = float(rate)
+        n, value = int(settings.pop("n", order)), float(rate)
     except ValueError:
         return None
-    return Candidate(dict(_SETTING.findall(settings)), value, ranks) if value > 0 else None
+    return Candidate(settings, n, value, ranks) if value > 0 else None
 
 
 def _plain(value: Value) -> str:

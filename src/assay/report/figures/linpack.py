@@ -207,11 +207,20 @@ def ranks_figure(known: Results) -> Figure | None:
         "axis": {"values": counts, "format": "d", "labelOverlap": "greedy"},
     }
     noun = "processes" if plain else "cores"
+    orders = [order_of(point) for point in by_cores.values()]
+    alike = len(set(orders)) == 1
+    solved = (
+        f"All solve N = {orders[0]:,}."
+        if alike
+        else (
+            f"Each count solves an order of its own, from N = {min(orders):,} to {max(orders):,}."
+        )
+    )
     return Figure(
         id="linpack-ranks",
         title=f"Linpack: rate over {noun}",
-        caption=f"The dashed line is perfect scaling from {counted(counts[0], 'core')}. Each count "
-        "solves as large a share of its largest order. Whiskers: 95% intervals.",
+        caption=f"The dashed line is perfect scaling from {counted(counts[0], 'core')}. {solved} "
+        "Whiskers: 95% intervals.",
         alt=f"Line chart of the Linpack rate on {listed([str(count) for count in counts])} {noun} "
         "beside the ideal line.",
         fields=[
