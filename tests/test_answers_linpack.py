@@ -236,6 +236,20 @@ def test_poor_scaling_names_the_phase_that_took_it():
     assert said(speed(cells).advice, "waits 35.0% of its time for panels")
 
 
+def test_a_loss_is_what_a_phase_takes_beyond_perfect_scaling():
+    """Its share of the time may grow less than another's and yet cost more."""
+    asked = {"n": 5000}
+    cells = [
+        msgspec.structs.replace(c, cell=msgspec.structs.replace(c.cell, parameters=asked))
+        for c in (
+            cell(50e9, order=5000, ppn=1, phases={"update": 0.9, "broadcast": 0.1}),
+            cell(60e9, order=5000, ppn=2, phases={"update": 0.8, "broadcast": 0.2}),
+        )
+    ]
+    (sentence,) = said(speed(cells).limits, "perfect scaling from 1 to 2 cores")
+    assert "most of the loss is in updating the rest of the matrix" in sentence
+
+
 def test_a_curve_that_still_rises_asks_for_a_larger_order():
     rising = curve(RATE, [2000, 4000, 8000])
     assert said(speed(rising).advice, "a larger N would raise Rmax.")
@@ -292,6 +306,8 @@ def test_candidates_are_set_against_those_of_their_own_order():
     assert (known.count, known.orders, known.varied) == (3, [1000, 3000], ["nb"])
     assert (known.worst.n, known.loss(known.worst)) == (1000, pytest.approx(0.2))
     assert known.loss(known.usual) == pytest.approx(0.2)
+    later = read_facts(search({**last, f"nb=192 p=1 {own}": 85.5e9}, early=early).record.facts, 2)
+    assert later.loss(later.usual) == pytest.approx(0.05)  # the order that counts is the last
     cells = curve(RATE, ORDERS)
     run = run_of(cells, searches=[search(last, early=early)])
     assert said(speed(cells, run).limits, "of 3 settings at N = 1,000 to 3,000, NB 256 is chosen")

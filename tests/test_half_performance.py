@@ -89,6 +89,21 @@ def test_an_interval_needs_those_of_its_neighbours_and_of_the_best_alone():
         assert half_order(lacking).interval is None
 
 
+def test_the_interval_adds_what_each_rate_moves_in_quadrature():
+    ends = {100: (1.8, 2.2), 400: (5.5, 6.6), 900: (7.6, 8.4)}
+    rates = {100: 2.0, 400: 6.0, 900: 8.0}
+    found = half_order([RateAt(n, rate, ends[n]) for n, rate in rates.items()])
+
+    def share(low=2.0, high=6.0, best=8.0):
+        """How far from 100 to 400 half of the best is reached, in the logarithm."""
+        return (best / 2 - low) / (high - low)
+
+    up = math.hypot(*(share(**end) - 0.5 for end in ({"low": 1.8}, {"high": 5.5}, {"best": 8.4})))
+    down = math.hypot(*(0.5 - share(**end) for end in ({"low": 2.2}, {"high": 6.6}, {"best": 7.6})))
+    assert found.order == pytest.approx(200)
+    assert found.interval == pytest.approx((200 / 4**down, 200 * 4**up))
+
+
 @given(
     st.floats(600, 15_000),
     st.floats(1e6, 1e15),

@@ -43,6 +43,12 @@ def test_published_places(date, gflops, rank):
     assert LISTS[date].place(gflops * GIGA) == rank
 
 
+def test_rates_are_read_as_exactly_as_they_would_be_written():
+    june = LISTS["1993-06"]
+    assert 2.144e9 in june.rmax  # 2.144 * 1e9 is another number
+    assert june.place(2.144e9) == sum(1 for rmax in june.rmax if rmax > 2.1445e9) + 1
+
+
 def test_below_all_above_all_and_ties():
     few = TopList(2000, 6, (9.0, 5.0, 5.0, 5.0, 2.0))
     assert [few.place(rate) for rate in (10, 9, 7, 5, 4, 2, 1.9, 0)] == [
