@@ -11,7 +11,7 @@ from assay.plans.model import Placement, Value
 # Columns of a panel where nobody says: what `linpack` takes for nb = 0.
 USUAL_NB = 192
 # The widest panel that a search tries.
-_WIDEST = 384
+_WIDEST = 512
 
 BROADCASTS = (
     "auto",
@@ -190,7 +190,7 @@ KERNELS = (
             _RATE,
         ),
         work=_work,
-        source="successive halving: Jamieson & Talwalkar, AISTATS 2016",
+        source="successive halving: Karnin, Koren & Somekh, ICML 2013",
         threaded=True,
         headline="rate",
         notes="Candidates are tried by turns, the slower half dropped each time; facts tell the "
