@@ -165,7 +165,8 @@ KERNELS = (
         notes="One sample is one solution of A x = b; the matrix is made anew before it, untimed. "
         "Entries are uniform in (-0.5, 0.5) and the same at any process grid. What is left open "
         "(n, nb, p, broadcast, swap, depth) is settled by the plan's linpack.search at the same "
-        "placement, if it has one; else the kernel chooses, n by memory alone. Verified: HPL's scaled residual is below 16.",
+        "placement, if it has one; else the kernel chooses, n by memory alone. Verified: HPL's "
+        "scaled residual is below 16.",
         work_units={"flops": "flop"},
         formulas={"flops": _FLOPS},
         memory=_memory,
