@@ -64,6 +64,8 @@ def test_a_search_comes_first_and_once() -> None:
 
 def test_what_it_found_is_used_and_the_sentence_says_what_limits_the_order() -> None:
     state = make_state()
+    early = state.settle(WHOLE)
+    assert (early.settled.parameters["n"], early.note) == (0, "")
     state.add(done(SEARCH, facts=FACTS))
     half, whole = state.settle(HALF), state.settle(WHOLE)
     # 18898 is what 45 s at 100 Gflop/s come to (test_models_linpack.py).

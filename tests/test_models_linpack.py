@@ -146,13 +146,22 @@ FACTS: dict[str, Value] = {
 
 def test_facts_are_read_whole_or_not_at_all() -> None:
     assert read_search(FACTS, 4) == FOUND
-    for name in FACTS.keys() - {"candidates"}:
+    for name in FACTS.keys() - {"candidates", "memory_available"}:
         assert read_search({k: v for k, v in FACTS.items() if k != name}, 4) is None
     assert read_search(FACTS, 3) is None  # a grid of two rows can't hold three ranks
     for name in ("nb", "p", "rate", "memory_available"):
         assert read_search({**FACTS, name: 0}, 4) is None
     assert read_search({**FACTS, "rate": math.nan}, 4) is None
     assert read_search({**FACTS, "rate": "fast"}, 4) is None
+
+
+def test_where_memory_is_not_told_time_alone_decides() -> None:
+    told = {name: value for name, value in FACTS.items() if name != "memory_available"}
+    found = read_search(told, 4)
+    assert found is not None
+    largest = settle(cell(), found, 900.0).largest
+    assert largest is not None and (largest.n, largest.limit) == (18898, "time")
+    assert sizing_text(largest).endswith("how much memory is free is not known")
 
 
 def test_a_search_holds_at_its_own_placement_with_its_own_toolchain_alone() -> None:

@@ -107,16 +107,30 @@ void multiply(std::size_t n, const double* a, const double* b, double* c) {
         c, order);
 }
 
-// Extents are checked by whoever allocates: a rank's part of a matrix has fewer than 2^31 rows and
-// columns, so that only a product of them needs more than BlasInteger.
-void subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,
-                      std::int64_t leading_c) {
+namespace {
+
+// C = alpha A B + beta C. Extents are checked by whoever allocates: a rank's part of a matrix has
+// fewer than 2^31 rows and columns, so that only a product of them needs more than BlasInteger.
+void add_product(std::int64_t m, std::int64_t n, std::int64_t k, double alpha, Block a, Block b,
+                 double beta, double* c, std::int64_t leading_c) {
   if (m <= 0 || n <= 0 || k <= 0) return;
   constexpr auto dgemm = &ASSAY_BLAS_SYMBOL(cblas_dgemm);
   dgemm(kColumnMajor, kNoTranspose, kNoTranspose, static_cast<BlasInteger>(m),
-        static_cast<BlasInteger>(n), static_cast<BlasInteger>(k), -1.0, a.entries,
-        static_cast<BlasInteger>(a.leading), b.entries, static_cast<BlasInteger>(b.leading), 1.0, c,
-        static_cast<BlasInteger>(leading_c));
+        static_cast<BlasInteger>(n), static_cast<BlasInteger>(k), alpha, a.entries,
+        static_cast<BlasInteger>(a.leading), b.entries, static_cast<BlasInteger>(b.leading), beta,
+        c, static_cast<BlasInteger>(leading_c));
+}
+
+}  // namespace
+
+void product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,
+             std::int64_t leading_c) {
+  add_product(m, n, k, 1.0, a, b, 0.0, c, leading_c);
+}
+
+void subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,
+                      std::int64_t leading_c) {
+  add_product(m, n, k, -1.0, a, b, 1.0, c, leading_c);
 }
 
 void subtract_product(std::int64_t m, std::int64_t n, Block a, const double* x, double* y) {
@@ -176,6 +190,9 @@ void require() {
 }
 
 void multiply(std::size_t, const double*, const double*, double*) { require(); }
+void product(std::int64_t, std::int64_t, std::int64_t, Block, Block, double*, std::int64_t) {
+  require();
+}
 void subtract_product(std::int64_t, std::int64_t, std::int64_t, Block, Block, double*,
                       std::int64_t) {
   require();

@@ -23,7 +23,11 @@ struct Block {
   std::int64_t leading;
 };
 
-// C -= A B, where A is m x k and B k x n.
+// C = A B, where A is m x k and B k x n. What C held before is not read.
+void product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,
+             std::int64_t leading_c);
+
+// C -= A B.
 void subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,
                       std::int64_t leading_c);
 

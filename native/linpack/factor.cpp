@@ -25,7 +25,7 @@ double share_done(std::int64_t columns, std::int64_t n) {
 
 LinearSystem::LinearSystem(MPI_Comm comm, const Settings& settings, int threads,
                            Workspace& workspace)
-    : comm_(comm), settings_(settings), threads_(threads), generator_(settings) {
+    : comm_(comm), settings_(settings), threads_(threads), generator_(settings), lower_(threads) {
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(comm, &rank);
@@ -110,8 +110,7 @@ void LinearSystem::update(Panel& panel, const SwapPlan& plan, std::int64_t first
   phases.in(kUpdate, [&] {
     // Only who has rows below or the rows of U themselves needs them.
     if (panel.row_count() > 0) {
-      blas::solve_unit_lower(panel.width(), width, {panel.triangles(), panel.triangles_leading()},
-                             u, leading_u);
+      lower_.solve(width, u, leading_u);
     }
     if (panel.has_top() && !in_place) {
       for (std::int64_t c = 0; c < width; ++c) {
@@ -167,6 +166,8 @@ void LinearSystem::solve(Phases& phases, const Progress& progress) {
       plan = plan_swaps(panel.pivot_rows().data(), static_cast<std::int32_t>(panel.width()), first,
                         rows_);
     });
+    phases.in(kUpdate,
+              [&] { lower_.set(panel.width(), panel.triangles(), panel.triangles_leading()); });
     const std::int64_t next = first + panel.width();
     std::int64_t local = columns_.below(next, grid_->my_column);
     PanelBroadcast* sent = nullptr;

@@ -15,6 +15,7 @@
 #include "linpack/panel.hpp"
 #include "linpack/row_swaps.hpp"
 #include "linpack/settings.hpp"
+#include "linpack/triangle.hpp"
 #include "memory/huge_array.hpp"
 
 namespace assay::linpack {
@@ -87,6 +88,7 @@ class LinearSystem {
   std::int64_t local_columns_ = 0;  // with the right-hand side's, where that is
   std::int64_t leading_ = 0;
   double* matrix_ = nullptr;
+  UnitLower lower_;      // of the panel whose update is going on
   double* u_ = nullptr;  // rows of U, where they don't stay in the matrix
   std::vector<Panel> panels_;
   std::vector<double> x_;

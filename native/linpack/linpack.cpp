@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compute/blas.hpp"
+#include "harness/clock.hpp"
 #include "harness/kernel.hpp"
 #include "harness/phases.hpp"
 #include "harness/worst_error.hpp"
@@ -76,7 +77,7 @@ class Linpack : public Kernel {
   void run(std::int64_t count) override {
     for (; count > 0; --count) {
       unchecked_ = true;
-      system_->solve(phases_);
+      system_->solve(phases_, progress());
       phases_.end_sample();
     }
   }
@@ -124,6 +125,15 @@ class Linpack : public Kernel {
                         std::to_string(value));
     }
     return value;
+  }
+
+  // Rank 0 tells how far it is and at what rate it got there.
+  Progress progress() const {
+    if (!context_.progress) return {};
+    return [this, begin = ticks()](double done) {
+      const auto n = static_cast<double>(settings_.n);
+      context_.progress(done, done * operations(n) / seconds(ticks() - begin));
+    };
   }
 
   // The memory of the fullest node decides, for every rank has an equal part of the matrix.

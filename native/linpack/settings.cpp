@@ -1,5 +1,7 @@
 #include "linpack/settings.hpp"
 
+#include <algorithm>
+
 #include "linpack/distribution.hpp"
 #include "linpack/panel.hpp"
 
@@ -35,14 +37,10 @@ double doubles_per_rank(const Settings& settings, int ranks) {
 }
 
 double bytes_per_rank(const Settings& settings, int ranks) {
-  double doubles = doubles_per_rank(settings, ranks);
-  if (settings.p > 1) {
-    // Rows on their way up and down within a grid column: RowSwaps' buffers.
-    const Cyclic columns{settings.n + 1, settings.nb, ranks / settings.p};
-    doubles += 3.0 * static_cast<double>(std::min(settings.nb, settings.n) * columns.count(0));
-  }
-  doubles += 4.0 * static_cast<double>(settings.n);  // solution and residual
-  return doubles * sizeof(double);
+  const auto count = static_cast<std::int32_t>(std::min(settings.nb, settings.n));
+  // Solution, right-hand side and residual beside it.
+  const double doubles = doubles_per_rank(settings, ranks) + 4.0 * static_cast<double>(settings.n);
+  return doubles * sizeof(double) + static_cast<double>(RowSwaps::memory(count, settings.p));
 }
 
 std::int64_t largest_order(Settings settings, int ranks, double bytes) {

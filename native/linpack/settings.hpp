@@ -39,6 +39,9 @@ inline constexpr std::int64_t kWidestBlock = 8192;
 // don't.
 int usual_grid_rows(int ranks);
 
+// Operations that a solution of order n counts for, whatever it takes: HPL's.
+constexpr double operations(double n) { return (2.0 / 3.0 * n + 3.0 / 2.0) * n * n; }
+
 // Leading dimension of a column-major matrix of that many rows: whole cache lines, an odd number of
 // them, so that the entries of a row fall into all sets of a cache.
 std::int64_t padded(std::int64_t rows);

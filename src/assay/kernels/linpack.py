@@ -11,7 +11,7 @@ from assay.plans.model import Placement, Value
 # Columns of a panel where nobody says: what `linpack` takes for nb = 0.
 USUAL_NB = 192
 # The widest panel that a search tries.
-_WIDEST = 384
+_WIDEST = 512
 
 BROADCASTS = (
     "auto",
@@ -165,7 +165,8 @@ KERNELS = (
         notes="One sample is one solution of A x = b; the matrix is made anew before it, untimed. "
         "Entries are uniform in (-0.5, 0.5) and the same at any process grid. What is left open "
         "(n, nb, p, broadcast, swap, depth) is settled by the plan's linpack.search at the same "
-        "placement, if it has one. Verified: HPL's scaled residual is below 16.",
+        "placement, if it has one; else the kernel chooses, n by memory alone. Verified: HPL's "
+        "scaled residual is below 16.",
         work_units={"flops": "flop"},
         formulas={"flops": _FLOPS},
         memory=_memory,
@@ -190,7 +191,7 @@ KERNELS = (
             _RATE,
         ),
         work=_work,
-        source="successive halving: Jamieson & Talwalkar, AISTATS 2016",
+        source="successive halving: Karnin, Koren & Somekh, ICML 2013",
         threaded=True,
         headline="rate",
         notes="Candidates are tried by turns, the slower half dropped each time; facts tell the "

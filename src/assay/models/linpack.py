@@ -29,7 +29,8 @@ MOST = 10**9
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found. ``memory_available``: bytes that a rank may take of the fullest node.
+    """What a search found. ``memory_available``: bytes that a rank may take of the fullest node,
+    infinite where the system doesn't tell.
 
     ``rate``: flop/s of the best candidate in trials of order ``n``.
     """
@@ -110,7 +111,7 @@ def read_search(facts: Mapping[str, Value], ranks: int) -> Found | None:
             depth=int(facts["depth"]),
             n=int(facts["n"]),
             rate=float(facts["rate"]),
-            memory_available=float(facts["memory_available"]),
+            memory_available=float(facts.get("memory_available", math.inf)),
         )
     except (KeyError, ValueError, OverflowError):
         return None
@@ -120,7 +121,6 @@ def read_search(facts: Mapping[str, Value], ranks: int) -> Found | None:
         and ranks % found.p == 0
         and math.isfinite(found.rate)
         and found.rate > 0.0
-        and math.isfinite(found.memory_available)
         and found.memory_available > 0.0
     )
     return found if usable else None
@@ -183,13 +183,15 @@ def sizing_text(largest: Largest) -> str:
             f"N up to {largest.n:,}, limited by memory: {free} a rank of the fullest node; a "
             "larger fill= takes more of what is free"
         )
+    text = (
+        f"N up to {largest.n:,}, limited by time: {format_duration(largest.seconds)} a solution at "
+        f"the search's {rate}, a {round(1 / TIME_SHARE)}th of the budget"
+    )
+    if math.isinf(largest.available):
+        return f"{text}; how much memory is free is not known"
     minutes = math.ceil(largest.needed / TIME_SHARE / 60.0)
     budget = f"{minutes} min" if minutes < 120 else f"{math.ceil(minutes / 60)} h"
-    return (
-        f"N up to {largest.n:,}, limited by time: {format_duration(largest.seconds)} a solution at "
-        f"the search's {rate}, a {round(1 / TIME_SHARE)}th of the budget; memory would hold "
-        f"N = {largest.by_memory:,} (--budget '{budget}')"
-    )
+    return f"{text}; memory would hold N = {largest.by_memory:,} (--budget '{budget}')"
 
 
 def _flops(cell: Cell, parameters: Mapping[str, Value]) -> float:
