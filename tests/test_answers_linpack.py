@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from assay.answers.linpack_data import growing, results, shares
 from assay.answers.linpack_places import rank_text, standing
@@ -14,7 +16,7 @@ from assay.answers.speed import answer_speed
 from assay.config import Prices
 from assay.reference.linpack import HELIX, SETH
 from assay.reference.top500 import top_lists
-from assay.report import build_report
+from assay.report import build_report, print_summary
 from assay.report.drawing import csv_text, svg
 from assay.report.figures import figures_of
 from assay.report.html import to_html
@@ -254,6 +256,8 @@ def test_a_curve_that_still_rises_asks_for_a_larger_order():
     rising = curve(RATE, [2000, 4000, 8000])
     assert said(speed(rising).advice, "a larger N would raise Rmax.")
     assert not said(speed(curve(RATE, [*ORDERS, 20_500])).advice, "larger N would raise")
+    few = curve(RATE, [2000, 4000, 8000], n=3)
+    assert not said(speed(few).advice, "larger N would raise")
     noisy = curve(RATE, [2000, 4000, 4300], spread=0.05)
     assert not said(speed(noisy).advice, "larger N would raise")
     fallen = [*rising, cell(50e9, order=9000)]
@@ -275,17 +279,15 @@ def test_what_limits_the_order_is_told_as_the_search_found_it():
 def test_a_search_tells_what_settings_are_worth():
     cells = curve(RATE, ORDERS)
     answer = speed(cells, run_of(cells, searches=[search()]))
-    (sentence,) = said(answer.limits, "settings matter")
+    (sentence,) = said(answer.limits, "settings: of")
     assert "of 4 settings at N = 3,000, NB 192, 1 × 2 processes are chosen" in sentence
-    assert "the worst (NB 64, 2 × 1 processes) loses 33.3%" in sentence
-    assert "without a search (NB 192, 1 × 2 processes) is as fast" in sentence
+    assert "the worst (NB 64, 2 × 1 processes) lost 33.3%" in sentence
+    assert "without a search (NB 192, 1 × 2 processes) was as fast" in sentence
     chosen = dict(sorted(CANDIDATES.items(), key=lambda item: "nb=128" not in item[0]))
     chosen["nb=128 p=1 broadcast=ring swap=spread depth=1"] = 100e9
-    (other,) = said(
-        speed(cells, run_of(cells, searches=[search(chosen)])).limits, "settings matter"
-    )
+    (other,) = said(speed(cells, run_of(cells, searches=[search(chosen)])).limits, "settings: of")
     assert "NB 128, 1 × 2 processes are chosen" in other
-    assert "without a search (NB 192, 1 × 2 processes) loses 10.0%" in other
+    assert "without a search (NB 192, 1 × 2 processes) lost 10.0%" in other
 
 
 def test_facts_that_are_no_search_are_left_alone():
@@ -433,3 +435,14 @@ def test_a_report_holds_it_in_every_form():
         assert "Linpack on every TOP500 list" in form
         assert "Linpack beside published clusters" in form
     assert "<summary>Linpack on every TOP500 list</summary>" in page
+
+
+def test_a_terminal_of_80_columns_loses_no_number():
+    cells = whole()
+    report = build_report(run_of(cells, prices=Prices("EUR", {"node": 9500.0})), cells)
+    stream = io.StringIO()
+    print_summary(report, Console(file=stream, width=80))
+    told = stream.getvalue()
+    for number in ("480.7 Gflop/s", "234.8 Gflop/s", "116,100", "1040 USD"):
+        assert number in told
+    assert "on every TOP500 list" not in told  # folded tables stay out of the way

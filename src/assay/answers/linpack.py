@@ -259,9 +259,9 @@ def _larger(part: Part, known: Results, largest: Largest | None) -> None:
         return
     before, last = known.curve[orders[-2]], known.curve[orders[-1]]
     gain, interval = ratio(last.metric, before.metric)
-    if gain - 1 < LITTLE_GAIN or (interval is not None and interval[0] <= 1):
+    if gain - 1 < LITTLE_GAIN or interval is None or interval[0] <= 1:
         return
-    more = format_share(gain - 1, (interval[0] - 1, interval[1] - 1) if interval else None)
+    more = format_share(gain - 1, (interval[0] - 1, interval[1] - 1))
     how = {
         "time": "; it takes more time (`--budget`)",
         "memory": "; it takes more memory",
@@ -312,15 +312,16 @@ def _search(part: Part, known: Results, run: RunData) -> None:
     if found.count < 2:
         return
     varied, worst = found.varied, found.worst
-    words = [f"the worst ({worst.text(varied)}) loses {format_share(found.loss(worst))}"]
+    words = [f"the worst ({worst.text(varied)}) lost {format_share(found.loss(worst))}"]
     usual = found.usual
     if usual is not None:
         loss = found.loss(usual)
         own = f"what is taken without a search ({usual.text(('nb', 'p'))})"
-        words.append(f"{own} loses {format_share(loss)}" if loss > 0 else f"{own} is as fast")
+        words.append(f"{own} lost {format_share(loss)}" if loss > 0 else f"{own} was as fast")
     part.limits.append(
-        f"Linpack's settings matter: of {tried}, {found.chosen.text(varied)} "
-        f"{'is' if len(varied) == 1 else 'are'} chosen; {'; '.join(words)}."
+        f"Linpack's settings: of {tried}, {found.chosen.text(varied)} "
+        f"{'is' if len(varied) == 1 else 'are'} chosen; by the best of a few trials each, "
+        f"{' and '.join(words)}."
     )
 
 
