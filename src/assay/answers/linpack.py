@@ -9,17 +9,18 @@ from assay.answers.linpack_data import (
     Results,
     Share,
     alike,
+    asked_alike,
+    by_cores,
     growing,
     measurements_of,
     order_of,
     price,
     results,
-    settings_text,
     shares,
 )
 from assay.answers.linpack_places import standing
+from assay.answers.linpack_rows import linpack_rows
 from assay.answers.linpack_search import largest_of, search_of
-from assay.answers.model import Evidence
 from assay.answers.scaling import phase_shares
 from assay.answers.select import (
     Growth,
@@ -27,18 +28,13 @@ from assay.answers.select import (
     Point,
     best_by,
     counted,
-    evidence,
-    labeller,
     measured_text,
     placement_text,
     points,
     quantity_text,
     ratio,
-    rivals,
-    scaled,
     speedup,
 )
-from assay.models.half_performance import HalfOrder
 from assay.models.linpack import KERNEL, SEARCH, Largest, sizing_text
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
@@ -75,7 +71,7 @@ def linpack_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
         return None
     part = Part(headline=[known.rmax], method=[_METHOD])
     told = shares(known, cells, run)
-    part.evidence += _rows(known, told, run)
+    part.evidence += linpack_rows(known, told, run)
     _scaling(part, known)
     _larger(part, known, largest_of(known, run))
     _time(part, known)
@@ -87,143 +83,24 @@ def linpack_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:
     return part
 
 
-def _rows(known: Results, told: Sequence[Share], run: RunData) -> list[Evidence]:
-    rmax, label = known.rmax, labeller(known.found)
-    settings = settings_text(rmax)
-    where = f"{label(rmax)}; {settings}" if settings else label(rmax)
-    peak = next((share for share in told if share.name == "peak"), None)
-    name = f"Linpack Rmax, N = {known.nmax:,}, {counted(rmax.cores, 'core')}"
-    made = [
-        evidence(
-            name,
-            rmax,
-            "rate",
-            limit=peak.of if peak else None,
-            limit_source=peak.source if peak else None,
-            note=where,
-        ),
-        *(_against(rmax, share) for share in told if share.name not in ("peak", "one node")),
-    ]
-    if known.half is not None:
-        made.append(_half_row(known, known.half))
-    made += [_over_node(rmax, share) for share in told if share.name == "one node"]
-    cost = price(known, run)
-    if cost is not None:
-        made.append(
-            Evidence(
-                label="Price of a Gflop/s",
-                metric="price",
-                unit=cost.unit,
-                value=cost.value,
-                ci95=cost.interval,
-                limit=None,
-                limit_source=None,
-                share=None,
-                share_ci95=None,
-                cells=[rmax.summary.id],
-                note=f"{counted(cost.nodes, 'node')} for "
-                f"{cost.system:,.0f} {cost.currency}".rstrip(),
-            )
-        )
-    others = _by_cores(known)
-    for point in [p for p in reversed(others.values()) if p.cores != rmax.cores]:
-        made.append(_other(point, labeller(known.found)(point), run))
-    made += [_other(rival, label(rival), run) for rival in rivals(known.found)]
-    return made
-
-
-def _against(rmax: Point, share: Share) -> Evidence:
-    """Rmax against something measured: the share's interval is that of the ratio."""
-    return Evidence(
-        label=f"Linpack Rmax against {share.name}",
-        metric="rate",
-        unit="flop/s",
-        value=rmax.metric.median,
-        ci95=rmax.metric.ci95,
-        limit=share.of,
-        limit_source=share.source,
-        share=share.value,
-        share_ci95=share.interval,
-        cells=share.cells,
-    )
-
-
-def _over_node(rmax: Point, share: Share) -> Evidence:
-    nodes = rmax.summary.cell.placement.nodes
-    return Evidence(
-        label="Linpack Rmax over one node's",
-        metric="speedup",
-        unit="",
-        value=share.value,
-        ci95=share.interval,
-        limit=float(nodes),
-        limit_source="perfect scaling",
-        share=share.value / nodes,
-        share_ci95=scaled(share.interval, 1 / nodes),
-        cells=share.cells,
-        note=share.source,
-    )
-
-
-def _half_row(known: Results, half: HalfOrder) -> Evidence:
-    notes = {
-        "interpolated": "measured: interpolated between N = {} and {}",
-        "met": "measured: N = {} has just half",
-        "extrapolated": "extrapolated: the smallest order measured, N = {}, reaches more than half",
-        "bounded": "at most this: the smallest order measured, N = {}, reaches more than half",
-    }
-    orders = half.between or (half.at_most or 0,)
-    how = "met" if len(set(orders)) < len(orders) else half.how
-    return Evidence(
-        label=f"Linpack N½{'' if half.how == 'interpolated' else f' ({half.how})'}",
-        metric="half_order",
-        unit="order",
-        value=half.order,
-        ci95=half.interval,
-        limit=None,
-        limit_source=None,
-        share=None,
-        share_ci95=None,
-        cells=[point.summary.id for point in known.curve.values()],
-        note=notes[how].format(*(f"{order:,}" for order in orders)),
-    )
-
-
-def _other(point: Point, where: str, run: RunData) -> Evidence:
-    limit = theoretical_peak(run, [point])
-    return evidence(
-        f"Linpack N = {order_of(point):,}, {counted(point.cores, 'core')}",
-        point,
-        "rate",
-        limit=limit.rate if limit else None,
-        limit_source=limit.source if limit else None,
-        note=where,
-    )
-
-
-def _by_cores(known: Results) -> dict[int, Point]:
-    """The best at each count of cores with the toolchain of Rmax, counts ascending."""
-    return best_by(alike(known.found, known.rmax), lambda point: point.cores)
-
-
 def _scaling(part: Part, known: Results) -> None:
-    all_cores = max(_by_cores(known))
+    all_cores = max(by_cores(known))
     if known.rmax.cores < all_cores:
         part.caveats.append(
             f"Linpack is fastest on {counted(known.rmax.cores, 'core')}, though it was measured on "
             f"{all_cores}: Rmax is not of all of them."
         )
-    by_cores = growing(known)
-    few, most = min(by_cores), max(by_cores)
+    line = growing(known)
+    few, most = min(line), max(line)
     if few == most:
         return
-    orders = {count: order_of(by_cores[count]) for count in (few, most)}
+    orders = {count: order_of(line[count]) for count in (few, most)}
     note = "" if len(set(orders.values())) == 1 else f"N = {orders[few]:,} and {orders[most]:,}"
-    row = speedup("Linpack", by_cores, few, most, note=note)
+    row = speedup("Linpack", line, few, most, note=note)
     part.evidence.append(row)
     part.growth.append(Growth(few, most, "Linpack", row.value))
     if row.share is not None and row.share < POOR_EFFICIENCY:
-        reason = _loss(by_cores[few], by_cores[most], row.share)
+        reason = _loss(line[few], line[most], row.share)
         part.limits.append(
             f"Linpack keeps {format_share(row.share, row.share_ci95)} of perfect scaling from {few}"
             f" to {counted(most, 'core')}{reason}."
@@ -250,12 +127,13 @@ def _larger(part: Part, known: Results, largest: Largest | None) -> None:
     if largest is not None:
         part.limits.append(f"Linpack's order: {sizing_text(largest)}.")
     orders = list(known.curve)
-    if len(orders) < 2 or known.nmax != orders[-1]:
-        if len(orders) > 1:
-            part.limits.append(
-                f"Linpack's rate has stopped growing: N = {known.nmax:,} is as fast as "
-                f"{orders[-1]:,}, the largest order measured."
-            )
+    if len(orders) < 2:
+        return
+    if known.nmax != orders[-1]:
+        part.limits.append(
+            f"Linpack's rate has stopped growing: N = {orders[-1]:,}, the largest order measured, "
+            f"is no faster than {known.nmax:,}."
+        )
         return
     before, last = known.curve[orders[-2]], known.curve[orders[-1]]
     gain, interval = ratio(last.metric, before.metric)
@@ -328,7 +206,7 @@ def _search(part: Part, known: Results, run: RunData) -> None:
 def _same_cores(part: Part, known: Results) -> None:
     """Ranks against threads on the cores of Rmax, where both were measured."""
     rmax = known.rmax
-    others = [p for p in alike(known.found, rmax) if p.cores == rmax.cores]
+    others = [p for p in asked_alike(known) if p.cores == rmax.cores]
     by_threads = best_by(others, lambda point: point.summary.cell.placement.threads)
     del by_threads[rmax.summary.cell.placement.threads]
     for other in by_threads.values():

@@ -95,9 +95,12 @@ def results(cells: Sequence[CellSummary]) -> Results | None:
 
 
 def curve_of(found: Sequence[Point], like: Point) -> dict[int, Point]:
-    """The best at each order with a point's placement and toolchain; orders ascend."""
+    """The best at each order with a point's placement and toolchain; orders ascend.
+
+    Points whose order nobody told are left out.
+    """
     where = _where(like)
-    return best_by((point for point in found if _where(point) == where), order_of)
+    return best_by((p for p in found if _where(p) == where and order_of(p) > 0), order_of)
 
 
 def _where(point: Point) -> tuple[object, str]:
@@ -110,24 +113,31 @@ def alike(found: Sequence[Point], rmax: Point) -> list[Point]:
     return [point for point in found if point.summary.cell.toolchain == toolchain]
 
 
+def by_cores(known: Results) -> dict[int, Point]:
+    """The best at each count of cores with the toolchain of Rmax, counts ascending."""
+    return best_by(alike(known.found, known.rmax), lambda point: point.cores)
+
+
+def asked_alike(known: Results) -> list[Point]:
+    """The points that the plan asked the same of as of Rmax, wherever they ran."""
+    asked = known.rmax.summary.cell.parameters
+    return [p for p in alike(known.found, known.rmax) if p.summary.cell.parameters == asked]
+
+
 def growing(known: Results) -> dict[int, Point]:
     """The points over counts of cores to set against perfect scaling, counts ascending.
 
     Those that the plan asked the same of, so that as large a share of the largest order on one
-    core stands beside that on all of them; of several such lines that with most counts. Where
-    there is none, the best at each count.
+    core stands beside that on all of them; of several such lines that with most counts, then the
+    fastest. Where there is none, the best at each count.
     """
     lines: dict[str, list[Point]] = {}
     for point in alike(known.found, known.rmax):
-        asked = {**point.summary.cell.parameters, "n": point.summary.cell.parameters.get("n", 0)}
-        lines.setdefault(repr(sorted(asked.items())), []).append(point)
-    by_cores = [best_by(line, lambda point: point.cores) for line in lines.values()]
-    longest = max(
-        by_cores, key=lambda line: (len(line), max(p.metric.median for p in line.values()))
-    )
-    if len(longest) > 1:
-        return longest
-    return best_by(alike(known.found, known.rmax), lambda point: point.cores)
+        asked = repr(sorted(point.summary.cell.parameters.items()))
+        lines.setdefault(asked, []).append(point)
+    over_cores = [best_by(line, lambda point: point.cores) for line in lines.values()]
+    longest = max(over_cores, key=lambda line: (len(line), best(list(line.values())).metric.median))
+    return longest if len(longest) > 1 else by_cores(known)
 
 
 def shares(known: Results, cells: Sequence[CellSummary], run: RunData) -> list[Share]:
