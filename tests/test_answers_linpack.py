@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -451,3 +454,73 @@ def test_a_terminal_of_80_columns_loses_no_number():
     for number in ("480.7 Gflop/s", "234.8 Gflop/s", "116,100", "1040 USD"):
         assert number in told
     assert "on every TOP500 list" not in told  # folded tables stay out of the way
+
+
+# A machine whose rates are known: N½ of its curve is 1,000 N / (N + 2,000) for the largest N.
+SCENARIO = """
+schema = 1
+cores = 4
+[[kernel]]
+match = "linpack.search"
+time = "work_flops / (5e10 * ranks)"
+resolved = { n = 3000 }
+max_batch = 1
+setup = "10 s"
+[kernel.facts]
+nb = 96
+p = 1
+broadcast = "ring"
+swap = "spread"
+depth = 1
+n = 3000
+rate = 1.5e11
+memory_available = 4e9
+candidate_0 = "nb=96 p=1 broadcast=ring swap=spread depth=1 n=3000: 1.5e11"
+candidate_1 = "nb=192 p=2 broadcast=ring swap=spread depth=1 n=3000: 1.2e11"
+[[kernel]]
+match = "linpack"
+time = "work_flops / (5e10 * ranks * n / (n + 1000))"
+max_batch = 1
+noise = { sigma = 0.01, launch_sigma = 0.005 }
+[[kernel]]
+match = "compute.dgemm"
+time = "work_flops / (6e10 * ranks * threads)"
+noise = { sigma = 0.001 }
+[[kernel]]
+match = "compute.peak"
+time = "work_flops / (6.6e10 * ranks * threads)"
+resolved = { width = 512 }
+"""
+
+
+def test_the_suite_on_a_machine_whose_rates_are_known(tmp_path):
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    (tmp_path / "assay.toml").write_text("[prices]\ncurrency = 'EUR'\nnode = 4000\n")
+    words = "run linpack --fake scenario.toml --runs runs --seed 1 --json"
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", *words.split()],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    (speed_,) = (s for s in json.loads(done.stdout)["sections"] if s["id"] == "speed")
+    found = {row["label"]: row for row in speed_["evidence"]}
+    ((nmax, rmax),) = [
+        (int(label.split()[4].replace(",", "")), row)
+        for label, row in found.items()
+        if label.startswith("Linpack Rmax, N =")
+    ]
+    rate = 2e11 * nmax / (nmax + 1000)
+    assert rmax["value"] == pytest.approx(rate, rel=0.02)
+    half = found["Linpack N½"]
+    assert half["value"] == pytest.approx(half_of_largest(1000, nmax), rel=0.08)
+    assert half["ci95"] is not None
+    assert found["Linpack Rmax against DGEMM × ranks"]["share"] == pytest.approx(
+        rate / 2.4e11, rel=0.02
+    )
+    assert found["Linpack Rmax against measured peak"]["share"] == pytest.approx(
+        rate / 2.64e11, rel=0.02
+    )
+    assert found["Price of a Gflop/s"]["value"] == pytest.approx(4000 / rate, rel=0.02)
+    assert found["Linpack, 1 → 4 cores"]["value"] == pytest.approx(4, rel=0.03)
+    assert said(speed_["limits"], "limited by time")
+    assert "of measured peak" in speed_["verdict"]
+    assert standing(rmax["value"]) in speed_["verdict"]

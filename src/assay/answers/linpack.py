@@ -273,9 +273,19 @@ def _caveats(part: Part, known: Results, run: RunData) -> None:
         )
 
 
-def _peak_kind(rmax: Point, run: RunData) -> str:
+def _of_peak(rmax: Point, told: Sequence[Share], run: RunData) -> str:
+    """Its share of the theoretical peak; of the measured one where that is unknown or a guess."""
     limit = theoretical_peak(run, [rmax])
-    return "assumed" if limit is not None and limit.assumed else "theoretical"
+    names = {share.name: share.value for share in told}
+    kinds = {"theoretical": "peak", "measured": "measured peak", "assumed": "peak"}
+    if limit is None or limit.assumed:
+        del kinds["theoretical"]
+    for kind, name in kinds.items():
+        if name in names:
+            value = names[name]
+            share = f"{value:.0%}" if value >= _WHOLE_PERCENTS else format_share(value)
+            return f", {share} of {kind} peak"
+    return ""
 
 
 def _remark(known: Results, told: Sequence[Share], run: RunData) -> str:
@@ -286,15 +296,10 @@ def _remark(known: Results, told: Sequence[Share], run: RunData) -> str:
     if half is not None and half.how != "bounded":
         about = "" if half.how == "interpolated" else ", extrapolated"
         words.append(f"N½ = {quantity_text(half.order, 'order')}{about}")
-    peak = next((share for share in told if share.name == "peak"), None)
-    of_peak = ""
-    if peak:
-        value = f"{peak.value:.0%}" if peak.value >= _WHOLE_PERCENTS else format_share(peak.value)
-        of_peak = f", {value} of {_peak_kind(rmax, run)} peak"
     cost = price(known, run)
     paid = f", {quantity_text(cost.value, cost.unit)}" if cost else ""
+    subject = f"{counted(rmax.cores, 'core')} {'solves' if rmax.cores == 1 else 'solve'}"
     return (
-        f"{counted(rmax.cores, 'core')} {'solves' if rmax.cores == 1 else 'solve'} Linpack at "
-        f"{measured_text(rmax)} ({'; '.join(words)}){of_peak}{paid}: it would have been "
-        f"{standing(rmax.metric.median)}"
+        f"{subject} Linpack at {measured_text(rmax)} ({'; '.join(words)})"
+        f"{_of_peak(rmax, told, run)}{paid}: it would have been {standing(rmax.metric.median)}"
     )
