@@ -253,6 +253,7 @@ def test_all_launches_of_a_cell_use_what_the_search_found(lab: LinpackLab) -> No
         assert rate == pytest.approx(1e11 * n / (n + 1000), rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [2, 3, 6])
 def test_killed_after_the_searches_it_goes_on_with_what_they_found(
     lab: LinpackLab, streams: int
