@@ -199,10 +199,16 @@ class CampaignState:
         rule = self.plan.replication
         if rule.cell_budget is not None:
             return {cell.id: rule.cell_budget for cell in cells}
-        # Shares are worked out over all cells of the block, however many launches it takes.
-        states = [s for s in self.cells.values() if s.pending]
+        # Shares are worked out over all cells left of the block, however many launches that takes;
+        # the block's part of the budget is what it was before its first launch.
+        states = [s for s in self.cells.values() if s.pending and replicate not in s.values]
         blocks = max(rule.min_launches - replicate, 1)
-        left = max(rule.budget - self.spent, 0.0) / blocks
+        gone = sum(
+            state.wall or 0.0
+            for state in self.cells.values()
+            if replicate in state.values and not state.search
+        )
+        left = max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
         left -= sum(state.overhead for state in states)
         share = _share(
             left,
