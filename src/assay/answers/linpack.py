@@ -192,7 +192,11 @@ def _search(part: Part, known: Results, run: RunData) -> None:
     varied, worst = found.varied, found.worst
     words = [f"the worst ({worst.text(varied)}) lost {format_share(found.loss(worst))}"]
     usual = found.usual
-    if usual is not None:
+    if usual is worst:
+        words = [
+            f"the worst, which is taken without a search, {words[0].removeprefix('the worst ')}"
+        ]
+    elif usual is not None:
         loss = found.loss(usual)
         own = f"what is taken without a search ({usual.text(('nb', 'p'))})"
         words.append(f"{own} lost {format_share(loss)}" if loss > 0 else f"{own} was as fast")
