@@ -16,7 +16,7 @@
 #include "npb/cg_solver.hpp"
 #include "npb/classes.hpp"
 #include "npb/gaussian.hpp"
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 #include "npb/random.hpp"
 #include "npb/share.hpp"
 #include "npb/sparse_product.hpp"

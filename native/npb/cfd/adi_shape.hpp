@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "npb/cfd/pipeline.hpp"
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 #include "npb/process_grid.hpp"
 
 namespace assay::npb::cfd {

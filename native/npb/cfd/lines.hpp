@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "npb/cfd/model.hpp"
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 
 namespace assay::npb::cfd {
 
