@@ -143,15 +143,12 @@ def test_one_long_cell_starves_nobody_and_overruns_nothing() -> None:
 
 
 def test_who_comes_after_the_long_one_in_its_block_gets_as_much_as_who_comes_before() -> None:
-    state = make_state([LONG, *SHORT], budget=400.0)
+    state = make_state([LONG, *SHORT], budget=690.0, min_launches=8)
     for replicate in range(5):
         for cell, wall in ((LONG, 60.0), *((cell, 1.0) for cell in SHORT)):
             state.add(done(cell, replicate, wall=wall, stop="budget"))
             state.spent += wall
-    before = state.measurement_budgets(5, SHORT)
-    # Of the 55 s that are left the long one takes all there is; a minute more makes it 115.
-    assert before[SHORT[0].id] < 1.0
-    state.plan = make_plan([LONG, *SHORT], budget=460.0)
+    # The 345 s that are left make three blocks of 115 s, of which the long one takes 60.
     before = state.measurement_budgets(5, SHORT)
     assert before[SHORT[0].id] == pytest.approx((115.0 - 60.0) / 9)
     state.add(done(LONG, 5, wall=60.0, stop="budget"))
