@@ -263,8 +263,8 @@ class Machine {
     narrow_ = between(4.0, 30.0);
     panel_ = between(0.3, 4.0);
     network_ = std::exp(between(std::log(1e-3), std::log(0.3)));
-    for (double& each : broadcast_) each = between(1.0, 1.4);
-    for (double& each : swap_) each = between(1.0, 1.3);
+    for (double& each : broadcast_) each = between(1.0, 1.2);
+    for (double& each : swap_) each = between(1.0, 1.2);
     exposed_ = between(0.8, 1.6);
   }
 

@@ -28,6 +28,13 @@ constexpr std::int64_t kPanels = 10;  // of a trial, at least
 // Turns that a stage goes on for with two candidates left.
 constexpr int kMostTurns = 6;
 
+std::int64_t nearest_width(std::int64_t n, double wanted) {
+  const std::vector<std::int64_t> widths = widths_to_try(n);
+  return *std::min_element(widths.begin(), widths.end(), [&](std::int64_t x, std::int64_t y) {
+    return std::abs(static_cast<double>(x) - wanted) < std::abs(static_cast<double>(y) - wanted);
+  });
+}
+
 }  // namespace
 
 double Trials::best() const { return *std::min_element(seconds.begin(), seconds.end()); }
@@ -100,7 +107,9 @@ std::int64_t Search::find_order(const Candidate& candidate) {
   for (;;) {
     Candidate narrow = candidate;
     narrow.nb = std::min(candidate.nb, std::max<std::int64_t>(n / kPanels, 1));
-    const double took = measure_(narrow, n);
+    // Twice, for the first finds everything cold.
+    const double first = measure_(narrow, n);
+    const double took = std::min(first, measure_(narrow, n));
     const double factor = std::cbrt(wanted / std::max(took, 1e-9));
     const bool close = factor <= 2.0;
     const double next = static_cast<double>(n) * std::clamp(factor, 0.25, 2.0);
@@ -220,13 +229,19 @@ SearchOutcome Search::run() {
 
   candidates.clear();
   for (const int p : grids) {
-    candidates.push_back(widths.front());
-    candidates.back().p = p;
+    Candidate candidate = widths.front();
+    candidate.p = p;
+    candidates.push_back(candidate);
+    // A panel's cost grows as nb / p and that of narrow products falls as 1 / nb: their sum is
+    // least where nb goes with the root of p.
+    const double suited = static_cast<double>(candidate.nb) * std::sqrt(double(p) / base.p);
+    candidate.nb = nearest_width(n, suited);
+    if (!(candidate == candidates.back())) candidates.push_back(candidate);
   }
   const std::vector<Candidate> shapes = race(candidates, n, part(kGrids));
   const Candidate best = best_schemes(shapes.front(), n, part(kSchemes));
 
-  // The best widths with the best of everything else, what that comes from, and the second grid.
+  // The best widths and the second grid with the best schemes, and what those were tried from.
   std::vector<Candidate> finalists{best};
   const auto add = [&](Candidate candidate) {
     const bool known = std::find(finalists.begin(), finalists.end(), candidate) != finalists.end();
@@ -238,7 +253,14 @@ SearchOutcome Search::run() {
     add(candidate);
   }
   add(shapes.front());
-  if (shapes.size() > 1) add(shapes[1]);
+  const auto other = std::find_if(shapes.begin(), shapes.end(),
+                                  [&](const Candidate& each) { return each.p != best.p; });
+  if (other != shapes.end()) {
+    Candidate candidate = best;
+    candidate.p = other->p;
+    candidate.nb = other->nb;
+    add(candidate);
+  }
 
   std::int64_t last = n;
   if (limits_.n == 0) {
