@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from assay.config import Config
+from assay.config import PATIENCE, Config
 from assay.launch.executor import Executor
 from assay.plans.model import ASSUMED_CACHES, PlanContext
 from assay.system.model import System
@@ -24,10 +24,14 @@ FAKE_CORES = 2
 
 @dataclass(frozen=True)
 class Bench:
-    """Ready to measure: the executor, and what the manifest says of the toolchains."""
+    """Ready to measure: the executor, and what the manifest says of the toolchains.
+
+    ``patience``: seconds without a word from kernels after which they are given up.
+    """
 
     executor: Executor
     toolchains: dict[str, dict[str, object]]
+    patience: float = PATIENCE
 
 
 class Machine(Protocol):
@@ -81,6 +85,7 @@ class ThisMachine:
                 name: {**msgspec.to_builtins(t), "executable": str(executables[name])}
                 for name, t in selected.items()
             },
+            self._config.patience,
         )
 
 
