@@ -174,6 +174,10 @@ def test_the_next_root_is_served_first_and_serves_nobody() -> None:
         assert not [word for word in given_away if word[0] == "3"]
 
 
+def test_a_message_that_is_to_go_behind_another_waits_for_it() -> None:
+    assert ask(["order"], 3) == [["0"]]
+
+
 def test_long_messages_go_in_pieces_where_somebody_passes_them_on() -> None:
     for scheme, ranks, pieces in ((RING, 2, 1), (RING, 3, 4), (BANDWIDTH, 2, 2)):
         (answer,) = ask([f"schedule {scheme} {ranks} 0 {4 * PIECE}"])
