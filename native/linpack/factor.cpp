@@ -11,9 +11,10 @@ namespace assay::linpack {
 namespace {
 
 // Rows and columns of the pieces of an update between which a broadcast is moved on, for one
-// thread: a few milliseconds of work, and large enough that a product of them runs at nearly the
-// speed of the whole.
-constexpr double kPiece = 1024.0;
+// thread: two or three milliseconds of work, and large enough that a product of them runs at nearly
+// the speed of the whole.
+constexpr double kPieceRows = 1024.0;
+constexpr double kPieceColumns = 512.0;
 
 // The share of an elimination's operations that is done after `columns` of n.
 double share_done(std::int64_t columns, std::int64_t n) {
@@ -126,7 +127,8 @@ void LinearSystem::multiply(const Panel& panel, std::int64_t first, std::int64_t
                             const double* u, std::int64_t leading_u, PanelBroadcast* sent) const {
   const std::int64_t height = panel.below_count();
   const std::int64_t top = local_rows_ - height;
-  const auto piece = static_cast<std::int64_t>(kPiece * std::sqrt(threads_));
+  const auto piece_rows = static_cast<std::int64_t>(kPieceRows * std::sqrt(threads_));
+  const auto piece_columns = static_cast<std::int64_t>(kPieceColumns * std::sqrt(threads_));
   const auto product = [&](std::int64_t row, std::int64_t rows, std::int64_t column,
                            std::int64_t columns) {
     blas::subtract_product(
@@ -135,9 +137,9 @@ void LinearSystem::multiply(const Panel& panel, std::int64_t first, std::int64_t
   };
   bool waiting = sent != nullptr && !sent->progress();
   for (std::int64_t column = first; column < last;) {
-    const std::int64_t columns = waiting ? std::min(piece, last - column) : last - column;
+    const std::int64_t columns = waiting ? std::min(piece_columns, last - column) : last - column;
     for (std::int64_t row = 0; row < height;) {
-      const std::int64_t rows = waiting ? std::min(piece, height - row) : height - row;
+      const std::int64_t rows = waiting ? std::min(piece_rows, height - row) : height - row;
       product(row, rows, column, columns);
       row += rows;
       if (waiting) waiting = !sent->progress();

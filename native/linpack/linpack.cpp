@@ -138,7 +138,7 @@ class Linpack : public Kernel {
 
   // The memory of the fullest node decides, for every rank has an equal part of the matrix.
   void choose_order() {
-    double bytes = memory_per_rank(context_, fill_);
+    double bytes = memory_per_rank(context_, std::min(fill_, kPartOfMemory));
     MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_MIN, context_.comm);
     if (!(bytes < 0x1p62)) {
       throw KernelError("this system doesn't tell how much memory it has to give; set n");
