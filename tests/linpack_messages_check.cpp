@@ -167,6 +167,37 @@ void broadcast(std::istream& in) {
   tell_sum(wrong);
 }
 
+// Three ranks: the first has a long message for each of the others, the second's to go when the
+// first's is gone. The first receiver doesn't receive before the second has looked for its message
+// for a while. How many of them it saw too early, and values that are wrong in the end.
+void order(std::istream&) {
+  constexpr std::size_t kCount = std::size_t{1} << 20;
+  const Some some(3);
+  std::int64_t wrong = 0;
+  if (some.takes_part()) {
+    std::vector<double> values(kCount, some.rank() == 0 ? 7.0 : 0.0);
+    Schedule schedule;
+    if (some.rank() == 0) {
+      schedule.outgoing = {{1, 0, 0, kCount}, {2, 0, 0, kCount, 0, 1}};
+    } else {
+      schedule.incoming = {{0, 0, 0, kCount}};
+    }
+    Transfers transfers;
+    if (some.rank() == 1) MPI_Recv(nullptr, 0, MPI_INT, 2, 9, some.comm(), MPI_STATUS_IGNORE);
+    transfers.start(some.comm(), schedule, values.data(), 1, 0);
+    if (some.rank() == 2) {
+      for (int polls = 0; polls < 5000; ++polls) {
+        if (transfers.progress()) ++wrong;
+        sched_yield();
+      }
+      MPI_Send(nullptr, 0, MPI_INT, 1, 9, some.comm());
+    }
+    transfers.finish();
+    for (const double each : values) wrong += each != 7.0 ? 1 : 0;
+  }
+  tell_sum(wrong);
+}
+
 double entry(std::int64_t row, std::int64_t column) {
   return static_cast<double>(row * 100'000 + column);
 }
@@ -347,11 +378,9 @@ void search(std::istream& in) {
               int(outcome.choice.broadcast), int(outcome.choice.swap), outcome.choice.depth);
 }
 
-const std::map<std::string, void (*)(std::istream&)> questions = {{"cyclic", cyclic},
-                                                                  {"schedule", schedule},
-                                                                  {"broadcast", broadcast},
-                                                                  {"swap", swap},
-                                                                  {"search", search}};
+const std::map<std::string, void (*)(std::istream&)> questions = {
+    {"cyclic", cyclic}, {"schedule", schedule}, {"broadcast", broadcast},
+    {"order", order},   {"swap", swap},         {"search", search}};
 
 }  // namespace
 

@@ -27,25 +27,23 @@ def check(record: MeasurementRecord, ranks: int) -> list[tuple[str, ...]]:
     assert record.parameters["n"] == facts["n"]
     assert int(facts["memory_available"]) > 0
     # Nothing twice, and panels of a tenth of the order at most.
-    assert len({settings for *settings, _ in map(list, candidates) for settings in [str(settings)]})
+    assert len({tuple(settings) for *settings, _ in candidates}) == len(candidates)
     assert all(10 * int(nb) <= max(int(n), 10) for nb, _, _, _, _, n, _ in candidates)
     return candidates
 
 
 def test_a_search_tells_its_choice_and_all_it_tried() -> None:
-    (alone,) = measure(plain(), ("linpack.search", {"seconds": 0.4}), samples=(2, 2))
-    assert len(alone.series[0].values) == 2
+    (alone,) = measure(plain(), ("linpack.search", {"seconds": 0.4}), samples=(1, 1))
     tried = check(alone, 1)
     assert {p for _, p, *_ in tried} == {"1"} and {depth for *_, depth, _, _ in tried} == {"0", "1"}
     assert {broadcast for _, _, broadcast, *_ in tried} == {"modified-ring"}
+    assert len({nb for nb, *_ in tried}) > 1
 
-    orders = [("linpack.search", {"n": n, "seconds": 0.3}) for n in (1, 7, 333)]
-    tiny, small, given = measure(plain(), *orders, ranks=4, samples=(1, 1))
-    for record, n in ((tiny, 1), (small, 7), (given, 333)):
+    orders = [("linpack.search", {"n": n, "seconds": 60.0}) for n in (1, 70)]
+    for record, n in zip(measure(plain(), *orders, ranks=4, samples=(1, 1)), (1, 70), strict=True):
         tried = check(record, 4)
         assert {int(order) for *_, order, _ in tried} == {n}
         assert {p for _, p, *_ in tried} == {"1", "2", "4"}
-    assert len({nb for nb, *_ in check(given, 4)}) > 1
 
 
 def test_a_wrong_factor_is_not_verified() -> None:

@@ -92,10 +92,11 @@ double Search::measure(const Candidate& candidate, std::int64_t n) {
   return seconds;
 }
 
-const Trials& Search::trials_of(const Candidate& candidate, std::int64_t n) const {
-  return *std::find_if(trials_.begin(), trials_.end(), [&](const Trials& each) {
-    return each.candidate == candidate && each.n == n;
-  });
+double Search::best(const Candidate& candidate, std::int64_t n) const {
+  for (const Trials& each : trials_) {
+    if (each.candidate == candidate && each.n == n) return each.best();
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
 // The order at which a trial takes its part of the time. Small orders are far from their best rate,
@@ -121,7 +122,7 @@ std::int64_t Search::find_order(const Candidate& candidate) {
 std::vector<Candidate> Search::race(std::vector<Candidate> candidates, std::int64_t n,
                                     double until) {
   std::size_t left = candidates.size();
-  const auto best = [&](const Candidate& candidate) { return trials_of(candidate, n).best(); };
+  const auto best = [&](const Candidate& candidate) { return this->best(candidate, n); };
   for (int turn = 0; turn < kMostTurns; ++turn) {
     if (turn > 0) {
       double lasts = 0.0;
@@ -131,7 +132,11 @@ std::vector<Candidate> Search::race(std::vector<Candidate> candidates, std::int6
     std::vector<std::size_t> order(left);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::shuffle(order.begin(), order.end(), draw_);
-    for (const std::size_t i : order) measure(candidates[i], n);
+    for (const std::size_t i : order) {
+      // One at least must be known; what there is no time for stands behind all the rest.
+      const bool known = std::isfinite(best(candidates.front())) || i != order.front();
+      if (clock_() < limits_.seconds || !known) measure(candidates[i], n);
+    }
     // Those that are dropped stand behind all that are not, whatever a later turn brings.
     const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(left);
     std::stable_sort(candidates.begin(), end,
@@ -179,15 +184,12 @@ Candidate Search::best_width(const Candidate& from, std::int64_t n) {
   };
   const auto seconds_of = [&](std::int64_t nb) {
     const Candidate candidate = with_width(nb);
-    const auto known = std::find_if(trials_.begin(), trials_.end(), [&](const Trials& each) {
-      return each.candidate == candidate && each.n == n;
-    });
-    if (known != trials_.end()) return known->best();
-    const double turn = 1.1 * trials_of(from, n).best();
-    if (clock_() + turn > limits_.seconds) return std::numeric_limits<double>::infinity();
-    measure(candidate, n);
-    if (clock_() + turn <= limits_.seconds) measure(candidate, n);
-    return trials_of(candidate, n).best();
+    const double turn = 1.1 * Search::best(from, n);
+    // Twice, if there is time.
+    for (int turns = std::isfinite(Search::best(candidate, n)) ? 2 : 0; turns < 2; ++turns) {
+      if (clock_() + turn <= limits_.seconds) measure(candidate, n);
+    }
+    return Search::best(candidate, n);
   };
   std::int64_t best = from.nb;
   const auto climb = [&](auto begin, auto end) {
@@ -266,7 +268,7 @@ SearchOutcome Search::run() {
   if (limits_.n == 0) {
     const double left = std::max(limits_.seconds - clock_(), 0.0);
     const double trial = left / (kFinalTurns * static_cast<double>(finalists.size()));
-    const double factor = std::cbrt(trial / trials_of(shapes.front(), n).best());
+    const double factor = std::cbrt(trial / Search::best(shapes.front(), n));
     last = std::clamp<std::int64_t>(static_cast<std::int64_t>(factor * static_cast<double>(n)), n,
                                     limits_.largest);
   }

@@ -82,11 +82,13 @@ class Search {
  private:
   double measure(const Candidate& candidate, std::int64_t n);
   std::int64_t find_order(const Candidate& candidate);
-  // Candidates, the best first, after turns until that time, but one turn at least.
+  // Candidates, the best first, after turns until that time, but one turn at least as long as the
+  // whole search has time.
   std::vector<Candidate> race(std::vector<Candidate> candidates, std::int64_t n, double until);
   Candidate best_schemes(const Candidate& from, std::int64_t n, double until);
   Candidate best_width(const Candidate& from, std::int64_t n);
-  const Trials& trials_of(const Candidate& candidate, std::int64_t n) const;
+  // The least of its trials at that order; infinite without any.
+  double best(const Candidate& candidate, std::int64_t n) const;
 
   SearchLimits limits_;
   Measure measure_;

@@ -41,7 +41,7 @@ struct Schedule {
 // others between them: ranks may share it.
 template <typename Done>
 void poll_until(Done done) {
-  constexpr int kPolls = 10'000;
+  constexpr int kPolls = 100;
   for (int polls = 0; !done(); ++polls) {
     if (polls >= kPolls) sched_yield();
   }

@@ -257,7 +257,7 @@ def test_progress_is_written_for_long_measurements_only(launch: Launch) -> None:
 
 
 def test_a_kernel_tells_how_far_a_sample_is(launch: Launch) -> None:
-    limits = {"min_samples": 2, "max_samples": 2, "budget": 0.1}
+    limits = {"min_samples": 2, "max_samples": 2, "budget": 30.0}
     done = launch(job(("test.how_far", {"steps": 1000, "seconds": 0.8}, limits)), 2)
     progress = done.all(Progress)
     assert done.measurements[0].verified
