@@ -60,7 +60,6 @@ class LinpackSearch : public Kernel {
     MPI_Allreduce(MPI_IN_PLACE, &available_, 1, MPI_DOUBLE, MPI_MIN, context_.comm);
     limits_.largest = limits_.n > 0 ? limits_.n : largest_that_fits();
     reserve();
-    blas::set_threads(context_.threads);
     begin_ = ticks();
     Search search(
         limits_, [this](const Candidate& candidate, std::int64_t n) { return trial(candidate, n); },
@@ -90,8 +89,6 @@ class LinpackSearch : public Kernel {
   }
 
   std::int64_t max_batch() const override { return 1; }
-
-  bool uses_blas_threads() const override { return true; }
 
   std::map<std::string, Value> facts() const override {
     auto known = blas::facts();
