@@ -58,7 +58,7 @@ class LinpackSearch : public Kernel {
   void setup() override {
     available_ = memory_per_rank(context_, 1.0);
     MPI_Allreduce(MPI_IN_PLACE, &available_, 1, MPI_DOUBLE, MPI_MIN, context_.comm);
-    limits_.largest = limits_.n > 0 ? limits_.n : largest_that_fits();
+    limits_.largest = limits_.n > 0 ? limits_.n : largest_that_fits(largest_in_time());
     reserve();
     begin_ = ticks();
     Search search(
@@ -158,12 +158,17 @@ class LinpackSearch : public Kernel {
     return most;
   }
 
-  std::int64_t largest_that_fits() const {
+  // The order at which the fastest cores there are would need a quarter of the time for one trial.
+  std::int64_t largest_in_time() const {
     const double cores = static_cast<double>(context_.size) * context_.threads;
-    const double flops = kFastestCore * cores * limits_.seconds;
-    auto n = static_cast<std::int64_t>(std::cbrt(1.5 * flops));
+    const double flops = kFastestCore * cores * limits_.seconds / 4.0;
+    return std::max<std::int64_t>(static_cast<std::int64_t>(std::cbrt(1.5 * flops)), 1);
+  }
+
+  // The greatest order up to n that memory allows, or not much less; at least 1.
+  std::int64_t largest_that_fits(std::int64_t n) const {
     while (n > 1 && bytes(n) > kPartOfMemory * available_) n -= std::max<std::int64_t>(n / 64, 1);
-    return std::max<std::int64_t>(n, 1);
+    return n;
   }
 
   // All the memory that trials will need, before any of them; agreed on, for trials communicate.
@@ -172,7 +177,7 @@ class LinpackSearch : public Kernel {
     try {
       require_memory(context_, kPartOfMemory, bytes(limits_.largest),
                      "the parts of a matrix of order " + std::to_string(limits_.largest),
-                     "n can be less");
+                     "n can be " + std::to_string(largest_that_fits(limits_.largest)));
       double doubles = 0.0;
       for_greediest(limits_.largest, [&](const Settings& each) {
         doubles = std::max(doubles, doubles_per_rank(each, context_.size));
