@@ -1,20 +1,14 @@
 #include "linpack/factor.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compute/blas.hpp"
+#include "linpack/product.hpp"
 #include "linpack/residual.hpp"
 #include "linpack/solve.hpp"
 
 namespace assay::linpack {
 namespace {
-
-// Rows and columns of the pieces of an update between which a broadcast is moved on, for one
-// thread: two or three milliseconds of work, and large enough that a product of them runs at nearly
-// the speed of the whole.
-constexpr double kPieceRows = 1024.0;
-constexpr double kPieceColumns = 512.0;
 
 // The share of an elimination's operations that is done after `columns` of n.
 double share_done(std::int64_t columns, std::int64_t n) {
@@ -50,7 +44,7 @@ LinearSystem::LinearSystem(MPI_Comm comm, const Settings& settings, int threads,
 
 void LinearSystem::connect() {
   grid_ = std::make_unique<Grid>(comm_, settings_.p);
-  factorisation_ = std::make_unique<PanelFactorisation>(grid_->column, settings_);
+  factorisation_ = std::make_unique<PanelFactorisation>(grid_->column, settings_, threads_);
   for (auto& each : broadcasts_) {
     each = std::make_unique<PanelBroadcast>(grid_->row, settings_.broadcast);
   }
@@ -61,6 +55,8 @@ void LinearSystem::connect() {
 
 void LinearSystem::make() {
   if (!grid_) connect();
+  // All threads are OpenMP's: a pool of the BLAS's own would fight with them for the CPUs.
+  blas::set_threads(1);
 #pragma omp parallel for num_threads(threads_) schedule(static)
   for (std::int64_t local = 0; local < local_columns_; ++local) {
     generator_.column(columns_.global(local, grid_->my_column), rows_, grid_->my_row,
@@ -70,6 +66,7 @@ void LinearSystem::make() {
 
 void LinearSystem::factor_panel(Panel& panel) {
   const std::int64_t column = columns_.local(panel.first());
+#pragma omp parallel for num_threads(threads_) schedule(static)
   for (std::int64_t c = 0; c < panel.width(); ++c) {
     std::copy_n(entry(panel.first_row(), column + c), panel.row_count(),
                 panel.rows() + c * panel.rows_leading());
@@ -110,42 +107,23 @@ void LinearSystem::update(Panel& panel, const SwapPlan& plan, std::int64_t first
   phases.in(kSwap, [&] { swaps_->apply(plan, matrix_, leading_, first, last, u, leading_u); });
   phases.in(kUpdate, [&] {
     // Only who has rows below or the rows of U themselves needs them.
-    if (panel.row_count() > 0) {
-      lower_.solve(width, u, leading_u);
-    }
+    if (panel.row_count() > 0) lower_.solve(width, u, leading_u);
     if (panel.has_top() && !in_place) {
+#pragma omp parallel for num_threads(threads_) schedule(static)
       for (std::int64_t c = 0; c < width; ++c) {
         std::copy_n(u + c * leading_u, panel.width(), entry(panel.first_row(), first + c));
       }
     }
-    multiply(panel, first, last, u, leading_u, sent);
+    const std::int64_t height = panel.below_count();
+    subtract({height,
+              width,
+              panel.width(),
+              {panel.below(), panel.rows_leading()},
+              {u, leading_u},
+              entry(local_rows_ - height, first),
+              leading_},
+             threads_, sent);
   });
-}
-
-// In pieces as long as a broadcast is under way, the rest at once.
-void LinearSystem::multiply(const Panel& panel, std::int64_t first, std::int64_t last,
-                            const double* u, std::int64_t leading_u, PanelBroadcast* sent) const {
-  const std::int64_t height = panel.below_count();
-  const std::int64_t top = local_rows_ - height;
-  const auto piece_rows = static_cast<std::int64_t>(kPieceRows * std::sqrt(threads_));
-  const auto piece_columns = static_cast<std::int64_t>(kPieceColumns * std::sqrt(threads_));
-  const auto product = [&](std::int64_t row, std::int64_t rows, std::int64_t column,
-                           std::int64_t columns) {
-    blas::subtract_product(
-        rows, columns, panel.width(), {panel.below() + row, panel.rows_leading()},
-        {u + (column - first) * leading_u, leading_u}, entry(top + row, column), leading_);
-  };
-  bool waiting = sent != nullptr && !sent->progress();
-  for (std::int64_t column = first; column < last;) {
-    const std::int64_t columns = waiting ? std::min(piece_columns, last - column) : last - column;
-    for (std::int64_t row = 0; row < height;) {
-      const std::int64_t rows = waiting ? std::min(piece_rows, height - row) : height - row;
-      product(row, rows, column, columns);
-      row += rows;
-      if (waiting) waiting = !sent->progress();
-    }
-    column += columns;
-  }
 }
 
 void LinearSystem::solve(Phases& phases, const Progress& progress) {
@@ -185,7 +163,9 @@ void LinearSystem::solve(Phases& phases, const Progress& progress) {
     update(panel, plan, local, local_columns_, sent, phases);
     if (progress) progress(share_done(next, n));
   }
-  phases.in(kSolve, [&] { x_ = back_substitute(*grid_, {n, rows_, columns_, matrix_, leading_}); });
+  phases.in(kSolve, [&] {
+    x_ = back_substitute(*grid_, {n, rows_, columns_, matrix_, leading_}, threads_);
+  });
 }
 
 std::vector<double> LinearSystem::solution() const { return whole_solution(*grid_, comm_, x_); }

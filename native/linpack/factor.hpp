@@ -53,7 +53,8 @@ class LinearSystem {
   // communicates: KernelError on any subset of ranks. settings.p divides the ranks.
   LinearSystem(MPI_Comm comm, const Settings& settings, int threads, Workspace& workspace);
 
-  // Collective: matrix and right-hand side, as they are before the solution.
+  // Collective: matrix and right-hand side, as they are before the solution. Sets the BLAS to one
+  // thread, for each of the rank's OpenMP threads calls it.
   void make();
 
   // Collective. KernelError on all ranks if there is no pivot in some column.
@@ -72,8 +73,6 @@ class LinearSystem {
   void factor_panel(Panel& panel);
   void update(Panel& panel, const SwapPlan& plan, std::int64_t first, std::int64_t last,
               PanelBroadcast* sent, Phases& phases);
-  void multiply(const Panel& panel, std::int64_t first, std::int64_t last, const double* u,
-                std::int64_t leading_u, PanelBroadcast* sent) const;
   double* entry(std::int64_t row, std::int64_t column) const {
     return matrix_ + row + column * leading_;
   }

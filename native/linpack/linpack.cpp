@@ -65,7 +65,6 @@ class Linpack : public Kernel {
     if (settings_.n == 0) choose_order();
     check_memory();
     system_ = std::make_unique<LinearSystem>(context_.comm, settings_, context_.threads, memory_);
-    blas::set_threads(context_.threads);
   }
 
   void before_sample() override {
@@ -90,8 +89,6 @@ class Linpack : public Kernel {
   }
 
   std::int64_t max_batch() const override { return 1; }
-
-  bool uses_blas_threads() const override { return true; }
 
   std::vector<Series> series() const override { return phases_.series(context_.comm); }
 

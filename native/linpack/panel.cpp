@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "compute/blas.hpp"
-#include "linpack/column_pass.hpp"
+#include "linpack/threads.hpp"
 
 namespace assay::linpack {
 namespace {
@@ -101,8 +101,10 @@ class PanelFactorisation::Work {
     blas::solve_unit_lower(left, right, {triangle(first, first), triangles_leading_}, u,
                            triangles_leading_);
     const std::int64_t dead = dead_rows(middle);
-    blas::subtract_product(panel_.row_count() - dead, right, left, {entry(dead, first), leading_},
-                           {u, triangles_leading_}, entry(dead, middle), leading_);
+    in_shares(dead, [&](std::int64_t row, std::int64_t rows, int) {
+      blas::subtract_product(rows, right, left, {entry(row, first), leading_},
+                             {u, triangles_leading_}, entry(row, middle), leading_);
+    });
     return recurse(middle, right);
   }
 
@@ -117,6 +119,14 @@ class PanelFactorisation::Work {
     return panel_.has_top() ? columns_done : 0;
   }
 
+  // Calls action(first, count, part) for shares of the rows that are not dead.
+  template <typename Action>
+  void in_shares(std::int64_t dead, Action action) const {
+    in_row_shares(
+        owner_.threads_, panel_.row_count() - dead,
+        [&](std::int64_t row, std::int64_t rows, int part) { action(dead + row, rows, part); });
+  }
+
   // Few columns, each by one pass, which scales the one before it.
   bool narrow(std::int64_t first, int count) {
     double scale = 1.0;
@@ -127,29 +137,30 @@ class PanelFactorisation::Work {
         for (int j = 0; j < k; ++j) u[k] -= *triangle(first + k, first + j) * u[j];
       }
       const std::int64_t dead = dead_rows(column);
-      Greatest found =
-          column_pass(c, entry(dead, first), leading_, panel_.row_count() - dead, u, scale);
-      if (found.row >= 0) found.row += dead;
+      in_shares(dead, [&](std::int64_t row, std::int64_t rows, int part) {
+        Greatest& found = owner_.found_[static_cast<std::size_t>(part)];
+        found = column_pass(c, entry(row, first), leading_, rows, u, scale);
+        if (found.row >= 0) found.row += row;
+      });
+      Greatest found;
+      for (Greatest& each : owner_.found_) {
+        found.consider(each.magnitude, each.row);
+        each = {};
+      }
 #ifdef ASSAY_TEST_FAULTS
       if (owner_.fault_ == Fault::pivot) found = least(dead, column);
 #endif
       if (!choose(column, found)) return false;
-      scale = inverse(column);
+      // Not so small that it overflows: the generator's matrices aren't, and what did would show in
+      // the residual.
+      scale = 1.0 / *triangle(column, column);
     }
     const std::int64_t dead = dead_rows(first + count);
-    double* const last = entry(dead, first + count - 1);
-    for (std::int64_t i = 0; i < panel_.row_count() - dead; ++i) last[i] *= scale;
+    in_shares(dead, [&](std::int64_t row, std::int64_t rows, int) {
+      double* const last = entry(row, first + count - 1);
+      for (std::int64_t i = 0; i < rows; ++i) last[i] *= scale;
+    });
     return true;
-  }
-
-  // One over the pivot of a column. Where that overflows, the column is divided here and now.
-  double inverse(std::int64_t column) {
-    const double pivot = *triangle(column, column);
-    if (std::abs(pivot) >= std::numeric_limits<double>::min()) return 1.0 / pivot;
-    for (std::int64_t i = dead_rows(column + 1); i < panel_.row_count(); ++i) {
-      *entry(i, column) /= pivot;
-    }
-    return 1.0;
   }
 
   // The grid rows come to agree on the pivot of a column and exchange the two rows.
@@ -212,8 +223,11 @@ class PanelFactorisation::Work {
   std::int64_t triangles_leading_;
 };
 
-PanelFactorisation::PanelFactorisation(MPI_Comm column, const Settings& settings)
-    : column_(column), nb_(std::min(settings.n, settings.nb)) {
+PanelFactorisation::PanelFactorisation(MPI_Comm column, const Settings& settings, int threads)
+    : column_(column),
+      nb_(std::min(settings.n, settings.nb)),
+      threads_(threads),
+      found_(static_cast<std::size_t>(threads)) {
   MPI_Comm_rank(column, &rank_);
   MPI_Comm_size(column, &size_);
   const std::int64_t size = kRows + 2 * nb_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "linpack/column_pass.hpp"
 #include "linpack/distribution.hpp"
 #include "linpack/settings.hpp"
 
@@ -74,7 +75,7 @@ class PanelFactorisation {
  public:
   // Collective over `column`, whose ranks are the grid rows. Duplicates nothing: only one thread
   // and no broadcast uses it.
-  PanelFactorisation(MPI_Comm column, const Settings& settings);
+  PanelFactorisation(MPI_Comm column, const Settings& settings, int threads);
   ~PanelFactorisation();
   PanelFactorisation(const PanelFactorisation&) = delete;
   PanelFactorisation& operator=(const PanelFactorisation&) = delete;
@@ -91,6 +92,8 @@ class PanelFactorisation {
   int rank_ = 0;
   int size_ = 1;
   std::int64_t nb_;
+  int threads_;
+  std::vector<Greatest> found_;               // by each thread
   MPI_Datatype message_ = MPI_DATATYPE_NULL;  // of the grid rows about one column
   MPI_Op best_ = MPI_OP_NULL;
   std::vector<double> mine_;

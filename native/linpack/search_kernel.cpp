@@ -27,11 +27,6 @@ constexpr double kPartOfMemory = 0.5;
 constexpr double kFastestCore = 4e11;
 constexpr std::size_t kMostTold = 64;
 
-double operations(std::int64_t order) {
-  const auto n = static_cast<double>(order);
-  return 2.0 / 3.0 * n * n * n + 3.0 / 2.0 * n * n;
-}
-
 std::string words_of(const Candidate& candidate) {
   return "nb=" + std::to_string(candidate.nb) + " p=" + std::to_string(candidate.p) +
          " broadcast=" + word_of(kBroadcasts, candidate.broadcast) +
@@ -58,9 +53,8 @@ class LinpackSearch : public Kernel {
   void setup() override {
     available_ = memory_per_rank(context_, 1.0);
     MPI_Allreduce(MPI_IN_PLACE, &available_, 1, MPI_DOUBLE, MPI_MIN, context_.comm);
-    limits_.largest = limits_.n > 0 ? limits_.n : largest_that_fits();
+    limits_.largest = limits_.n > 0 ? limits_.n : largest_that_fits(largest_in_time());
     reserve();
-    blas::set_threads(context_.threads);
     begin_ = ticks();
     Search search(
         limits_, [this](const Candidate& candidate, std::int64_t n) { return trial(candidate, n); },
@@ -91,8 +85,6 @@ class LinpackSearch : public Kernel {
 
   std::int64_t max_batch() const override { return 1; }
 
-  bool uses_blas_threads() const override { return true; }
-
   std::map<std::string, Value> facts() const override {
     auto known = blas::facts();
     const Candidate& choice = outcome_.choice;
@@ -110,7 +102,7 @@ class LinpackSearch : public Kernel {
     known["candidates"] = static_cast<std::int64_t>(outcome_.trials.size());
     for (std::size_t i = 0; i < outcome_.trials.size(); ++i) {
       const Trials& each = outcome_.trials[i];
-      const double rate = operations(each.n) / each.best();
+      const double rate = operations(static_cast<double>(each.n)) / each.best();
       if (each.candidate == choice && each.n == outcome_.n) known["rate"] = rate;
       if (i >= kMostTold) continue;
       char told[64];
@@ -161,12 +153,17 @@ class LinpackSearch : public Kernel {
     return most;
   }
 
-  std::int64_t largest_that_fits() const {
+  // The order at which the fastest cores there are would need a quarter of the time for one trial.
+  std::int64_t largest_in_time() const {
     const double cores = static_cast<double>(context_.size) * context_.threads;
-    const double flops = kFastestCore * cores * limits_.seconds;
-    auto n = static_cast<std::int64_t>(std::cbrt(1.5 * flops));
+    const double flops = kFastestCore * cores * limits_.seconds / 4.0;
+    return std::max<std::int64_t>(static_cast<std::int64_t>(std::cbrt(1.5 * flops)), 1);
+  }
+
+  // The greatest order up to n that memory allows, or not much less; at least 1.
+  std::int64_t largest_that_fits(std::int64_t n) const {
     while (n > 1 && bytes(n) > kPartOfMemory * available_) n -= std::max<std::int64_t>(n / 64, 1);
-    return std::max<std::int64_t>(n, 1);
+    return n;
   }
 
   // All the memory that trials will need, before any of them; agreed on, for trials communicate.
@@ -175,7 +172,7 @@ class LinpackSearch : public Kernel {
     try {
       require_memory(context_, kPartOfMemory, bytes(limits_.largest),
                      "the parts of a matrix of order " + std::to_string(limits_.largest),
-                     "n can be less");
+                     "n can be " + std::to_string(largest_that_fits(limits_.largest)));
       double doubles = 0.0;
       for_greediest(limits_.largest, [&](const Settings& each) {
         doubles = std::max(doubles, doubles_per_rank(each, context_.size));
@@ -198,7 +195,8 @@ class LinpackSearch : public Kernel {
     MPI_Allreduce(MPI_IN_PLACE, told, 2, MPI_DOUBLE, MPI_MAX, context_.comm);
     elapsed_ = told[1];
     if (context_.progress) {
-      context_.progress(std::min(elapsed_ / limits_.seconds, 1.0), operations(n) / told[0]);
+      context_.progress(std::min(elapsed_ / limits_.seconds, 1.0),
+                        operations(static_cast<double>(n)) / told[0]);
     }
     return told[0];
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compute/blas.hpp"
+#include "linpack/threads.hpp"
 
 namespace assay::linpack {
 namespace {
@@ -21,8 +22,12 @@ struct Pending {
 // of one block meet, along their grid row, on the rank that has the block on the diagonal. It tells
 // its grid column the block of x, which takes it first off the rows whose turn is next; all other
 // rows follow while the next block is under way in the next grid column.
-std::vector<double> back_substitute(const Grid& grid, const Triangular& system) {
-  const auto& [n, rows, columns, entries, leading] = system;
+std::vector<double> back_substitute(const Grid& grid, const Triangular& system, int threads) {
+  const std::int64_t n = system.n;
+  const Cyclic& rows = system.rows;
+  const Cyclic& columns = system.columns;
+  const double* const entries = system.entries;
+  const std::int64_t leading = system.leading;
   const std::int64_t nb = rows.block;
   std::vector<double> x(static_cast<std::size_t>(n), 0.0);
   std::vector<double> rest(static_cast<std::size_t>(rows.count(grid.my_row)), 0.0);
@@ -30,9 +35,11 @@ std::vector<double> back_substitute(const Grid& grid, const Triangular& system) 
     std::copy_n(entries + columns.local(n) * leading, rest.size(), rest.begin());
   }
   const auto take_off = [&](std::int64_t first_row, std::int64_t count, const Pending& block) {
-    blas::subtract_product(count, block.width,
-                           {entries + first_row + block.column * leading, leading}, block.x,
-                           rest.data() + first_row);
+    in_row_shares(threads, count, [&](std::int64_t from, std::int64_t some, int) {
+      const std::int64_t row = first_row + from;
+      blas::subtract_product(some, block.width, {entries + row + block.column * leading, leading},
+                             block.x, rest.data() + row);
+    });
   };
 
   Pending pending;

@@ -20,7 +20,7 @@ struct Triangular {
 
 // Collective: the solution of U x = c, of which each rank has the entries of the columns that its
 // grid column owns, and 0 for the others.
-std::vector<double> back_substitute(const Grid& grid, const Triangular& system);
+std::vector<double> back_substitute(const Grid& grid, const Triangular& system, int threads);
 
 // Collective: all entries on every rank, from those of each.
 std::vector<double> whole_solution(const Grid& grid, MPI_Comm comm, std::vector<double> x);

@@ -1,6 +1,7 @@
 #include "linpack/triangle.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "compute/blas.hpp"
 
@@ -10,6 +11,8 @@ namespace {
 constexpr std::int64_t kBlock = 16;
 // Of a copy of a block's rows: an odd number of cache lines.
 constexpr std::int64_t kCopyLeading = kBlock + 8;
+// Columns that stay in a cache while all rows are solved.
+constexpr std::int64_t kStripe = 64;
 
 }  // namespace
 
@@ -19,7 +22,6 @@ void UnitLower::set(std::int64_t order, const double* triangle, std::int64_t lea
   leading_ = leading;
   const std::int64_t blocks = (order + kBlock - 1) / kBlock;
   inverses_.assign(static_cast<std::size_t>(blocks * kBlock * kBlock), 0.0);
-  rows_.resize(static_cast<std::size_t>(kCopyLeading * stripe_));
   for (std::int64_t first = 0; first < order; first += kBlock) {
     const double* const l = triangle + first + first * leading;
     double* const inverse = inverses_.data() + first * kBlock;
@@ -34,28 +36,33 @@ void UnitLower::set(std::int64_t order, const double* triangle, std::int64_t lea
   }
 }
 
-void UnitLower::solve(std::int64_t width, double* b, std::int64_t leading) {
-  for (std::int64_t c = 0; c < width; c += stripe_) {
-    solve_rows(0, order_, std::min(stripe_, width - c), b + c * leading, leading);
+void UnitLower::solve(std::int64_t width, double* b, std::int64_t leading) const {
+#pragma omp parallel num_threads(threads_) if (threads_ > 1 && width > kStripe)
+  {
+    std::array<double, kCopyLeading * kStripe> copy;
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t c = 0; c < width; c += kStripe) {
+      solve_rows(0, order_, std::min(kStripe, width - c), b + c * leading, leading, copy.data());
+    }
   }
 }
 
 void UnitLower::solve_rows(std::int64_t first, std::int64_t count, std::int64_t width, double* b,
-                           std::int64_t leading) {
+                           std::int64_t leading, double* copy) const {
   if (count <= kBlock) {
     for (std::int64_t c = 0; c < width; ++c) {
-      std::copy_n(b + c * leading, count, rows_.data() + c * kCopyLeading);
+      std::copy_n(b + c * leading, count, copy + c * kCopyLeading);
     }
     blas::product(count, width, count, {inverses_.data() + first * kBlock, kBlock},
-                  {rows_.data(), kCopyLeading}, b, leading);
+                  {copy, kCopyLeading}, b, leading);
     return;
   }
   const std::int64_t upper = (count / 2 + kBlock - 1) / kBlock * kBlock;
-  solve_rows(first, upper, width, b, leading);
+  solve_rows(first, upper, width, b, leading, copy);
   blas::subtract_product(count - upper, width, upper,
                          {triangle_ + first + upper + first * leading_, leading_}, {b, leading},
                          b + upper, leading);
-  solve_rows(first + upper, count - upper, width, b + upper, leading);
+  solve_rows(first + upper, count - upper, width, b + upper, leading, copy);
 }
 
 }  // namespace assay::linpack

@@ -13,25 +13,25 @@ namespace assay::linpack {
 // matrix inversion, IMA J. Numer. Anal. 12, 1992, bound what that does to the solution.
 class UnitLower {
  public:
-  // Columns are taken in stripes that stay in a cache, wider ones for a BLAS with several threads.
-  explicit UnitLower(int threads) : stripe_(threads > 1 ? 512 : 64) {}
+  // Each of the threads takes a stripe of columns after the other; the BLAS is to use one.
+  explicit UnitLower(int threads) : threads_(threads) {}
 
   // What the triangle's memory holds on and above its diagonal is not read. It must stay.
   void set(std::int64_t order, const double* triangle, std::int64_t leading);
 
   // On `width` columns of b.
-  void solve(std::int64_t width, double* b, std::int64_t leading);
+  void solve(std::int64_t width, double* b, std::int64_t leading) const;
 
  private:
+  // `copy` takes a block's rows while they are replaced.
   void solve_rows(std::int64_t first, std::int64_t count, std::int64_t width, double* b,
-                  std::int64_t leading);
+                  std::int64_t leading, double* copy) const;
 
-  std::int64_t stripe_;
+  int threads_;
   std::int64_t order_ = 0;
   const double* triangle_ = nullptr;
   std::int64_t leading_ = 0;
   std::vector<double> inverses_;  // of the blocks on the diagonal, one after the other
-  std::vector<double> rows_;      // of a block, while they are replaced
 };
 
 }  // namespace assay::linpack

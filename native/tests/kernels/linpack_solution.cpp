@@ -1,7 +1,6 @@
 // test.linpack: the kernel's own system, with its solution told.
 #include <memory>
 
-#include "compute/blas.hpp"
 #include "harness/kernel.hpp"
 #include "harness/phases.hpp"
 #include "linpack/choices.hpp"
@@ -30,7 +29,6 @@ class Solution : public Kernel {
 
   void setup() override {
     system_ = std::make_unique<LinearSystem>(context_.comm, settings_, context_.threads, memory_);
-    blas::set_threads(context_.threads);
   }
 
   void before_sample() override { system_->make(); }
