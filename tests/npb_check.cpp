@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "compute/lanes.hpp"
 #include "npb/cg_matrix.hpp"
 #include "npb/cg_solver.hpp"
 #include "npb/classes.hpp"
 #include "npb/gaussian.hpp"
-#include "compute/lanes.hpp"
 #include "npb/random.hpp"
 #include "npb/share.hpp"
 #include "npb/sparse_product.hpp"

@@ -142,6 +142,23 @@ def test_one_long_cell_starves_nobody_and_overruns_nothing() -> None:
     assert long_run(budget=50.0, long=60.0) == {"npb.cg": 1, "network.barrier": 1}
 
 
+def test_who_comes_after_the_long_one_in_its_block_gets_as_much_as_who_comes_before() -> None:
+    state = make_state([LONG, *SHORT], budget=690.0, min_launches=8)
+    for replicate in range(5):
+        for cell, wall in ((LONG, 60.0), *((cell, 1.0) for cell in SHORT)):
+            state.add(done(cell, replicate, wall=wall, stop="budget"))
+            state.spent += wall
+    # The 345 s that are left make three blocks of 115 s, of which the long one takes 60.
+    before = state.measurement_budgets(5, SHORT)
+    assert before[SHORT[0].id] == pytest.approx((115.0 - 60.0) / 9)
+    state.add(done(LONG, 5, wall=60.0, stop="budget"))
+    state.spent += 60.0
+    assert state.measurement_budgets(5, SHORT) == pytest.approx(before)
+    state.add(done(SHORT[0], 5, wall=before[SHORT[0].id], stop="budget"))
+    state.spent += before[SHORT[0].id]
+    assert state.measurement_budgets(5, SHORT[1:])[SHORT[1].id] == pytest.approx(55.0 / 9)
+
+
 def test_what_a_solution_is_expected_to_take_is_not_promised_to_others() -> None:
     state = make_state([WHOLE, *SHORT, SEARCH], budget=900.0)
     state.add(done(SEARCH, facts=FACTS))
@@ -253,6 +270,7 @@ def test_all_launches_of_a_cell_use_what_the_search_found(lab: LinpackLab) -> No
         assert rate == pytest.approx(1e11 * n / (n + 1000), rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [2, 3, 6])
 def test_killed_after_the_searches_it_goes_on_with_what_they_found(
     lab: LinpackLab, streams: int

@@ -26,6 +26,11 @@ def test_a_size_that_was_settled_is_shown() -> None:
     cell = make_cell("linpack", n=0, fraction=0.5)
     assert describe_cell(cell) == "linpack fraction=0.5 · 2 ranks"
     assert describe_cell(cell, {"n": 9449}) == "linpack n=9449 fraction=0.5 · 2 ranks"
+    usual = {"n": 0, "fraction": 1.0, "fill": 0.8, "matrix": "random"}
+    assert describe_cell(make_cell("linpack", **usual)) == "linpack · 2 ranks"
+    assert describe_cell(make_cell("linpack", **{**usual, "fill": 0.9})) == (
+        "linpack fill=0.9 · 2 ranks"
+    )
     assert describe_cell(make_cell("linpack", n=5), {"n": 5}) == "linpack n=5 · 2 ranks"
 
 

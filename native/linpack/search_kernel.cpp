@@ -27,11 +27,6 @@ constexpr double kPartOfMemory = 0.5;
 constexpr double kFastestCore = 4e11;
 constexpr std::size_t kMostTold = 64;
 
-double operations(std::int64_t order) {
-  const auto n = static_cast<double>(order);
-  return 2.0 / 3.0 * n * n * n + 3.0 / 2.0 * n * n;
-}
-
 std::string words_of(const Candidate& candidate) {
   return "nb=" + std::to_string(candidate.nb) + " p=" + std::to_string(candidate.p) +
          " broadcast=" + word_of(kBroadcasts, candidate.broadcast) +
@@ -107,7 +102,7 @@ class LinpackSearch : public Kernel {
     known["candidates"] = static_cast<std::int64_t>(outcome_.trials.size());
     for (std::size_t i = 0; i < outcome_.trials.size(); ++i) {
       const Trials& each = outcome_.trials[i];
-      const double rate = operations(each.n) / each.best();
+      const double rate = operations(static_cast<double>(each.n)) / each.best();
       if (each.candidate == choice && each.n == outcome_.n) known["rate"] = rate;
       if (i >= kMostTold) continue;
       char told[64];
@@ -200,7 +195,8 @@ class LinpackSearch : public Kernel {
     MPI_Allreduce(MPI_IN_PLACE, told, 2, MPI_DOUBLE, MPI_MAX, context_.comm);
     elapsed_ = told[1];
     if (context_.progress) {
-      context_.progress(std::min(elapsed_ / limits_.seconds, 1.0), operations(n) / told[0]);
+      context_.progress(std::min(elapsed_ / limits_.seconds, 1.0),
+                        operations(static_cast<double>(n)) / told[0]);
     }
     return told[0];
   }

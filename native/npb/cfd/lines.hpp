@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
-#include "npb/cfd/model.hpp"
 #include "compute/lanes.hpp"
+#include "npb/cfd/model.hpp"
 
 namespace assay::npb::cfd {
 

@@ -79,6 +79,7 @@ class CampaignState:
     ) -> None:
         self.plan = plan
         self.cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
+        self._searches = [state for state in self.cells.values() if state.search]
         self.spent = 0.0
         self._value_of = value_of
         self._enough = enough
@@ -133,7 +134,7 @@ class CampaignState:
         Searches come before all others. After the first replicate, what can't be done in the time
         that is left is not begun.
         """
-        searches = [state.cell for state in self.cells.values() if state.search and state.pending]
+        searches = [state.cell for state in self._searches if state.pending]
         if searches:
             return 0, searches
         rule = self.plan.replication
@@ -178,9 +179,9 @@ class CampaignState:
             cell,
             self.plan,
             {
-                name: Outcome(state.facts, state.failure)
-                for name, state in self.cells.items()
-                if state.search and not state.pending
+                search.cell.id: Outcome(search.facts, search.failure)
+                for search in self._searches
+                if not search.pending
             },
         )
         state = self.cells[cell.id]
@@ -198,10 +199,16 @@ class CampaignState:
         rule = self.plan.replication
         if rule.cell_budget is not None:
             return {cell.id: rule.cell_budget for cell in cells}
-        # Shares are worked out over all cells of the block, however many launches it takes.
-        states = [s for s in self.cells.values() if s.pending]
+        # Shares are worked out over all cells left of the block, however many launches that takes;
+        # the block's part of the budget is what it was before its first launch.
+        states = [s for s in self.cells.values() if s.pending and replicate not in s.values]
         blocks = max(rule.min_launches - replicate, 1)
-        left = max(rule.budget - self.spent, 0.0) / blocks
+        gone = sum(
+            state.wall or 0.0
+            for state in self.cells.values()
+            if replicate in state.values and not state.search
+        )
+        left = max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
         left -= sum(state.overhead for state in states)
         share = _share(
             left,
