@@ -40,8 +40,8 @@ struct Schedule {
 
 // Calls `done` until it is true. Ranks may share a core, and a core's network may need it: who
 // waits longer than a short message takes leaves it to others between calls, and who waits longer
-// than a switch of the scheduler's sleeps between them. On four hosts of two cores, which is where
-// it matters, broadcasts in a row take a sixth less time than without the sleep.
+// than a switch of the scheduler's sleeps between them. On four virtual hosts that shared two
+// cores, broadcasts in a row took a sixth less time than without the sleep.
 template <typename Done>
 void poll_until(Done done) {
   constexpr int kPolls = 100;
