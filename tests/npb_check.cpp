@@ -21,6 +21,7 @@
 #include "npb/share.hpp"
 #include "npb/sparse_product.hpp"
 
+using namespace assay;
 using namespace assay::npb;
 
 namespace {

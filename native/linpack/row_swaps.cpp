@@ -6,10 +6,10 @@
 namespace assay::linpack {
 namespace {
 
-// Doubles of U in a chunk of columns: a MiB, or 64 KiB for each rank where that is more. Short
+// Doubles of U in a chunk of columns: half a MiB, or 64 KiB for each rank where that is more. Short
 // enough for the caches and for one chunk to be copied while the next travels, and long enough for
 // the messages, of about a rank's part each, to cost more than their latency.
-constexpr std::int64_t kChunk = std::int64_t{1} << 17;
+constexpr std::int64_t kChunk = std::int64_t{1} << 16;
 constexpr std::int64_t kChunkOfRank = std::int64_t{1} << 13;
 
 std::int64_t chunk_width(std::int64_t count, int ranks) {
@@ -125,6 +125,7 @@ void RowSwaps::unpack(const SwapPlan& plan, const SwapPieces& pieces, const Chun
     const auto me = static_cast<std::size_t>(rank_);
     const std::vector<SwapPlan::Risen>& mine = plan.risen[me];
     double* const column = chunk.a + c * lda;
+    if (c + kAhead < width) fetch(mine, column + kAhead * lda);
     const double* in = start(pieces.displaced, me) + c * static_cast<std::int64_t>(mine.size());
     for (const SwapPlan::Risen& each : mine) column[each.row] = *in++;
   }

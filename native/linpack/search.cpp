@@ -9,8 +9,8 @@
 namespace assay::linpack {
 namespace {
 
-// One trial's part of the time: few enough trials are long enough to be worth something, and 30 to
-// 40 of them, as many as the stages need on few ranks, leave as much time for the last stage.
+// One trial's part of the time. The stages before the last need 30 to 40 trials on few ranks: that
+// leaves nearly half of the time to the last.
 constexpr double kTrial = 1.0 / 64.0;
 // The parts of the time after which each stage is to end.
 constexpr double kWidths = 0.35;
@@ -92,7 +92,7 @@ double Search::measure(const Candidate& candidate, std::int64_t n) {
   return seconds;
 }
 
-double Search::best(const Candidate& candidate, std::int64_t n) const {
+double Search::fastest(const Candidate& candidate, std::int64_t n) const {
   for (const Trials& each : trials_) {
     if (each.candidate == candidate && each.n == n) return each.best();
   }
@@ -122,7 +122,7 @@ std::int64_t Search::find_order(const Candidate& candidate) {
 std::vector<Candidate> Search::race(std::vector<Candidate> candidates, std::int64_t n,
                                     double until) {
   std::size_t left = candidates.size();
-  const auto best = [&](const Candidate& candidate) { return this->best(candidate, n); };
+  const auto best = [&](const Candidate& candidate) { return fastest(candidate, n); };
   for (int turn = 0; turn < kMostTurns; ++turn) {
     if (turn > 0) {
       double lasts = 0.0;
@@ -184,12 +184,12 @@ Candidate Search::best_width(const Candidate& from, std::int64_t n) {
   };
   const auto seconds_of = [&](std::int64_t nb) {
     const Candidate candidate = with_width(nb);
-    const double turn = 1.1 * Search::best(from, n);
+    const double turn = 1.1 * fastest(from, n);
     // Twice, if there is time.
-    for (int turns = std::isfinite(Search::best(candidate, n)) ? 2 : 0; turns < 2; ++turns) {
+    for (int turns = std::isfinite(fastest(candidate, n)) ? 2 : 0; turns < 2; ++turns) {
       if (clock_() + turn <= limits_.seconds) measure(candidate, n);
     }
-    return Search::best(candidate, n);
+    return fastest(candidate, n);
   };
   std::int64_t best = from.nb;
   const auto climb = [&](auto begin, auto end) {
@@ -268,12 +268,12 @@ SearchOutcome Search::run() {
   if (limits_.n == 0) {
     const double left = std::max(limits_.seconds - clock_(), 0.0);
     const double trial = left / (kFinalTurns * static_cast<double>(finalists.size()));
-    const double factor = std::cbrt(trial / Search::best(shapes.front(), n));
+    const double factor = std::cbrt(trial / fastest(shapes.front(), n));
     last = std::clamp<std::int64_t>(static_cast<std::int64_t>(factor * static_cast<double>(n)), n,
                                     limits_.largest);
   }
-  const Candidate fastest = race(finalists, last, part(kFinalists)).front();
-  return {best_width(fastest, last), last, trials_};
+  const Candidate winner = race(finalists, last, part(kFinalists)).front();
+  return {best_width(winner, last), last, trials_};
 }
 
 }  // namespace assay::linpack

@@ -64,10 +64,9 @@ std::vector<SwapScheme> swaps_to_try(int rows);
 // A search in four stages, each of which starts from the best so far: the width, the grid, the
 // schemes one by one, and then the best few again, with the best schemes together, at an order
 // whose trials take several times as long: the best width grows with the order. A stage tries its
-// candidates by turns in random order and drops the slower half after each turn (successive
-// halving: Karnin, Koren & Somekh, Almost optimal exploration in multi-armed bandits, ICML 2013,
-// figure 2), as long as it has time. Of widths within one per cent at the end the greatest is
-// taken.
+// candidates by turns in random order and drops the slower half after each turn (sequential
+// halving: Karnin, Koren & Somekh, Almost optimal exploration in multi-armed bandits, ICML 2013),
+// as long as it has time. Of widths within one per cent at the end the greatest is taken.
 class Search {
  public:
   // Seconds that a trial takes, and seconds since the search began; both the same on all ranks,
@@ -88,7 +87,7 @@ class Search {
   Candidate best_schemes(const Candidate& from, std::int64_t n, double until);
   Candidate best_width(const Candidate& from, std::int64_t n);
   // The least of its trials at that order; infinite without any.
-  double best(const Candidate& candidate, std::int64_t n) const;
+  double fastest(const Candidate& candidate, std::int64_t n) const;
 
   SearchLimits limits_;
   Measure measure_;
