@@ -9,9 +9,7 @@ from assay.plans.model import Plan, Replication
 from assay.plans.replication import read_replication
 
 # Options that are called otherwise than the rule's key.
-_OPTIONS = {
-    f"{end}_{thing}": thing for thing in ("launches", "samples") for end in ("min", "max")
-}
+_OPTIONS = {f"{end}_{thing}": thing for thing in ("launches", "samples") for end in ("min", "max")}
 
 
 def amended(rule: Replication, changes: dict[str, str | None]) -> Replication:
