@@ -13,6 +13,7 @@
 #include "npb/classes.hpp"
 #include "npb/random.hpp"
 
+using namespace assay;
 using namespace assay::npb;
 using namespace assay::npb::cfd;
 

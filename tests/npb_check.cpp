@@ -12,15 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "compute/lanes.hpp"
 #include "npb/cg_matrix.hpp"
 #include "npb/cg_solver.hpp"
 #include "npb/classes.hpp"
 #include "npb/gaussian.hpp"
-#include "npb/lanes.hpp"
 #include "npb/random.hpp"
 #include "npb/share.hpp"
 #include "npb/sparse_product.hpp"
 
+using namespace assay;
 using namespace assay::npb;
 
 namespace {

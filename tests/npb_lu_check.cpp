@@ -15,6 +15,7 @@
 #include "npb/lu_sweep.hpp"
 #include "npb/share.hpp"
 
+using namespace assay;
 using namespace assay::npb;
 
 namespace {

@@ -24,10 +24,12 @@ ALLOWED = {
     "lab": set(),  # a cluster to measure on; it knows nothing of measuring
     "records": {"plans"},
     "stats": {"plans", "records", "kernels"},
-    "models": {"plans", "system", "stats"},
+    "models": {"plans", "kernels", "system", "stats"},
     "answers": {"plans", "records", "kernels", "stats", "models", "system"},
     "report": {"plans", "records", "kernels", "stats", "models", "system", "answers"},
-    "campaign": {"plans", "launch", "records", "kernels", "stats", "system", "report", "cli"},
+    "campaign": {
+        *("plans", "launch", "records", "kernels", "stats", "system", "models", "report", "cli"),
+    },
 }
 
 

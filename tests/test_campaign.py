@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.config import Prices
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.reading import measurement_id, read_run
 from assay.records.stream import read_stream
@@ -120,6 +121,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[floa
 
 
 def test_every_cell_gets_its_launches_and_the_run_is_sealed(lab: Lab) -> None:
+    (lab.path / "assay.toml").write_text("[prices]\ncurrency = 'EUR'\nnode = 9500\n")
     done = lab.run("plan.toml")
     assert done.returncode == 0, done.stderr
     run = lab.only_run()
@@ -129,6 +131,7 @@ def test_every_cell_gets_its_launches_and_the_run_is_sealed(lab: Lab) -> None:
     assert len(replicates) == 12
     assert all(6 <= number <= 9 for number in replicates.values())
     assert set(made(run).values()) == {1}
+    assert run.manifest().prices == Prices("EUR", {"node": 9500.0})
 
 
 def test_one_launch_holds_all_cells_of_a_placement(lab: Lab) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.campaign.state import LEAST_BUDGET, CampaignState
+from assay.campaign.state import LEAST_BUDGET, SPARE, CampaignState, _share
 from assay.plans.model import Cell
 from assay.records.model import Measurement
 from assay.records.reading import measurement_id
@@ -160,6 +162,32 @@ def test_shares_never_promise_more_than_there_is(
     assert share >= LEAST_BUDGET
     if share > LEAST_BUDGET and not all(sated):
         assert used <= block * (1 + 1e-9)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.01, 10.0), st.floats(0.0, 10.0), st.booleans()),
+        min_size=1,
+        max_size=8,
+    ),
+    st.floats(0.01, 50.0),
+)
+def test_the_share_is_that_at_which_cells_take_what_there_is(
+    drawn: list[tuple[float, float, bool]], left: float
+) -> None:
+    # Each cell takes no less than one sample, and a sated one no more than it took.
+    cells = [(least, least + more if sated else math.inf) for least, more, sated in drawn]
+    share = _share(left, cells)
+
+    def taken(share: float) -> float:
+        return sum(min(max(share, least), most) for least, most in cells)
+
+    if taken(0.0) > left:
+        assert share == LEAST_BUDGET  # one sample of each is more than there is
+    elif taken(math.inf) <= left:
+        assert share == SPARE * max(most for _, most in cells)
+    else:
+        assert taken(share) == pytest.approx(max(left, taken(LEAST_BUDGET)))
 
 
 def test_a_fixed_cell_budget_is_kept() -> None:

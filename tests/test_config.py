@@ -37,6 +37,7 @@ city = "Ghent"
 [defaults]
 toolchain = "site"
 runs = "../runs"
+patience = "2 h"
 
 [cluster]
 hosts = ["node1", "10.0.0.2", "fd00::3"]
@@ -79,6 +80,7 @@ def test_all_tables_are_read(tmp_path):
     assert config.site == {"city": "Ghent"}
     assert config.defaults.toolchain == "site"
     assert config.runs == tmp_path / "etc" / "../runs"
+    assert config.patience == 7200.0
     assert config.resolve("mpi/here") == tmp_path / "etc/mpi/here"
     assert config.resolve("~/x") == tmp_path / "home/x"
     assert config.where("prices", "kwh") == f"{tmp_path}/etc/assay.toml:15"
@@ -87,6 +89,7 @@ def test_all_tables_are_read(tmp_path):
 def test_without_a_file_there_are_defaults():
     assert load_config() == Config()
     assert Config().runs == Path("runs")
+    assert Config().patience == load_config().patience == 600.0
     assert Config().where("prices") == ""
 
 
@@ -141,6 +144,8 @@ def test_the_search_ends_at_the_repository_and_at_home(tmp_path, border):
         ("[prices]\ncurrency = 1", ":2: 'prices.currency' must be a string."),
         ("[site]\nracks = 4", ":2: 'site.racks' must be a string, not a whole number."),
         ("[defaults]\nrun = 'x'", ":2: Unknown key 'run' in [defaults]. Did you mean 'runs'?"),
+        ("[defaults]\npatience = 0", ":2: 'defaults.patience' must be above 0."),
+        ("[defaults]\npatience = 'long'", ":2: 'long'"),
         ("[defaults\n", ":1: This is not TOML: "),
     ],
 )

@@ -508,3 +508,41 @@ def test_no_parameter_is_called_like_a_placement_word():
     reserved = {*FACTORS, "kernel", "where", "cores", "ranks"}
     for kernel in kernels():
         assert not reserved & {parameter.name for parameter in kernel.parameters}, kernel.name
+
+
+# --- Searches ---
+
+
+def test_a_plan_says_what_it_leaves_to_a_search(tmp_path):
+    search = 'kernel = "linpack.search"\nppn = 2\n'
+    plan = measure(tmp_path, search + '[[measure]]\nkernel = "linpack"\nppn = [1, 2]\nnb = 64')
+    assert plan.choices == (
+        "linpack on 1 rank: n, p, broadcast, swap and depth as the kernel chooses, for there is no "
+        "linpack.search at that placement.",
+        "linpack: n, p, broadcast, swap and depth by linpack.search.",
+    )
+    given = 'nb = 64\nn = 100\np = 1\nbroadcast = "ring"\nswap = "spread"\ndepth = 0'
+    assert measure(tmp_path, f'{search}[[measure]]\nkernel = "linpack"\n{given}').choices == ()
+
+
+def test_suite_linpack_searches_at_each_placement_that_it_measures():
+    for context in (TWO, PlanContext(cores=12, nodes=5), PlanContext(cores=1)):
+        cells = load_plan(find_suite("linpack"), context).cells
+        searches = [c.placement for c in cells if c.kernel == "linpack.search"]
+        assert {c.placement for c in cells if c.kernel == "linpack"} == set(searches)
+        assert len(set(searches)) == len(searches)
+        whole = [c for c in cells if c.kernel == "linpack" and c.parameters["fraction"] == 1.0]
+        assert [c.placement.ranks for c in whole] == [context.cores * context.nodes]
+
+
+def test_a_grid_that_can_t_hold_the_ranks_is_refused_before_anything_is_launched(tmp_path):
+    with pytest.raises(AssayError, match="2 doesn't divide 3"):
+        measure(tmp_path, 'kernel = "linpack"\nppn = 3\np = 2', PlanContext(cores=4))
+
+
+def test_an_order_that_memory_can_t_hold_is_refused(tmp_path):
+    context = PlanContext(cores=4, memory=8e9)
+    assert measure(tmp_path, 'kernel = "linpack"\nppn = 4\nn = 30000', context).cells
+    with pytest.raises(AssayError, match=r"needs .* a node"):
+        measure(tmp_path, 'kernel = "linpack"\nppn = 4\nn = 32000', context)
+    assert measure(tmp_path, 'kernel = "linpack"\nppn = 4', context).cells  # its own affair

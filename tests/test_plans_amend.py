@@ -12,7 +12,7 @@ from assay.plans.model import Replication
 def test_what_is_given_changes_and_the_rest_stays() -> None:
     rule = amended(
         Replication(precision=0.02),
-        {"budget": "2 min", "launches": "3..8", "max_samples": "40000", "precision": None},
+        {"budget": "2 min", "launches": "3..8", "samples": "40000", "precision": None},
     )
     assert (rule.budget, rule.min_launches, rule.max_launches) == (120.0, 3, 8)
     assert (rule.max_samples, rule.precision) == (40000, 0.02)
@@ -21,11 +21,21 @@ def test_what_is_given_changes_and_the_rest_stays() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "fewest", "most"), [("40000", 5, 40000), ("3", 3, 3), ("1..7", 1, 7), ("9..9", 9, 9)]
+)
+def test_samples_are_the_most_alone_or_both(text: str, fewest: int, most: int) -> None:
+    rule = amended(Replication(), {"samples": text})
+    assert (rule.min_samples, rule.max_samples) == (fewest, most)
+
+
+@pytest.mark.parametrize(
     ("changes", "where"),
     [
         ({"launches": "many"}, "--launches"),
         ({"launches": "9..3"}, "--launches"),
-        ({"max_samples": "x"}, "--samples"),
+        ({"samples": "x"}, "--samples"),
+        ({"samples": "9..3"}, "--samples"),
+        ({"samples": "0"}, "--samples"),
         ({"precision": "200%"}, "--precision"),
         ({"budget": "5 parsecs"}, "--budget"),
     ],

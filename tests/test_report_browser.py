@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from assay.report import build_report, write_report
+from linpack_builder import whole
 from report_builder import make_run, quick_cells
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -106,8 +107,10 @@ def look(page, profile, *, dark: bool, width: int = 1200) -> dict:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("page")
-    cells = quick_cells()
+    return probed(quick_cells(), tmp_path_factory.mktemp("page"))
+
+
+def probed(cells, folder):
     (path,) = write_report(build_report(make_run(cells), cells), folder)
     text = path.read_text(encoding="utf-8")
     text = text.replace("<body>", "<body>" + PROBE, 1)
@@ -136,4 +139,17 @@ def test_every_figure_is_drawn_and_nothing_is_amiss(page, tmp_path, dark, width)
     assert (brightness > 384) == dark
     assert (sum(map(int, re.findall(r"\d+", found["other"])[:3])) > 384) != dark
     assert found["first"] == "npb.ep"  # sorted by kernel, descending
+    assert not found["overflow"]
+
+
+def test_linpacks_figures_are_drawn_too(tmp_path):
+    found = look(probed(whole(), tmp_path), tmp_path / "profile", dark=True, width=500)
+    assert found["errors"] == []
+    figures = {n: f for n, f in found["figures"].items() if n.startswith("linpack")}
+    # Ten orders and a ring; two counts; five phases of ten orders; a line a rank of the lists.
+    least = {"linpack": 11, "linpack-ranks": 2, "linpack-phases": 50, "linpack-top500": 4}
+    assert {name: figures[name]["marks"] >= n for name, n in least.items()} == dict.fromkeys(
+        least, True
+    )
+    assert all(figure["live"] and figure["wide"] for figure in figures.values())
     assert not found["overflow"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from assay.campaign.finish import exit_status
 from assay.plans.model import Cell, Placement, Plan, Replication
 from assay.records.model import LaunchRecord, Manifest, Measurement, RunData
 from assay.records.schema import Clock, MeasurementRecord, RankRecord, Series, Verification
@@ -444,3 +445,16 @@ def test_slow_wandering_is_not_taken_for_a_warmup() -> None:
     seen = np.mean([drift(10 + row) is not None for row in rows])
     # Taken for independent, four in ten of them would count.
     assert seen < 0.05
+
+
+SEARCH = Cell("linpack.search", {"n": 3000, "seconds": 20.0}, Placement(ppn=2), "fake")
+
+
+def test_a_search_is_measured_once_and_that_is_no_lack() -> None:
+    cell = only([measured(SEARCH, 0, [0.18, 0.2, 0.19])], [SEARCH], max_launches=12)
+    assert cell.caveats == []
+    assert {metric.stop for metric in cell.metrics.values()} == {"launches"}
+    assert exit_status([cell], "precision") == 0
+    once = only([measured(BARRIER, 0, [0.18, 0.2, 0.19])], [BARRIER])
+    assert any("1 launch only" in sentence for sentence in once.caveats)
+    assert exit_status([cell, once], "precision") == 1

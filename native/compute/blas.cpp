@@ -20,6 +20,11 @@ using BlasInteger = std::int32_t;
 // The values that the CBLAS standard gives its enumerations.
 constexpr int kColumnMajor = 102;
 constexpr int kNoTranspose = 111;
+constexpr int kUpper = 121;
+constexpr int kLower = 122;
+constexpr int kNonUnit = 131;
+constexpr int kUnit = 132;
+constexpr int kLeft = 141;
 
 }  // namespace
 
@@ -28,6 +33,15 @@ void ASSAY_BLAS_SYMBOL(cblas_dgemm)(int order, int transpose_a, int transpose_b,
                                     BlasInteger n, BlasInteger k, double alpha, const double* a,
                                     BlasInteger lda, const double* b, BlasInteger ldb, double beta,
                                     double* c, BlasInteger ldc);
+void ASSAY_BLAS_SYMBOL(cblas_dgemv)(int order, int transpose, BlasInteger m, BlasInteger n,
+                                    double alpha, const double* a, BlasInteger lda, const double* x,
+                                    BlasInteger step_x, double beta, double* y, BlasInteger step_y);
+void ASSAY_BLAS_SYMBOL(cblas_dtrsm)(int order, int side, int triangle, int transpose, int diagonal,
+                                    BlasInteger m, BlasInteger n, double alpha, const double* a,
+                                    BlasInteger lda, double* b, BlasInteger ldb);
+void ASSAY_BLAS_SYMBOL(cblas_dtrsv)(int order, int triangle, int transpose, int diagonal,
+                                    BlasInteger n, const double* a, BlasInteger lda, double* x,
+                                    BlasInteger step_x);
 
 // Weak: null in a BLAS that doesn't have them. Each library's own way to set its threads.
 #define ASSAY_WEAK __attribute__((weak))
@@ -93,6 +107,54 @@ void multiply(std::size_t n, const double* a, const double* b, double* c) {
         c, order);
 }
 
+namespace {
+
+// C = alpha A B + beta C. Extents are checked by whoever allocates: a rank's part of a matrix has
+// fewer than 2^31 rows and columns, so that only a product of them needs more than BlasInteger.
+void add_product(std::int64_t m, std::int64_t n, std::int64_t k, double alpha, Block a, Block b,
+                 double beta, double* c, std::int64_t leading_c) {
+  if (m <= 0 || n <= 0 || k <= 0) return;
+  constexpr auto dgemm = &ASSAY_BLAS_SYMBOL(cblas_dgemm);
+  dgemm(kColumnMajor, kNoTranspose, kNoTranspose, static_cast<BlasInteger>(m),
+        static_cast<BlasInteger>(n), static_cast<BlasInteger>(k), alpha, a.entries,
+        static_cast<BlasInteger>(a.leading), b.entries, static_cast<BlasInteger>(b.leading), beta,
+        c, static_cast<BlasInteger>(leading_c));
+}
+
+}  // namespace
+
+void product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,
+             std::int64_t leading_c) {
+  add_product(m, n, k, 1.0, a, b, 0.0, c, leading_c);
+}
+
+void subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,
+                      std::int64_t leading_c) {
+  add_product(m, n, k, -1.0, a, b, 1.0, c, leading_c);
+}
+
+void subtract_product(std::int64_t m, std::int64_t n, Block a, const double* x, double* y) {
+  if (m <= 0 || n <= 0) return;
+  constexpr auto dgemv = &ASSAY_BLAS_SYMBOL(cblas_dgemv);
+  dgemv(kColumnMajor, kNoTranspose, static_cast<BlasInteger>(m), static_cast<BlasInteger>(n), -1.0,
+        a.entries, static_cast<BlasInteger>(a.leading), x, 1, 1.0, y, 1);
+}
+
+void solve_unit_lower(std::int64_t m, std::int64_t n, Block l, double* b, std::int64_t leading_b) {
+  if (m <= 0 || n <= 0) return;
+  constexpr auto dtrsm = &ASSAY_BLAS_SYMBOL(cblas_dtrsm);
+  dtrsm(kColumnMajor, kLeft, kLower, kNoTranspose, kUnit, static_cast<BlasInteger>(m),
+        static_cast<BlasInteger>(n), 1.0, l.entries, static_cast<BlasInteger>(l.leading), b,
+        static_cast<BlasInteger>(leading_b));
+}
+
+void solve_upper(std::int64_t n, Block u, double* x) {
+  if (n <= 0) return;
+  constexpr auto dtrsv = &ASSAY_BLAS_SYMBOL(cblas_dtrsv);
+  dtrsv(kColumnMajor, kUpper, kNoTranspose, kNonUnit, static_cast<BlasInteger>(n), u.entries,
+        static_cast<BlasInteger>(u.leading), x, 1);
+}
+
 int set_threads(int threads) {
   const Threading* const way = threading();
   if (way == nullptr) return 0;
@@ -128,6 +190,16 @@ void require() {
 }
 
 void multiply(std::size_t, const double*, const double*, double*) { require(); }
+void product(std::int64_t, std::int64_t, std::int64_t, Block, Block, double*, std::int64_t) {
+  require();
+}
+void subtract_product(std::int64_t, std::int64_t, std::int64_t, Block, Block, double*,
+                      std::int64_t) {
+  require();
+}
+void subtract_product(std::int64_t, std::int64_t, Block, const double*, double*) { require(); }
+void solve_unit_lower(std::int64_t, std::int64_t, Block, double*, std::int64_t) { require(); }
+void solve_upper(std::int64_t, Block, double*) { require(); }
 int set_threads(int) { return 0; }
 std::map<std::string, Value> facts() { return {}; }
 

@@ -4,13 +4,12 @@
 
 #include "harness/agreement.hpp"
 #include "harness/json_writer.hpp"
+#include "harness/progress.hpp"
 #include "harness/sampler.hpp"
 #include "harness/signals.hpp"
 
 namespace assay {
 namespace {
-
-constexpr double kProgressInterval = 0.2;  // seconds
 
 // What one measurement has come to, on each rank; only rank 0 writes it down.
 struct Result {
@@ -79,23 +78,6 @@ void begin_record(Stream& stream, const Order& order) {
   stream.write(record.text());
 }
 
-// Writes progress records, but neither often nor for short measurements.
-ProgressReport progress_writer(Stream* stream, const Order& order, Ticks begin) {
-  if (!stream) return {};
-  return [stream, &order, begin, last = begin](const std::vector<double>& values) mutable {
-    const Ticks now = ticks();
-    if (seconds(now - last) < kProgressInterval) return;
-    last = now;
-    const Summary summary = summarise(values, order.limits.confidence);
-    JsonWriter record;
-    record.begin_object().field("record", "progress").field("measurement", order.measurement);
-    record.field("samples", static_cast<std::int64_t>(values.size()));
-    record.field("elapsed", seconds(now - begin)).field("median", summary.median);
-    record.field("half_width", summary.half_width).end_object();
-    stream->write(record.text());
-  };
-}
-
 // Each rank's median after warm-up, on rank 0; NaN for a rank whose time doesn't count.
 std::vector<double> rank_medians(const Launch& launch, const Kernel& kernel,
                                  const Samples& samples) {
@@ -157,8 +139,11 @@ void check_clock(const GlobalClock& clock, std::map<std::string, Value>& facts) 
 
 // All that happens between the begin record and the measurement record.
 void carry_out(const Launch& launch, const Order& order, Covariates& covariates, Ticks begin,
-               const ProgressReport& report, Result& result) {
-  const Context context = context_of(launch, covariates.memory_available());
+               ProgressWriter& progress, Result& result) {
+  Context context = context_of(launch, covariates.memory_available());
+  if (launch.rank == 0) {
+    context.progress = [&progress](double share, double rate) { progress.within(share, rate); };
+  }
   Parameters parameters(order.parameters);
   std::unique_ptr<Kernel> kernel;
   result.parameters = order.parameters;
@@ -180,8 +165,9 @@ void carry_out(const Launch& launch, const Order& order, Covariates& covariates,
 
   if (kernel->uses_global_clock()) launch.global_clock->synchronise();
   covariates.begin();
-  result.samples = take_samples(launch.harness, *kernel, order.limits, launch.clock,
-                                *launch.global_clock, begin, report);
+  result.samples =
+      take_samples(launch.harness, *kernel, order.limits, launch.clock, *launch.global_clock, begin,
+                   [&](const auto& values) { progress.samples(values); });
   covariates.end();
   result.error = result.samples.failure;
   if (result.error) return;
@@ -260,7 +246,8 @@ Outcome measure(Launch& launch, const Order& order, Covariates& covariates, Stre
   note_measurement(order.measurement, order.kernel, launch.start);
   if (stream) begin_record(*stream, order);
   Result result;
-  carry_out(launch, order, covariates, begin, progress_writer(stream, order, begin), result);
+  ProgressWriter progress(stream, order.measurement, order.limits.confidence, begin);
+  carry_out(launch, order, covariates, begin, progress, result);
   const bool interrupted =
       !result.error && result.samples.stop == Stop::kSignal &&
       result.samples.own.size() < static_cast<std::size_t>(order.limits.min_samples);

@@ -6,12 +6,12 @@
 #include <string>
 
 #include "harness/kernel.hpp"
+#include "harness/phases.hpp"
 #include "memory/pages.hpp"
 #include "npb/adi_classes.hpp"
 #include "npb/cfd/adi.hpp"
 #include "npb/classes.hpp"
 #include "npb/outcome.hpp"
-#include "npb/phases.hpp"
 
 namespace assay::npb {
 

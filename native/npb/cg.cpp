@@ -2,11 +2,11 @@
 #include <memory>
 
 #include "harness/kernel.hpp"
+#include "harness/phases.hpp"
 #include "memory/pages.hpp"
 #include "npb/cg_solver.hpp"
 #include "npb/classes.hpp"
 #include "npb/outcome.hpp"
-#include "npb/phases.hpp"
 
 namespace assay::npb {
 namespace {

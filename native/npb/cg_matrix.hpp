@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "memory/huge_array.hpp"
 #include "npb/classes.hpp"
-#include "npb/huge_array.hpp"
 
 namespace assay::npb {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "harness/phases.hpp"
 #include "npb/classes.hpp"
-#include "npb/phases.hpp"
 
 namespace assay::npb {
 

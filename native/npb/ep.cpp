@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "harness/kernel.hpp"
+#include "harness/phases.hpp"
 #include "npb/classes.hpp"
 #include "npb/gaussian.hpp"
 #include "npb/outcome.hpp"
-#include "npb/phases.hpp"
 #include "npb/share.hpp"
 
 namespace assay::npb {

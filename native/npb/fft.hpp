@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 
 namespace assay::npb {
 

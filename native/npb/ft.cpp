@@ -3,12 +3,12 @@
 #include <string>
 
 #include "harness/kernel.hpp"
+#include "harness/phases.hpp"
 #include "memory/pages.hpp"
 #include "npb/classes.hpp"
 #include "npb/ft_classes.hpp"
 #include "npb/ft_solver.hpp"
 #include "npb/outcome.hpp"
-#include "npb/phases.hpp"
 
 namespace assay::npb {
 namespace {

@@ -9,11 +9,11 @@
 #include <memory>
 #include <vector>
 
+#include "harness/phases.hpp"
+#include "memory/huge_array.hpp"
 #include "npb/fft.hpp"
 #include "npb/ft_classes.hpp"
 #include "npb/ft_grid.hpp"
-#include "npb/huge_array.hpp"
-#include "npb/phases.hpp"
 #include "npb/transpose.hpp"
 
 namespace assay::npb {

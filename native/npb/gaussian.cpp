@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 #include "npb/random.hpp"
 
 namespace assay::npb {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "npb/huge_array.hpp"
+#include "memory/huge_array.hpp"
 #include "npb/process_grid.hpp"
 
 namespace assay::npb {

@@ -2,10 +2,10 @@
 #include <memory>
 
 #include "harness/kernel.hpp"
+#include "harness/phases.hpp"
 #include "memory/pages.hpp"
 #include "npb/classes.hpp"
 #include "npb/is_ranking.hpp"
-#include "npb/phases.hpp"
 
 namespace assay::npb {
 namespace {

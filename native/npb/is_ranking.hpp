@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "harness/phases.hpp"
+#include "memory/huge_array.hpp"
 #include "npb/classes.hpp"
-#include "npb/huge_array.hpp"
-#include "npb/phases.hpp"
 #include "npb/share.hpp"
 
 namespace assay::npb {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 
 namespace assay::npb {
 

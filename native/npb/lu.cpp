@@ -2,12 +2,12 @@
 #include <memory>
 
 #include "harness/kernel.hpp"
+#include "harness/phases.hpp"
 #include "memory/pages.hpp"
 #include "npb/classes.hpp"
 #include "npb/lu_classes.hpp"
 #include "npb/lu_solver.hpp"
 #include "npb/outcome.hpp"
-#include "npb/phases.hpp"
 
 namespace assay::npb {
 namespace {

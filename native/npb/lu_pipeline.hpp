@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "npb/huge_array.hpp"
+#include "harness/phases.hpp"
+#include "memory/huge_array.hpp"
 #include "npb/lu_sweep.hpp"
-#include "npb/phases.hpp"
 #include "npb/process_grid.hpp"
 
 namespace assay::npb {

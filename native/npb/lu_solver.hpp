@@ -6,13 +6,13 @@
 #include <array>
 #include <memory>
 
+#include "harness/phases.hpp"
 #include "npb/cfd/operator.hpp"
 #include "npb/cfd/state.hpp"
 #include "npb/halo.hpp"
 #include "npb/lu_classes.hpp"
 #include "npb/lu_pipeline.hpp"
 #include "npb/lu_sweep.hpp"
-#include "npb/phases.hpp"
 #include "npb/process_grid.hpp"
 
 namespace assay::npb {

@@ -16,10 +16,10 @@
 
 #include <cstddef>
 
+#include "compute/lanes.hpp"
+#include "memory/huge_array.hpp"
 #include "npb/cfd/field.hpp"
 #include "npb/cfd/operator.hpp"
-#include "npb/huge_array.hpp"
-#include "npb/lanes.hpp"
 
 namespace assay::npb {
 

@@ -2,10 +2,10 @@
 #include <memory>
 
 #include "harness/kernel.hpp"
+#include "harness/phases.hpp"
 #include "memory/pages.hpp"
 #include "npb/mg_solver.hpp"
 #include "npb/outcome.hpp"
-#include "npb/phases.hpp"
 
 namespace assay::npb {
 namespace {

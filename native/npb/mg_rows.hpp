@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 
 namespace assay::npb {
 

@@ -7,12 +7,12 @@
 #include <memory>
 #include <vector>
 
+#include "harness/phases.hpp"
 #include "npb/halo.hpp"
 #include "npb/mg_charges.hpp"
 #include "npb/mg_classes.hpp"
 #include "npb/mg_field.hpp"
 #include "npb/mg_sweep.hpp"
-#include "npb/phases.hpp"
 #include "npb/process_grid.hpp"
 #include "npb/team.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "npb/huge_array.hpp"
+#include "memory/huge_array.hpp"
 #include "npb/mg_classes.hpp"
 #include "npb/mg_field.hpp"
 

@@ -1,36 +1,14 @@
-// The worst error of all runs, for verification.
+// How far a run of a benchmark is from its official results.
 #pragma once
 
 #include <cmath>
-#include <limits>
-#include <string>
 
-#include "harness/kernel.hpp"
+#include "harness/worst_error.hpp"
 
 namespace assay::npb {
 
 inline double relative_error(double value, double official) {
   return std::fabs((value - official) / official);
 }
-
-// Without any run, or once a run gave NaN, the verdict fails.
-class WorstError {
- public:
-  void add(double error) {
-    any_ = true;
-    if (std::isnan(error)) nan_ = true;
-    if (error > worst_) worst_ = error;
-  }
-
-  Verification verdict(const std::string& what, double tolerance) const {
-    const double value = any_ && !nan_ ? worst_ : std::numeric_limits<double>::quiet_NaN();
-    return {.passed = value <= tolerance, .what = what, .value = value, .tolerance = tolerance};
-  }
-
- private:
-  bool any_ = false;
-  bool nan_ = false;
-  double worst_ = 0.0;
-};
 
 }  // namespace assay::npb

@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "npb/phases.hpp"
+#include "harness/phases.hpp"
 
 namespace assay::npb {
 

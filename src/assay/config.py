@@ -12,8 +12,12 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.toml import TomlDocument, load_toml
+from assay.units import parse_quantity
 
 CONFIG_NAME = "assay.toml"
+# Seconds without a word from kernels after which they are given up: none is silent for longer that
+# tells how far it is.
+PATIENCE = 600.0
 # A name, an IPv4 address, or an IPv6 address; nothing that a launcher would take apart.
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*", re.ASCII)
 
@@ -74,10 +78,14 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[defaults]``: the toolchain of cells that name none, and where runs are kept."""
+    """``[defaults]``: the toolchain of cells that name none, and where runs are kept.
+
+    ``patience``: the time without a word from kernels after which they are given up for hung.
+    """
 
     toolchain: str | None = None
     runs: str | None = None
+    patience: float | str = PATIENCE
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -97,6 +105,9 @@ class Prices:
     amounts: Mapping[str, float] = field(default_factory=dict)
 
 
+NO_PRICES = Prices()
+
+
 @dataclass(frozen=True)
 class Config:
     """What ``assay.toml`` says, or the defaults where there is none (``document`` is None)."""
@@ -108,6 +119,7 @@ class Config:
     site: Mapping[str, str] = field(default_factory=dict)
     defaults: Defaults = field(default_factory=Defaults)
     cluster: ClusterConfig | None = None
+    patience: float = PATIENCE
 
     @property
     def path(self) -> Path | None:
@@ -146,6 +158,7 @@ def load_config(path: Path | None = None) -> Config:
         prices=_prices(document, content.prices),
         site=content.site,
         defaults=content.defaults,
+        patience=_patience(document, content.defaults.patience),
     )
     return replace(config, cluster=_cluster(config, content.cluster))
 
@@ -205,6 +218,14 @@ def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | N
     if "/" in shell or shell.startswith("~"):
         return msgspec.structs.replace(cluster, remote_shell=str(config.resolve(shell)))
     return cluster
+
+
+def _patience(document: TomlDocument, written: float | str) -> float:
+    where: list[str | int] = ["defaults", "patience"]
+    seconds = parse_quantity(written, "s", where=document.where(where))
+    if not 0 < seconds < float("inf"):
+        raise document.error(where, "'defaults.patience' must be above 0.", 'Such as "2 h".')
+    return float(seconds)
 
 
 def _prices(document: TomlDocument, table: Mapping[str, float | str]) -> Prices:

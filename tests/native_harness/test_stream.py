@@ -256,6 +256,22 @@ def test_progress_is_written_for_long_measurements_only(launch: Launch) -> None:
     assert all(p.samples > 0 and p.median >= 0.01 for p in long)
 
 
+def test_a_kernel_tells_how_far_a_sample_is(launch: Launch) -> None:
+    limits = {"min_samples": 2, "max_samples": 2, "budget": 30.0}
+    done = launch(job(("test.how_far", {"steps": 1000, "seconds": 0.8}, limits)), 2)
+    progress = done.all(Progress)
+    assert done.measurements[0].verified
+    within = [p for p in progress if p.share is not None]
+    assert {0, 1} == {p.samples for p in within}
+    assert all(p.rate == 2 * p.share and 0 < p.share <= 1 for p in within)
+    # Rarely, though it was told 2000 times; and a sample's share grows.
+    assert all(b.elapsed - a.elapsed >= 0.25 for a, b in itertools.pairwise(progress))
+    for count in (0, 1):
+        shares = [p.share for p in within if p.samples == count]
+        assert shares == sorted(set(shares))
+    assert all(p.rate is None for p in progress if p.share is None)
+
+
 def test_stream_can_go_to_standard_output(launch: Launch) -> None:
     done = launch(job(("test.sleep", {})), 1, "-")
     records = [read_record(line.encode()) for line in done.stdout.splitlines()]

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "harness/kernel.hpp"
+#include "harness/phases.hpp"
 #include "npb/cfd/adi_shape.hpp"
 #include "npb/cfd/field.hpp"
 #include "npb/cfd/lines.hpp"
@@ -25,7 +26,6 @@
 #include "npb/cfd/state.hpp"
 #include "npb/cfd/tiles.hpp"
 #include "npb/halo.hpp"
-#include "npb/phases.hpp"
 #include "npb/process_grid.hpp"
 
 namespace assay::npb::cfd {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compute/lanes.hpp"
 #include "npb/cfd/pipeline.hpp"
-#include "npb/lanes.hpp"
 #include "npb/process_grid.hpp"
 
 namespace assay::npb::cfd {

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "memory/huge_array.hpp"
 #include "npb/cfd/model.hpp"
-#include "npb/huge_array.hpp"
 
 namespace assay::npb::cfd {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "compute/lanes.hpp"
 #include "npb/cfd/model.hpp"
-#include "npb/lanes.hpp"
 
 namespace assay::npb::cfd {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 
 namespace assay::npb::cfd {
 namespace {

@@ -14,8 +14,8 @@
 #include <array>
 #include <cstddef>
 
-#include "npb/huge_array.hpp"
-#include "npb/phases.hpp"
+#include "harness/phases.hpp"
+#include "memory/huge_array.hpp"
 #include "npb/process_grid.hpp"
 
 namespace assay::npb::cfd {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "npb/lanes.hpp"
+#include "compute/lanes.hpp"
 
 namespace assay::npb::cfd {
 

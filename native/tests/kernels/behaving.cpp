@@ -42,6 +42,37 @@ class Sleep : public Kernel {
 };
 ASSAY_KERNEL("test.sleep", Sleep);
 
+// Tells how far it is, "steps" times within each sample, which lasts "seconds".
+class HowFar : public Kernel {
+ public:
+  HowFar(const Context& context, Parameters& parameters)
+      : context_(context),
+        steps_(parameters.integer("steps", 1000)),
+        seconds_(parameters.real("seconds", 0.7)) {}
+  void setup() override {}
+  void run(std::int64_t) override {
+    const auto steps = static_cast<double>(steps_);
+    for (std::int64_t step = 0; step < steps_; ++step) {
+      spin(seconds_ / steps);
+      const double share = static_cast<double>(step + 1) / steps;
+      if (context_.progress) context_.progress(share, 2.0 * share);
+      told_ += context_.progress ? 1 : 0;
+    }
+  }
+  Verification verify() override {
+    const bool right = (told_ > 0) == (context_.rank == 0);
+    return {right, "progress is for rank 0", double(told_), 0.0};
+  }
+  std::int64_t max_batch() const override { return 1; }
+
+ private:
+  Context context_;
+  std::int64_t steps_;
+  double seconds_;
+  std::int64_t told_ = 0;
+};
+ASSAY_KERNEL("test.how_far", HowFar);
+
 // Rank "rank" takes "seconds" for two operations, all others nothing; "times": the one rank whose
 // time counts, -1 for all.
 class SlowRank : public Kernel {

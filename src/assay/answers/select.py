@@ -15,6 +15,7 @@ from assay.units import format_memory, format_quantity
 
 Interval = tuple[float, float]
 
+_PER_RATE = "/(flop/s)"
 # From which share of the best one on a curve counts as having arrived: the 95% of "N that reaches
 # 95% of the best", and of the core count at which memory bandwidth no longer grows.
 ARRIVED = 0.95
@@ -75,8 +76,16 @@ def counted(number: int, noun: str) -> str:
 def quantity_text(value: float, unit: str, interval: Interval | None = None) -> str:
     """As ``format_quantity``, with NPB's rates in Mop/s, ratios with their sign, sizes in KiB.
 
-    Rates under a million, as of files, are in op/s.
+    Rates under a million, as of files, are in op/s; orders of matrices are whole; a price
+    of a flop/s (``EUR/(flop/s)``) is told of a Gflop/s.
     """
+    if unit == "order":
+        bounds = "" if interval is None else f" [{interval[0]:,.0f}, {interval[1]:,.0f}]"
+        return f"{value:,.0f}{bounds}"
+    if unit.endswith(_PER_RATE):
+        number, space, rest = format_quantity(value * 1e9, "", scaled(interval, 1e9)).partition(" ")
+        currency = unit.removesuffix(_PER_RATE)
+        return " ".join(filter(None, (number, currency, "per Gflop/s"))) + space + rest
     official = unit == "op/s" and abs(value) >= 1e6
     if official and interval is None:
         mops = value / 1e6
@@ -93,6 +102,15 @@ def quantity_text(value: float, unit: str, interval: Interval | None = None) -> 
     if unit == "B":
         return format_memory(value)
     return format_quantity(value, unit, interval)
+
+
+def measured_text(point: Point) -> str:
+    """The median with its interval, or with how few launches there were."""
+    metric = point.metric
+    if metric.ci95 is None:
+        launches = "launch" if metric.n == 1 else "launches"
+        return f"{quantity_text(metric.median, metric.unit)} ({metric.n} {launches})"
+    return quantity_text(metric.median, metric.unit, metric.ci95)
 
 
 def placement_text(placement: Placement) -> str:

@@ -11,18 +11,20 @@ from assay.answers.bandwidth import stream_part
 from assay.answers.benchmarks import TITLES as BENCHMARKS
 from assay.answers.benchmarks import benchmarks_part
 from assay.answers.confidence import AGAIN, caveats_of, describe, is_broken, judge, why_broken
+from assay.answers.linpack import KERNELS as LINPACK
+from assay.answers.linpack import linpack_part
 from assay.answers.memory_access import KERNELS as MEMORY_ACCESS
 from assay.answers.memory_access import memory_access_part
 from assay.answers.messages import messages_part
 from assay.answers.model import QUESTIONS, Answer
-from assay.answers.select import Growth, Part, Point, counted, quantity_text
+from assay.answers.select import Growth, Part, Point, counted, measured_text
 from assay.answers.storage import KERNELS as STORAGE
 from assay.answers.storage import storage_part
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 
 # The kernels whose failure touches this answer; messages are only context.
-_KERNELS = (STREAM, DGEMM, PEAK, *BENCHMARKS, *MEMORY_ACCESS, *STORAGE)
+_KERNELS = (STREAM, DGEMM, PEAK, *LINPACK, *BENCHMARKS, *MEMORY_ACCESS, *STORAGE)
 
 
 def answer_speed(
@@ -33,6 +35,7 @@ def answer_speed(
     access = memory_access_part(cells, run)
     dgemm = dgemm_part(cells, run)
     peak = None if dgemm else peak_part(cells, run)
+    linpack = linpack_part(cells, run)
     benchmarks = benchmarks_part(cells, run)
     messages = messages_part(cells)
     storage = storage_part(cells, run)
@@ -42,6 +45,7 @@ def answer_speed(
             stream[0] if stream else None,
             access,
             dgemm[0] if dgemm else peak,
+            linpack,
             benchmarks,
             messages,
             storage,
@@ -58,7 +62,7 @@ def answer_speed(
         question="speed",
         title=QUESTIONS["speed"],
         status="answered",
-        verdict=_verdict(stream, dgemm, [access, peak, storage], benchmarks, messages),
+        verdict=_verdict(linpack, stream, dgemm, [access, peak, storage], benchmarks, messages),
         confidence=confidence,
         confidence_why=why,
         evidence=[row for part in parts for row in part.evidence],
@@ -76,16 +80,8 @@ def answer_speed(
     )
 
 
-def _quantity(point: Point) -> str:
-    """The median with its interval, or with how few launches there were."""
-    metric = point.metric
-    if metric.ci95 is None:
-        launches = "launch" if metric.n == 1 else "launches"
-        return f"{quantity_text(metric.median, metric.unit)} ({metric.n} {launches})"
-    return quantity_text(metric.median, metric.unit, metric.ci95)
-
-
 def _verdict(
+    linpack: Part | None,
     stream: tuple[Part, Point] | None,
     dgemm: tuple[Part, Point] | None,
     context: Sequence[Part | None],
@@ -94,9 +90,11 @@ def _verdict(
 ) -> str:
     """One sentence: who sustains what, at which share of the limit, and where it stops growing."""
     memory = (
-        f"{_quantity(stream[1])} from memory (STREAM {stream[1].parameter('op')})" if stream else ""
+        f"{measured_text(stream[1])} from memory (STREAM {stream[1].parameter('op')})"
+        if stream
+        else ""
     )
-    floats = f"{_quantity(dgemm[1])} in DGEMM" if dgemm else ""
+    floats = f"{measured_text(dgemm[1])} in DGEMM" if dgemm else ""
     if dgemm and dgemm[0].remark:
         floats += f", {dgemm[0].remark}"
     if stream and dgemm and stream[1].cores == dgemm[1].cores:
@@ -112,6 +110,7 @@ def _verdict(
     growth = [
         *(stream[0].growth if stream else []),
         *(dgemm[0].growth if dgemm else []),
+        *(linpack.growth if linpack else []),
         *(benchmarks.growth if benchmarks else []),
     ]
     remarks = [
@@ -119,9 +118,10 @@ def _verdict(
         *(part.remark for part in context if part),
         _growth(growth),
     ]
-    if not main and messages and not any(remarks):
+    head = linpack.remark if linpack else ""
+    if not head and not main and messages and not any(remarks):
         remarks.append(messages.remark)
-    clauses = [clause for clause in (main, *remarks) if clause]
+    clauses = [clause for clause in (head, main, *remarks) if clause]
     if not clauses:
         clauses = _plain_clauses(benchmarks)
     sentence = "; ".join(clauses)
@@ -150,7 +150,7 @@ def _plain_clauses(benchmarks: Part | None) -> list[str]:
     points = benchmarks.headline if benchmarks else []
     return [
         f"{BENCHMARKS[point.summary.kernel]} class {point.parameter('class')} runs at "
-        f"{_quantity(point)} on {counted(point.cores, 'core')}"
+        f"{measured_text(point)} on {counted(point.cores, 'core')}"
         for point in points
     ] or ["only barriers were measured"]
 
@@ -164,7 +164,7 @@ def _unmeasured(broken: Sequence[CellSummary]) -> Answer:
         f"{'all' if len(broken) > 1 else 'the'} {_cells(len(broken))} that would tell failed or "
         f"{'were' if len(broken) > 1 else 'was'} interrupted"
         if broken
-        else "this run holds no cell that would tell (STREAM, DGEMM, NPB, storage)"
+        else "this run holds no cell that would tell (STREAM, DGEMM, Linpack, NPB, storage)"
     )
     return Answer(
         question="speed",

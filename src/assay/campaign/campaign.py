@@ -9,9 +9,10 @@ from typing import Protocol
 import msgspec
 
 from assay.campaign.state import CampaignState, Interruption
+from assay.config import PATIENCE
 from assay.errors import AssayError
 from assay.launch.executor import Executor, Launch, LaunchOrder
-from assay.plans.model import Cell
+from assay.plans.model import Cell, Value
 from assay.plans.schedule import block_order
 from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord, Manifest, RunData
@@ -39,6 +40,10 @@ class Observer(Protocol):
         """Time has passed."""
         ...
 
+    def note(self, sentence: str) -> None:
+        """Something was decided that whoever reads the numbers should know."""
+        ...
+
 
 class Campaign:
     """Carries out the plan of one run directory."""
@@ -50,7 +55,7 @@ class Campaign:
         observer: Observer,
         make_state: Callable[[Manifest], CampaignState],
         *,
-        patience: float = 600.0,
+        patience: float = PATIENCE,
     ) -> None:
         self._run = run
         self._manifest = run.manifest()
@@ -59,6 +64,8 @@ class Campaign:
         self._patience = patience
         self._state = make_state(self._manifest)
         self._streams: list[tuple[str, Stream]] = []
+        self._parameters: dict[str, dict[str, Value]] = {}
+        self._notes: set[str] = set()
 
     def execute(self) -> RunData:
         """Do what is missing. Raises Interruption if asked to stop, and AssayError."""
@@ -66,10 +73,11 @@ class Campaign:
         while (block := self._state.next_block()) is not None:
             replicate, cells = block
             pending = {cell.id for cell in cells}
+            self._settle(cells)
             for group in block_order(self._manifest.plan, replicate, pending):
                 if replicate > 0 and self._state.spent >= self._manifest.plan.replication.budget:
                     break
-                self._launch_group(replicate, group)
+                self._launch_group(replicate, self._state.affordable(replicate, group))
         return gather(self._run, self._manifest, self._streams, self._run.launches())
 
     def _take_in_what_is_there(self) -> None:
@@ -144,7 +152,7 @@ class Campaign:
                 MeasurementOrder(
                     measurement=measurement_id(cell, replicate),
                     kernel=cell.kernel,
-                    parameters=cell.parameters,
+                    parameters=self._parameters[cell.id],
                     precision=rule.precision,
                     confidence=rule.confidence,
                     budget=budgets[cell.id],
@@ -160,9 +168,17 @@ class Campaign:
             placement=placement,
             job=job,
             stream=self._run.raw / f"{launch}.jsonl",
-            # Patience (below) ends a hung launch long before this.
-            timeout=self._patience * (len(cells) + 1),
+            patience=self._patience,
         )
+
+    def _settle(self, cells: Sequence[Cell]) -> None:
+        """Find the parameters to measure cells with; how they came is said once."""
+        for cell in cells:
+            settlement = self._state.settle(cell)
+            self._parameters[cell.id] = settlement.settled.parameters
+            if settlement.note and settlement.note not in self._notes:
+                self._notes.add(settlement.note)
+                self._observer.note(settlement.note)
 
     def _follow(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> LaunchRecord:
         self._observer.launching(replicate, order, cells)
@@ -194,5 +210,5 @@ class Campaign:
             record,
             outcome="timeout",
             blamed=begun,
-            error=f"no word from it for {self._patience:g} s",
+            error=f"no word from it for {self._patience:g} s (patience in assay.toml's [defaults])",
         )

@@ -49,6 +49,7 @@ def new_run(
         system=msgspec.to_builtins(machine.system),
         toolchains=bench.toolchains,
         command=list(command),
+        prices=machine.prices,
     )
 
 
@@ -61,7 +62,9 @@ def carry_out(run: RunDirectory, bench: Bench, console: Console, *, kept: bool =
     manifest = run.manifest()
     with run.locked():
         display = Display(console, manifest.plan.title) if console.is_terminal else None
-        campaign = Campaign(run, bench.executor, display or Silent(), _state_of)
+        campaign = Campaign(
+            run, bench.executor, display or Silent(), _state_of, patience=bench.patience
+        )
         with display or nullcontext(), _stopping_at_sigterm():
             try:
                 data = campaign.execute()

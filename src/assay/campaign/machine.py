@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from assay.config import Config
+from assay.config import NO_PRICES, PATIENCE, Config, Prices
 from assay.launch.executor import Executor
 from assay.plans.model import ASSUMED_CACHES, PlanContext
 from assay.system.model import System
@@ -24,10 +24,14 @@ FAKE_CORES = 2
 
 @dataclass(frozen=True)
 class Bench:
-    """Ready to measure: the executor, and what the manifest says of the toolchains."""
+    """Ready to measure: the executor, and what the manifest says of the toolchains.
+
+    ``patience``: seconds without a word from kernels after which they are given up.
+    """
 
     executor: Executor
     toolchains: dict[str, dict[str, object]]
+    patience: float = PATIENCE
 
 
 class Machine(Protocol):
@@ -36,6 +40,7 @@ class Machine(Protocol):
     name: str
     context: PlanContext
     system: System
+    prices: Prices
 
     def prepare(
         self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
@@ -53,6 +58,7 @@ class ThisMachine:
 
         self._config = config
         self.system = detect()
+        self.prices = config.prices
         self.name = config.system.name or self.system.os.hostname or "unnamed"
         self.context = PlanContext(
             cores=self.system.usable_cores or 1,
@@ -81,17 +87,19 @@ class ThisMachine:
                 name: {**msgspec.to_builtins(t), "executable": str(executables[name])}
                 for name, t in selected.items()
             },
+            self._config.patience,
         )
 
 
 class FakeMachine:
     """A machine that exists in a scenario file alone: times, noise, delays and failures as told."""
 
-    def __init__(self, scenario: Path) -> None:
+    def __init__(self, scenario: Path, prices: Prices = NO_PRICES) -> None:
         from assay.launch.scenario import load_scenario
 
         self._scenario = load_scenario(scenario)
         self.system = System()
+        self.prices = prices
         self.name = "fake"
         self.context = PlanContext(
             cores=self._scenario.cores or FAKE_CORES, default_toolchain="fake", toolchains=("fake",)
@@ -108,4 +116,4 @@ class FakeMachine:
 
 def machine_for(config: Config, fake: Path | None) -> Machine:
     """This machine, or the one that a scenario file describes."""
-    return FakeMachine(fake) if fake else ThisMachine(config)
+    return FakeMachine(fake, config.prices) if fake else ThisMachine(config)

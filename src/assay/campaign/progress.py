@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay.campaign.state import CampaignState
-from assay.kernels import parameters_text
+from assay.kernels import known_kernel, parameters_text
 from assay.launch.executor import LaunchOrder
-from assay.plans.model import Cell
+from assay.plans.model import Cell, Value
 from assay.records.schema import Begin, MeasurementRecord, Progress, StreamRecord
 from assay.units import format_duration, format_quantity
 
@@ -33,14 +35,49 @@ class Silent:
     def tick(self, state: CampaignState) -> None:
         """Nothing."""
 
+    def note(self, sentence: str) -> None:
+        """Nothing."""
 
-def describe_cell(cell: Cell) -> str:
-    """A cell in a few words: ``npb.cg class=A · 2 ranks``."""
+
+def describe_cell(cell: Cell, used: Mapping[str, Value] | None = None) -> str:
+    """A cell in a few words: ``npb.cg class=A · 2 ranks``.
+
+    ``used``: the parameters that it is measured with, of which the size is shown where the plan
+    left it open.
+    """
+    if used and cell.parameters.get("n") == 0:
+        cell = msgspec.structs.replace(cell, parameters={**cell.parameters, "n": used["n"]})
     words = f"{cell.kernel} {parameters_text(cell)}".rstrip()
     placement = cell.placement
     ranks = f"{placement.ranks} rank{'s' if placement.ranks != 1 else ''}"
     threads = f" × {placement.threads} threads" if placement.threads != 1 else ""
     return f"{words} · {ranks}{threads}"
+
+
+class _SampleUnderWay:
+    """How far a long sample is: share, rate so far, and the time that it will take yet."""
+
+    def __init__(self) -> None:
+        self._first: tuple[float, float] | None = None  # seconds and share at its first word
+        self._share = 0.0
+
+    def seen(self, record: Progress, unit: str) -> str:
+        """``"43%, 187 Gflop/s, about 25 s left"``; empty where the kernel doesn't tell."""
+        share = record.share
+        if share is None:
+            self._first = None
+            return ""
+        if self._first is None or share < self._share:  # a new sample
+            self._first = (record.elapsed, share)
+        self._share = share
+        text = f"{100 * share:.0f}%"
+        if record.rate is not None:
+            text += f", {format_quantity(record.rate, unit)}"
+        since, begun = self._first
+        if share > begun:
+            left = (record.elapsed - since) / (share - begun) * (1.0 - share)
+            text += f", about {format_duration(left)} left"
+        return text
 
 
 class Display:
@@ -52,9 +89,11 @@ class Display:
         self._began = time.monotonic()
         self._drawn = 0.0
         self._cells: dict[str, Cell] = {}
+        self._parameters: dict[str, dict[str, Value]] = {}
         self._current = ""
         self._launch = ""
         self._samples: str = ""
+        self._sample = _SampleUnderWay()
         self._live: Live | None = None
 
     def __enter__(self) -> Display:
@@ -71,6 +110,7 @@ class Display:
     def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
         """A launch is about to start."""
         self._cells = {cell.id: cell for cell in cells}
+        self._parameters = {m.measurement: m.parameters for m in order.job.measurements}
         self._launch = f"launch {replicate + 1} of each cell, {order.toolchain}"
         self._current, self._samples = "starting", ""
 
@@ -78,12 +118,21 @@ class Display:
         """A record has come in."""
         if isinstance(record, Begin):
             cell = self._cells.get(record.measurement.rpartition("-")[0])
-            self._current = describe_cell(cell) if cell else record.kernel
+            used = self._parameters.get(record.measurement, {})
+            self._current = describe_cell(cell, used) if cell else record.kernel
             self._samples = ""
+            self._sample = _SampleUnderWay()
         elif isinstance(record, Progress):
-            width = "" if record.half_width is None else f", ±{100 * record.half_width:.2g}%"
-            median = "" if record.median is None else f", {format_quantity(record.median, 's')}"
-            self._samples = f"{record.samples} samples{median}{width}"
+            cell = self._cells.get(record.measurement.rpartition("-")[0])
+            kernel = known_kernel(cell.kernel) if cell else None
+            metric = kernel.metric("rate") if kernel else None
+            texts = [
+                f"{record.samples} samples" if record.samples or record.share is None else "",
+                "" if record.median is None else format_quantity(record.median, "s"),
+                "" if record.half_width is None else f"±{100 * record.half_width:.2g}%",
+                self._sample.seen(record, metric.unit if metric else ""),
+            ]
+            self._samples = ", ".join(text for text in texts if text)
         elif isinstance(record, MeasurementRecord):
             width = "" if record.half_width is None else f", ±{100 * record.half_width:.2g}%"
             count = len(record.series[0].values) if record.series else 0
@@ -95,6 +144,10 @@ class Display:
         if self._live is not None and now - self._drawn >= REDRAW:
             self._drawn = now
             self._live.update(self._render(state), refresh=True)
+
+    def note(self, sentence: str) -> None:
+        """Say it above the live lines, where it stays."""
+        self._console.print(sentence, style="dim", markup=False)
 
     def _render(self, state: CampaignState) -> RenderableType:
         from rich.console import Group

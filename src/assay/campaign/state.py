@@ -6,16 +6,21 @@ That is what makes resuming exact: a run that was killed decides as if it never 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from assay.plans.model import Cell, Plan
+from assay.campaign.settle import Outcome, Settlement, settle_cell
+from assay.kernels import is_search
+from assay.plans.model import Cell, Plan, Value
 from assay.records.model import LaunchRecord, Measurement
 
 # What a cell that had enough may take more than last time.
 SPARE = 1.5
 # Fewest seconds a measurement is granted, however little of the budget is left for it.
 LEAST_BUDGET = 0.005
+# Share of the budget by which its last measurements may be expected to exceed it.
+TOLERANCE = 0.05
 
 
 class Interruption(Exception):
@@ -27,21 +32,35 @@ class CellState:
     """One cell's part: its launches' values by replicate, and how its last measurement went.
 
     ``wall``: seconds it took. ``sampling``: those of them that went into samples; the rest is
-    set-up and verification. ``sated``: it had enough before its time was up.
+    set-up and verification. ``sample``: what one sample takes, expected before the first was
+    taken. ``sated``: it had enough before its time was up. ``facts``: of a search, what it found.
     """
 
     cell: Cell
+    search: bool = False
     values: dict[int, float] = field(default_factory=dict)
     wall: float | None = None
     sampling: float = 0.0
+    sample: float = 0.0
     sated: bool = False
     failure: str | None = None
     satisfied: bool = False
+    facts: dict[str, Value] = field(default_factory=dict)
+
+    @property
+    def pending(self) -> bool:
+        """Whether it is to be measured again, if there is time."""
+        return self.failure is None and not self.satisfied
 
     @property
     def overhead(self) -> float:
         """Seconds of the last measurement beside its samples."""
         return max((self.wall or 0.0) - self.sampling, 0.0)
+
+    @property
+    def least(self) -> float:
+        """Seconds that a measurement takes at least, for one sample is always taken."""
+        return self.overhead + self.sample
 
 
 class CampaignState:
@@ -59,7 +78,8 @@ class CampaignState:
         enough: Callable[[Sequence[float]], bool],
     ) -> None:
         self.plan = plan
-        self.cells = {cell.id: CellState(cell) for cell in plan.cells}
+        self.cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
+        self._searches = [state for state in self.cells.values() if state.search]
         self.spent = 0.0
         self._value_of = value_of
         self._enough = enough
@@ -69,7 +89,10 @@ class CampaignState:
         state = self.cells[measurement.cell.id]
         record = measurement.record
         state.wall = record.wall
+        state.facts = record.facts if state.search else {}
         state.sampling = min(record.covariates.get("sampling_seconds") or record.wall, record.wall)
+        count = len(record.series[0].values) if record.series else 0
+        state.sample = state.sampling / count if count else 0.0
         state.sated = record.stop in ("precision", "samples")
         value = self._value_of(measurement)
         if record.status == "failed":
@@ -96,6 +119,8 @@ class CampaignState:
             self.cells[cell.id].failure = launch.error or launch.outcome
 
     def _is_satisfied(self, state: CellState) -> bool:
+        if state.search:
+            return True
         # Replicates count from 0 without gaps, so that the decision doesn't depend on what a killed
         # run did out of turn.
         series: list[float] = []
@@ -104,7 +129,14 @@ class CampaignState:
         return len(series) >= self.plan.replication.min_launches and self._enough(series)
 
     def next_block(self) -> tuple[int, list[Cell]] | None:
-        """The lowest replicate that a cell still needs, and all cells that need it; None: done."""
+        """The lowest replicate that a cell still needs, and all cells that need it; None: done.
+
+        Searches come before all others. After the first replicate, what can't be done in the time
+        that is left is not begun.
+        """
+        searches = [state.cell for state in self._searches if state.pending]
+        if searches:
+            return 0, searches
         rule = self.plan.replication
         for replicate in range(rule.max_launches):
             if replicate > 0 and self.spent >= rule.budget:
@@ -112,35 +144,76 @@ class CampaignState:
             wanted = [
                 state.cell
                 for state in self.cells.values()
-                if state.failure is None and not state.satisfied and replicate not in state.values
+                if state.pending and replicate not in state.values
+                if replicate == 0 or state.least <= self._time_left
             ]
             if wanted:
                 return replicate, wanted
         return None
 
+    @property
+    def _time_left(self) -> float:
+        """Seconds that what is begun now may be expected to take."""
+        return self.plan.replication.budget * (1.0 + TOLERANCE) - self.spent
+
+    def affordable(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
+        """Of cells that one launch would measure, in their order, those that there is time for.
+
+        In the first replicate all of them. Afterwards a cell is left out if it alone, for its one
+        sample, would take more than those before it leave.
+        """
+        if replicate == 0:
+            return list(cells)
+        left = self._time_left
+        kept = []
+        for cell in cells:
+            least = self.cells[cell.id].least
+            if least <= left:
+                kept.append(cell)
+                left -= least
+        return kept
+
+    def settle(self, cell: Cell) -> Settlement:
+        """What a cell is measured with, by the searches that have ended."""
+        settlement = settle_cell(
+            cell,
+            self.plan,
+            {
+                search.cell.id: Outcome(search.facts, search.failure)
+                for search in self._searches
+                if not search.pending
+            },
+        )
+        state = self.cells[cell.id]
+        if state.wall is None and settlement.settled.seconds is not None:
+            state.sample = settlement.settled.seconds
+        return settlement
+
     def measurement_budgets(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
         """Seconds that each of ``cells`` may take in this block: a fair share of what is left.
 
         What a cell spent on set-up it will need again. Of the rest each gets an equal share, and
-        what those leave that had enough with less goes to the others (water-filling).
+        what those leave that had enough with less goes to the others (water-filling). What takes
+        more than its share for one sample takes it from all.
         """
         rule = self.plan.replication
         if rule.cell_budget is not None:
             return {cell.id: rule.cell_budget for cell in cells}
-        # Shares are worked out over all cells of the block, however many launches it takes.
-        states = [s for s in self.cells.values() if s.failure is None and not s.satisfied]
+        # Shares are worked out over all cells left of the block, however many launches that takes;
+        # the block's part of the budget is what it was before its first launch.
+        states = [s for s in self.cells.values() if s.pending and replicate not in s.values]
         blocks = max(rule.min_launches - replicate, 1)
-        left = max(rule.budget - self.spent, 0.0) / blocks
+        gone = sum(
+            state.wall or 0.0
+            for state in self.cells.values()
+            if replicate in state.values and not state.search
+        )
+        left = max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
         left -= sum(state.overhead for state in states)
-        needs = sorted(state.sampling if state.sated else math.inf for state in states)
-        share = LEAST_BUDGET
-        for index, need in enumerate(needs):
-            share = max(left / (len(needs) - index), LEAST_BUDGET)
-            if need > share:
-                break
-            left -= need
-        else:  # all have enough with what they took: the same again, and a little more
-            share = max(SPARE * needs[-1], LEAST_BUDGET) if needs else share
+        share = _share(
+            left,
+            [(state.sample, state.sampling if state.sated else math.inf) for state in states],
+        )
         return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
 
     @property
@@ -148,7 +221,7 @@ class CampaignState:
         """Measurements that the fewest launches of the cells that still stand come to."""
         rule = self.plan.replication
         return sum(
-            max(len(state.values), 0 if state.failure or state.satisfied else rule.min_launches)
+            max(len(state.values), (1 if state.search else rule.min_launches) * state.pending)
             for state in self.cells.values()
         )
 
@@ -164,10 +237,33 @@ class CampaignState:
         typical = sum(known) / len(known) if known else None
         total = 0.0
         for state in self.cells.values():
-            if state.failure is None and not state.satisfied:
-                missing = max(rule.min_launches - len(state.values), 1)
-                wall = state.wall if state.wall is not None else typical
+            if state.pending:
+                launches = 1 if state.search else rule.min_launches
+                missing = max(launches - len(state.values), 1)
+                wall = state.wall if state.wall is not None else state.sample or typical
                 if wall is None:
                     return max(rule.budget - self.spent, 0.0)
                 total += wall * missing
         return min(total, max(rule.budget - self.spent, 0.0)) if total else 0.0
+
+
+def _share(left: float, cells: Sequence[tuple[float, float]]) -> float:
+    """The share at which cells take ``left`` seconds together, each no less than the first and no
+    more than the second of its two numbers (the most may be inf).
+    """
+    most = max((need for _, need in cells), default=math.inf)
+
+    def taken(share: float) -> float:
+        return sum(max(least, min(need, share)) for least, need in cells)
+
+    # Between two neighbouring ends the cells that take just the share are the same ones.
+    ends = sorted({0.0, *(end for pair in cells for end in pair if end < math.inf)})
+    if taken(ends[-1]) <= left and most < math.inf:
+        # All have enough with what they took: the same again, and a little more.
+        return max(SPARE * most, LEAST_BUDGET)
+    place = bisect_right(ends, left, key=taken)
+    if place == 0:
+        return LEAST_BUDGET
+    low = ends[place - 1]
+    sharing = sum(least <= low < need for least, need in cells)
+    return max(low + (left - taken(low)) / max(sharing, 1), LEAST_BUDGET)

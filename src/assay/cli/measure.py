@@ -61,7 +61,8 @@ def measure(
     launches
         Fewest and most launches of a cell, such as 6..30 or 10 [default: 6..30].
     samples
-        Most samples of a cell in a launch [default: 4000].
+        Fewest and most samples of a cell in a launch, such as 5..4000, or the most alone
+        [default: 5..4000].
     oversubscribe
         Allow more ranks and threads than cores.
     keep
@@ -94,7 +95,7 @@ def measure(
         "precision": precision,
         "budget": budget,
         "launches": launches,
-        "max_samples": samples,
+        "samples": samples,
     }
     plan = plan_from_words(
         kernel,

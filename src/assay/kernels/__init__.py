@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.errors import AssayError, nearest
-from assay.kernels import collective, compute, fabric, memory, network, noise, npb, storage
+from assay.kernels import collective, compute, fabric, linpack, memory, network, noise, npb, storage
 from assay.kernels.catalogue import Kernel
 from assay.plans.model import Cell, Value
 
@@ -12,7 +12,7 @@ _LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto", ".")
 
 _CATALOGUE: dict[str, Kernel] = {
     kernel.name: kernel
-    for family in (memory, compute, network, collective, fabric, storage, noise, npb)
+    for family in (memory, compute, network, collective, fabric, storage, noise, linpack, npb)
     for kernel in family.KERNELS
 }
 
@@ -38,11 +38,32 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
 
 
 def parameters_text(cell: Cell) -> str:
-    """``op=triad``: the parameters asked for, less those that were left to the kernel."""
+    """``op=triad``: the parameters asked for, less those left to the kernel and the tacit ones."""
     kernel = known_kernel(cell.kernel)
-    defaults = {p.name: p.default for p in kernel.parameters} if kernel else {}
+    unsaid = {
+        parameter.name: parameter.default
+        for parameter in (kernel.parameters if kernel else ())
+        if parameter.tacit or parameter.default in _LEFT_OPEN
+    }
     return " ".join(
         f"{name}={value}"
         for name, value in cell.parameters.items()
-        if not (value in _LEFT_OPEN and defaults.get(name) == value)
+        if name not in unsaid or value != unsaid[name]
     )
+
+
+def left_open(cell: Cell) -> list[str]:
+    """The names of the parameters whose value says that it is chosen on the machine."""
+    kernel = known_kernel(cell.kernel)
+    return [
+        parameter.name
+        for parameter in (kernel.parameters if kernel else ())
+        if parameter.default in _LEFT_OPEN
+        and cell.parameters.get(parameter.name, parameter.default) == parameter.default
+    ]
+
+
+def is_search(cell: Cell) -> bool:
+    """Whether a cell is measured once, before those that its outcome settles."""
+    kernel = known_kernel(cell.kernel)
+    return kernel is not None and kernel.once

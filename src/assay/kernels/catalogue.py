@@ -25,6 +25,7 @@ class Parameter:
     """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers.
 
     ``numa_node``: it is the number of a NUMA node, or negative; plans know which are there.
+    ``tacit``: its default goes without saying where a cell is named.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     numa_node: bool = False
+    tacit: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class Kernel:
 
     ``formulas``: the same in words for people, by quantity. ``memory`` and ``check`` let a plan
     refuse, before anything is launched, what can't be measured. ``even``: the ranks do the same, so
-    that one that takes longer is a slow one.
+    that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
+    cells leave open (their ``settled_by``): measured before all of them, and never again.
     """
 
     name: str
@@ -80,6 +83,8 @@ class Kernel:
     formulas: Mapping[str, str] = field(default_factory=dict)
     memory: MemoryFormula | None = None
     check: Check | None = None
+    once: bool = False
+    settled_by: str | None = None
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""
@@ -88,3 +93,13 @@ class Kernel:
     def metric(self, name: str) -> Metric | None:
         """The metric of that name, or None."""
         return next((m for m in self.metrics if m.name == name), None)
+
+
+def phase(name: str, meaning: str) -> Metric:
+    """The time of a phase; ranks differ in it, and what none spent time in is left out."""
+    return Metric(name, "s", "less", f"{meaning}, mean over ranks", series=name, optional=True)
+
+
+def is_phase(metric: Metric) -> bool:
+    """Whether a metric is the time of a phase."""
+    return metric.optional and metric.unit == "s" and metric.series == metric.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,14 +14,19 @@ from assay.records.schema import Job
 
 @dataclass(frozen=True)
 class LaunchOrder:
-    """One launch: the job, where it runs, and the file that will hold its stream."""
+    """One launch: the job, where it runs, and the file that will hold its stream.
+
+    ``timeout``: seconds after which it is ended. ``patience``: seconds without a word after which
+    whoever follows the stream ends it, for those who simulate both.
+    """
 
     launch: str
     toolchain: str
     placement: Placement
     job: Job
     stream: Path
-    timeout: float
+    timeout: float = math.inf
+    patience: float = math.inf
 
 
 class Executor(Protocol):

@@ -163,8 +163,7 @@ class FakeLaunch:
         said: str = "",
         ended_by: Literal["timeout", "interrupted"] | None = None,
     ) -> None:
-        timeout = self._order.timeout
-        verdict = judge(self._order.stream, status, said, ended_by, timeout)
+        verdict = judge(self._order.stream, status, said, ended_by, after=self._clock)
         wall = self._clock + self._executor.machine.launch_time
         self._record = LaunchRecord(
             launch=self._order.launch,
@@ -236,7 +235,10 @@ class FakeLaunch:
         if "crash" in failures:
             self._clock += samples.elapsed / 2
             raise _Ended(-_SIGSEGV, f"assay-fake: {failures['crash'].text}")
-        if "hang" in failures or self._clock + samples.elapsed > self._order.timeout:
+        if "hang" in failures:
+            self._clock = min(self._order.timeout, self._clock + self._order.patience)
+            raise _Ended(-_SIGKILL, ended_by="timeout")
+        if self._clock + samples.elapsed > self._order.timeout:
             self._clock = self._order.timeout
             raise _Ended(-_SIGKILL, ended_by="timeout")
         self._clock += samples.elapsed

@@ -144,14 +144,22 @@ class FakeSamples:
         return (steady[high] - steady[low - 1]) / 2 / median(steady)
 
     def progress(self, share: float) -> Progress:
-        """What the live display would be told after this share of the measurement."""
-        seen = self.values[: max(int(share * len(self.values)), 1)]
+        """What the live display would be told after this share of the measurement.
+
+        A whole benchmark tells how far its sample is, and its rate where it counts operations.
+        """
+        done = share * len(self.values)
+        seen = self.values[: max(int(done), 1)]
+        whole = self.behaviour.written.max_batch == 1
+        flops = self.names.get("work_flops")
         return Progress(
             self.entry.measurement,
             len(seen),
             self.elapsed * share,
             median(seen),
             self.half_width(seen),
+            share=done % 1.0 if whole else None,
+            rate=float(flops) / median(seen) if whole and flops else None,
         )
 
     def record(self, failures: Mapping[FailureKind, Failure]) -> MeasurementRecord:

@@ -9,25 +9,30 @@ from assay.plans.model import Plan, Replication
 from assay.plans.replication import read_replication
 
 # Options that are called otherwise than the rule's key.
-_OPTIONS = {"min_launches": "launches", "max_launches": "launches", "max_samples": "samples"}
+_OPTIONS = {f"{end}_{thing}": thing for thing in ("launches", "samples") for end in ("min", "max")}
 
 
 def amended(rule: Replication, changes: dict[str, str | None]) -> Replication:
     """The rule with what was given on the command line; None was not given. Raises AssayError.
 
-    ``launches`` is ``"6..30"`` (fewest and most) or one number for both.
+    ``launches`` and ``samples`` are ``"6..30"`` (fewest and most) or one number: of launches both,
+    of samples the most, and the fewest where the rule asks for more.
     """
     given = {name: value for name, value in changes.items() if value}
-    launches = given.pop("launches", None)
-    if launches is not None:
-        fewest, dots, most = launches.partition("..")
+    for thing in ("launches", "samples"):
+        text = given.pop(thing, None)
+        if text is None:
+            continue
+        fewest, dots, most = text.partition("..")
         if not fewest.strip().isdigit() or (dots and not most.strip().isdigit()):
             raise AssayError(
-                f"'{launches}' is no number of launches.",
-                where="--launches",
+                f"'{text}' is no number of {thing}.",
+                where=f"--{thing}",
                 mend="Write 10, or 6..30 for fewest and most.",
             )
-        given |= {"min_launches": fewest, "max_launches": most if dots else fewest}
+        given[f"max_{thing}"] = most if dots else fewest
+        if dots or thing == "launches" or int(fewest) < rule.min_samples:
+            given[f"min_{thing}"] = fewest
     return read_replication(
         {k: v for k, v in msgspec.to_builtins(rule).items() if v is not None} | given,
         lambda key: f"--{_OPTIONS.get(key, key)}" if key in given else "",

@@ -83,7 +83,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A suite made concrete: its cells in the order written, how to replicate, and the seed.
 
     ``notes``: sentences about what the suite asked for and this machine can't do. ``choices``:
-    sentences about what was chosen by the machine.
+    sentences about what was chosen by the machine, or is left to a search.
     """
 
     name: str

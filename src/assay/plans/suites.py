@@ -16,6 +16,7 @@ from assay.plans.expand import FACTORS, Fitting, Measure, expand, parse_keep
 from assay.plans.levels import Written, read_levels
 from assay.plans.model import Plan, PlanContext
 from assay.plans.replication import read_replication
+from assay.plans.searched import searched
 from assay.toml import TomlDocument, load_toml
 
 PLAN_SCHEMA = 1
@@ -86,7 +87,7 @@ def load_plan(
         replication=rule,
         seed=chosen if chosen is not None else draw_seed(),
         notes=tuple(fitting.notes),
-        choices=tuple(fitting.choices),
+        choices=(*fitting.choices, *searched(cells)),
     )
 
 

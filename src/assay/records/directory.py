@@ -21,6 +21,7 @@ from typing import TypeVar
 import msgspec
 
 from assay import __version__
+from assay.config import NO_PRICES, Prices
 from assay.errors import AssayError, nearest
 from assay.plans.model import Plan
 from assay.records.files import append_line, cannot_write, write_atomically
@@ -176,6 +177,7 @@ def create_run(
     system: dict[str, object],
     toolchains: dict[str, dict[str, object]],
     command: list[str],
+    prices: Prices = NO_PRICES,
 ) -> RunDirectory:
     """Make the run's directory with its manifest; it appears under its name only when whole.
 
@@ -203,6 +205,7 @@ def create_run(
                 plan=plan,
                 system=system,
                 toolchains=toolchains,
+                prices=prices,
             )
             write_atomically(
                 temporary / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest))

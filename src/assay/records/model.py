@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from assay.config import NO_PRICES, Prices
 from assay.plans.model import Cell, Plan
 from assay.records.schema import Clock, MeasurementRecord, RankRecord
 
@@ -30,7 +31,10 @@ class LaunchRecord(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """``manifest.json``: what was asked, on what, with what. Written once, at the start."""
+    """``manifest.json``: what was asked, on what, with what. Written once, at the start.
+
+    ``prices``: the site's, as they were then, so that a report made elsewhere says the same.
+    """
 
     schema: int
     run: str
@@ -40,6 +44,7 @@ class Manifest(msgspec.Struct, frozen=True):
     plan: Plan
     system: dict[str, object]
     toolchains: dict[str, dict[str, object]]
+    prices: Prices = NO_PRICES
 
 
 @dataclass(frozen=True)

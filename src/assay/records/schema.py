@@ -94,13 +94,19 @@ class Begin(msgspec.Struct, frozen=True, tag_field="record", tag="begin"):
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
-    """For the live display, a few a second. ``half_width`` is relative, null if not yet known."""
+    """For the live display, a few a second. ``half_width`` is relative, null if not yet known.
+
+    ``share``: of the sample under way, 0 to 1, where the kernel tells; ``rate``: its own so far, in
+    the unit of the kernel's metric ``rate``.
+    """
 
     measurement: str
     samples: int
     elapsed: float
     median: float | None
     half_width: float | None
+    share: float | None = None
+    rate: float | None = None
 
 
 class Series(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from assay.answers.select import counted, quantity_text
 from assay.records.model import RunData
 from assay.report.cells import cell_table
 from assay.report.figures import figures_of
+from assay.report.linpack import linpack_tables
 from assay.report.machine import machine_name, provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Section, Table
 from assay.report.phases import phase_table
@@ -95,7 +96,7 @@ def _section(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> Sect
         confidence_why=answer.confidence_why,
         evidence=answer.evidence,
         figures=figures_of(answer.question, cells, run) if answered else [],
-        tables=_tables(answer, cells),
+        tables=_tables(answer, cells, run),
         method=answer.method + (_sampling(run) if answered else []),
         limits=answer.limits,
         advice=answer.advice,
@@ -103,12 +104,15 @@ def _section(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> Sect
     )
 
 
-def _tables(answer: Answer, cells: Sequence[CellSummary]) -> list[Table]:
+def _tables(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> list[Table]:
     """The evidence first, then what else belongs to the question."""
     if not answer.evidence:
         return []
-    phases = phase_table(cells) if answer.question == "speed" else None
-    return [evidence_table(answer.question, answer.evidence), *([phases] if phases else [])]
+    made = [evidence_table(answer.question, answer.evidence)]
+    if answer.question == "speed":
+        phases = phase_table(cells)
+        made += [*linpack_tables(cells, run), *([phases] if phases else [])]
+    return made
 
 
 def _sampling(run: RunData) -> list[str]:

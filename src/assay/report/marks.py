@@ -24,6 +24,8 @@ _STATISTICS = [
 ]
 
 
+# Measured values up to which an axis ticks each of them.
+_MOST_TICKS = 12
 # Sizes in bytes worth a tick; 0 has its place because the axis is linear below 1 B.
 _SIZE_TICKS = [0, 1, 8, 64, 512, *(1 << p for p in range(12, 34, 3))]
 _SIZE_LABEL = (
@@ -42,6 +44,28 @@ def size_axis(field: str, title: str, sizes: Sequence[int]) -> Spec:
         "title": title,
         "scale": {"type": "symlog", "constant": 1, "nice": False},
         "axis": {"values": ticks, "labelExpr": _SIZE_LABEL, "labelOverlap": "greedy"},
+    }
+
+
+def order_axis(orders: Sequence[int]) -> Spec:
+    """Logarithmic where the orders span more than a decade; ticks where something was measured."""
+    scale: Spec = {"zero": False, "nice": True, "padding": 16}
+    if orders[-1] > 10 * max(orders[0], 1):
+        scale = {"type": "log", "nice": False, "padding": 16}
+    axis: Spec = {"format": "d", "labelOverlap": "greedy", "labelSeparation": 6}
+    if len(orders) <= _MOST_TICKS:
+        axis["values"] = list(orders)
+    return {"scale": scale, "axis": axis}
+
+
+def count_axis(counts: Sequence[int], title: str) -> Spec:
+    """Ascending counts along x, by their logarithm."""
+    return {
+        "field": "cores",
+        "type": "quantitative",
+        "title": title,
+        "scale": {"type": "log", "base": 2, "domain": [counts[0], counts[-1]], "padding": 12},
+        "axis": {"values": list(counts), "format": "d", "labelOverlap": "greedy"},
     }
 
 
@@ -161,6 +185,23 @@ def level(at: float) -> Spec:
     }
 
 
+def named_level(at: float, name: str) -> list[Spec]:
+    """The same, named above its left end."""
+    text = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -3}
+    return [
+        level(at),
+        {
+            "data": {"values": [{}]},
+            "mark": {"type": "text", **text},
+            "encoding": {
+                "x": {"value": 0},
+                "y": {"datum": at},
+                "text": {"value": name},
+            },
+        },
+    ]
+
+
 def vertical_rule(field: str, at: float, name: str) -> list[Spec]:
     """A dashed line where the field of x is ``at``, named at its upper end."""
     data = {"values": [{field: at}]}
@@ -245,7 +286,8 @@ def statistics(point: Point, per: int = 1) -> Row:
 
 def data_fields(unit: str, suffix: str = "") -> list[Field]:
     """What the fields of ``statistics`` mean, in the unit of the metric."""
-    return [Field(field.name, field.unit or unit, field.meaning + suffix) for field in _STATISTICS]
+    *of_metric, launches = _STATISTICS
+    return [*(Field(field.name, unit, field.meaning + suffix) for field in of_metric), launches]
 
 
 def ratio_fields(meaning: str) -> list[Field]:

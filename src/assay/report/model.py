@@ -36,7 +36,10 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A table; ``notes`` are numbered from 1, and entries refer to them by number."""
+    """A table; ``notes`` are numbered from 1, and entries refer to them by number.
+
+    ``folded``: it is long and for looking things up, so that it stays out of the way.
+    """
 
     id: str
     title: str
@@ -44,6 +47,7 @@ class Table(msgspec.Struct, frozen=True):
     rows: list[list[Entry]]
     caption: str = ""
     notes: list[str] = []
+    folded: bool = False
 
 
 class Field(msgspec.Struct, frozen=True):

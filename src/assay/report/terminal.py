@@ -8,12 +8,14 @@ from assay.report.model import Entry, ReportModel, Section, Table
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Table as Grid
 
 _TONES = {"bad": "red", "warn": "yellow", "quiet": "dim"}
 _STYLES = {"high": "green", "medium": "yellow", "low": "red"}
 # Terminal columns from which a column of the table has room.
 _TIGHT = 78  # under this, lines break within a field rather than lose its end
 _ROOM = {"limit": 96, "note": 140, "most": 96}
+_UNBOUND = 10_000  # columns that no table needs
 _NOTES = 5  # at most so many caveats; the HTML report has them all
 
 
@@ -30,7 +32,8 @@ def print_report(report: ReportModel, console: Console) -> None:
         _verdict(section, console)
     for section in report.sections:
         if section.evidence:
-            for number, table in enumerate(section.tables):
+            shown = [table for table in section.tables if not table.folded]
+            for number, table in enumerate(shown):
                 _table(table, console, titled=number > 0)
         _sentences("Mind", section.caveats, console, "yellow")
         _sentences("Do", section.advice, console, "")
@@ -67,12 +70,24 @@ def _table(table: Table, console: Console, *, titled: bool) -> None:
         )
     for row in table.rows:
         grid.add_row(*(_cell(row[index]) for index in shown))
+    if all(column.no_wrap for column in grid.columns):
+        _let_break(grid, console)
     console.print()
     if titled:
         console.print(Text(table.title, style="dim"))
     console.print(grid)
     for number, note in enumerate(table.notes if console.width >= _ROOM["limit"] else [], 1):
         console.print(Text(f"({number}) {note}", style="dim"))
+
+
+def _let_break(grid: Grid, console: Console) -> None:
+    """Let lines break within fields where a table has no room otherwise."""
+    from rich.measure import Measurement
+
+    unbound = console.options.update(max_width=_UNBOUND)
+    if Measurement.get(console, unbound, grid).maximum > console.width:
+        for column in grid.columns:
+            column.no_wrap = False
 
 
 def _cell(entry: Entry) -> RenderableType:

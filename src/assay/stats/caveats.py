@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.kernels import known_kernel
+from assay.kernels import is_search, known_kernel
 from assay.plans.model import Cell
 from assay.records.model import Measurement
 from assay.stats.correlation import effective_size, evidence_of_dependence
@@ -78,7 +78,7 @@ def _launches(count: int) -> str:
 
 def _few(evidence: Evidence) -> Iterator[str]:
     count, needed = len(evidence.medians), smallest_size()
-    if count < needed:
+    if count < needed and not is_search(evidence.cell):
         yield (
             f"{_launches(count)} only: a 95% interval across launches takes at least {needed}, so "
             "none is given."

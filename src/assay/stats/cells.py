@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import AssayError
-from assay.kernels import known_kernel
+from assay.kernels import is_search, known_kernel
 from assay.kernels.catalogue import Kernel, Metric
 from assay.plans.model import Cell
 from assay.records.model import Measurement, RunData
@@ -200,7 +200,7 @@ def _metric_summaries(
         rule = run.manifest.plan.replication
         width = relative_half_width(costs.medians.tolist(), rule.confidence)
         reached = width is not None and width <= rule.precision
-        stop = "precision" if reached else _why_stopped(run, len(costs.launches), failed)
+        stop = "precision" if reached else _why_stopped(run, cell, len(costs.launches), failed)
         summaries[metric.name] = _summary(metric, costs, stop)
         if evidence is None or (kernel is not None and metric.name == kernel.headline):
             evidence = Evidence(
@@ -216,10 +216,10 @@ def _metric_summaries(
     return summaries, evidence
 
 
-def _why_stopped(run: RunData, launches: int, failed: bool) -> Stop:
+def _why_stopped(run: RunData, cell: Cell, launches: int, failed: bool) -> Stop:
     if failed:
         return "failed"
-    if launches >= run.manifest.plan.replication.max_launches:
+    if is_search(cell) or launches >= run.manifest.plan.replication.max_launches:
         return "launches"
     return "budget" if run.complete else "interrupted"
 

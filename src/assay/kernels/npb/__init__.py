@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from assay.kernels.catalogue import is_phase
 from assay.kernels.npb import bt, cg, ep, ft, is_, lu, mg, sp
-from assay.kernels.npb.common import CLASS_ORDER, is_phase
+from assay.kernels.npb.common import CLASS_ORDER
 
 __all__ = ["CLASS_ORDER", "KERNELS", "is_phase"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from assay.kernels.catalogue import Kernel, MemoryFormula, Work, WorkFormula
-from assay.kernels.npb.common import RATE, TIME, class_parameter, phase
+from assay.kernels.catalogue import Kernel, MemoryFormula, Work, WorkFormula, phase
+from assay.kernels.npb.common import RATE, TIME, class_parameter
 from assay.kernels.npb.grid import Cutting, choose_grid, share_of
 from assay.plans.model import Value
 

@@ -19,13 +19,3 @@ RATE = Metric("rate", "op/s", "more", "official operations / time", quantity="op
 def class_parameter(classes: Iterable[str]) -> Parameter:
     """The problem class among those that the kernel has."""
     return Parameter("class", "S", "problem class", choices=tuple(classes))
-
-
-def phase(name: str, meaning: str) -> Metric:
-    """The time of a phase; ranks differ in it, and what none spent time in is left out."""
-    return Metric(name, "s", "less", f"{meaning}, mean over ranks", series=name, optional=True)
-
-
-def is_phase(metric: Metric) -> bool:
-    """Whether a metric is the time of a phase."""
-    return metric.optional and metric.unit == "s" and metric.series == metric.name

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from math import log, log2, prod
 
-from assay.kernels.catalogue import Kernel, Work
-from assay.kernels.npb.common import RATE, TIME, class_parameter, phase
+from assay.kernels.catalogue import Kernel, Work, phase
+from assay.kernels.npb.common import RATE, TIME, class_parameter
 from assay.plans.model import Value
 
 # class: points in x, y and z, iterations

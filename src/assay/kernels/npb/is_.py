@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.kernels.catalogue import Kernel, Work
-from assay.kernels.npb.common import RATE, TIME, WORK_UNITS, class_parameter, phase
+from assay.kernels.catalogue import Kernel, Work, phase
+from assay.kernels.npb.common import RATE, TIME, WORK_UNITS, class_parameter
 from assay.plans.model import Value
 
 # class: log2 of the keys, log2 of what they are below

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from assay.kernels.catalogue import Kernel, Work
-from assay.kernels.npb.common import RATE, TIME, class_parameter, phase
+from assay.kernels.catalogue import Kernel, Work, phase
+from assay.kernels.npb.common import RATE, TIME, class_parameter
 from assay.kernels.npb.grid import Blocks, Cutting, choose_grid, share_of
 from assay.plans.model import Value
 

@@ -15,6 +15,7 @@ from assay.report.figures.collectives import collective_figures
 from assay.report.figures.concurrency import concurrency_figures
 from assay.report.figures.dgemm import dgemm_figure
 from assay.report.figures.fabric import fabric_figures
+from assay.report.figures.linpack import linpack_figures
 from assay.report.figures.memory_access import (
     hierarchy_figure,
     saturation_figure,
@@ -47,6 +48,7 @@ def _speed(cells: Sequence[CellSummary], run: RunData) -> Figures:
         hierarchy_figure(cells, run),
         dgemm_figure(cells, run),
         peak_figure(cells),
+        *linpack_figures(cells, run),
         *benchmark_figures(cells),
         *record_figures(cells),
         parallel_figure(cells),

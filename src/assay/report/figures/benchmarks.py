@@ -15,6 +15,7 @@ from assay.report.marks import (
     Spec,
     by_size,
     colour,
+    count_axis,
     curve_layers,
     data_fields,
     error_bars,
@@ -146,7 +147,7 @@ def _lines(found: Sequence[Point], kernel: str) -> Figure:
     spec: Spec = {
         "height": 260,
         "transform": scaled_fields(_MEGA),
-        "encoding": {"x": _count_axis(counts, "processes" if plain else "cores")},
+        "encoding": {"x": count_axis(counts, "processes" if plain else "cores")},
         "layer": curve_layers(
             y_axis(f"Mop/s per {noun}", zero=True),
             {**colour("class", rows), "legend": {"title": "class"} if several else None},
@@ -197,17 +198,6 @@ def _classes(found: Sequence[Point]) -> list[str]:
     return [name for name in CLASS_ORDER if any(p.parameter("class") == name for p in found)]
 
 
-def _count_axis(counts: Sequence[int], title: str) -> Spec:
-    """Ascending counts along x, by their logarithm."""
-    return {
-        "field": "cores",
-        "type": "quantitative",
-        "title": title,
-        "scale": {"type": "log", "base": 2, "domain": [counts[0], counts[-1]], "padding": 12},
-        "axis": {"values": list(counts), "format": "d", "labelOverlap": "greedy"},
-    }
-
-
 def _marked(field: str, rows: Sequence[Row], ranges: list[Any], legend: Spec | None) -> Spec:
     """A shape or dash by a field; the same domain as others of it merges their legends."""
     return {
@@ -248,7 +238,7 @@ def speedup_figure(cells: Sequence[CellSummary]) -> Figure | None:
         "scale": {"type": "log", "base": 2, "nice": False, "padding": 12},
         "axis": {"values": counts, "format": "d", "labelOverlap": "greedy"},
     }
-    x = _count_axis(counts, "processes" if plain else "cores")
+    x = count_axis(counts, "processes" if plain else "cores")
     hue = colour("benchmark", rows)
     hue["scale"] = {"domain": _values("benchmark", rows)}
     shape = _marked("benchmark", rows, _SHAPES, hue["legend"])

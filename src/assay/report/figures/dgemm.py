@@ -15,6 +15,7 @@ from assay.report.marks import (
     data_fields,
     error_bars,
     listed,
+    order_axis,
     peak_layers,
     scale_of,
     scaled_fields,
@@ -24,8 +25,6 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
-
-_TICKS = 12  # measured values up to which an axis ticks each of them
 
 
 def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
@@ -59,7 +58,7 @@ def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
         "field": "n",
         "type": "quantitative",
         "title": "order N of the matrices",
-        **_order_axis(sorted({int(row["n"] or 0) for row in rows})),
+        **order_axis(sorted({int(row["n"] or 0) for row in rows})),
     }
     hue = colour("placement", rows)
     layers: list[Spec] = [
@@ -72,12 +71,16 @@ def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
                 "tooltip": tooltip([("n", "N"), ("placement", "placement")], f"{prefix}flop/s"),
             },
         },
-        {
-            "transform": [{"filter": "datum.arrives"}],
-            "mark": {"type": "point", "size": 220, "strokeWidth": 2, "filled": False},
-            "encoding": {"y": {"field": "y", "type": "quantitative"}, "color": hue},
-        },
     ]
+    rings_drawn = any(row["arrives"] for row in rows)
+    if rings_drawn:
+        layers.append(
+            {
+                "transform": [{"filter": "datum.arrives"}],
+                "mark": {"type": "point", "size": 220, "strokeWidth": 2, "filled": False},
+                "encoding": {"y": {"field": "y", "type": "quantitative"}, "color": hue},
+            }
+        )
     if peaks:
         layers += peak_layers(hue, factor)
     spec = {
@@ -91,12 +94,12 @@ def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
         for count, order in sorted(arrived.items())
         if len(orders[count]) > 1
     ] or ["one order alone"]
-    rings = "A ring marks the smallest N within 5% of the best."
+    rings = " A ring marks the smallest N within 5% of the best." if rings_drawn else ""
     lines = " Dashed: theoretical peak of as many cores." if peaks else ""
     return Figure(
         id="dgemm",
         title="DGEMM: floating-point rate against matrix order",
-        caption=f"Median over launches with 95% intervals. {rings}{lines}",
+        caption=f"Median over launches with 95% intervals.{rings}{lines}",
         alt=f"Line chart of the DGEMM rate against matrix order N; {listed(where)}.",
         fields=[
             Field("n", "", "order of the matrices"),
@@ -109,14 +112,3 @@ def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:
         spec=spec,
         width="half",
     )
-
-
-def _order_axis(orders: Sequence[int]) -> Spec:
-    """Logarithmic where the orders span more than a decade; ticks where something was measured."""
-    scale: Spec = {"zero": False, "nice": True, "padding": 16}
-    if orders[-1] > 10 * max(orders[0], 1):
-        scale = {"type": "log", "nice": False, "padding": 16}
-    axis: Spec = {"format": "d", "labelOverlap": "greedy"}
-    if len(orders) <= _TICKS:
-        axis["values"] = list(orders)
-    return {"scale": scale, "axis": axis}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from assay.answers.benchmarks import TITLES
 from assay.answers.scaling import curves, phase_shares, phases_of
-from assay.answers.select import counted, placement_text
+from assay.answers.select import Point, counted, placement_text
 from assay.report.marks import Row, Spec, colour, data_fields, listed, scaled_fields, tooltip
-from assay.report.model import Field, Figure
+from assay.report.model import Datum, Field, Figure
 from assay.stats.model import CellSummary
 
 
@@ -23,39 +23,72 @@ def phase_figure(cells: Sequence[CellSummary], kernel: str) -> Figure | None:
         return None
     curve = known[0]
     title = f"NPB {TITLES[kernel]} class {curve.size}"
+    rows = [row for count, point in curve.points.items() for row in phase_rows(point, cores=count)]
+    x: Spec = {
+        "field": "cores",
+        "title": "processes" if curve.processes else "cores",
+        "axis": {"labelAngle": 0, "ticks": False, "labelPadding": 6},
+    }
+    most = phase_shares(curve.points[curve.most].summary)
+    return Figure(
+        id=f"{kernel.replace('.', '-')}-phases",
+        title=f"{title}: where the time goes",
+        caption="Mean over ranks. Communication holds the waiting for others too.",
+        alt=f"Stacked bars of the share of {listed(phases_among(rows))} in the time of {title}; on "
+        f"{counted(curve.most, 'core')} computing takes {most.get('compute', 0.0):.0%}.",
+        fields=[Field("cores", "", "cores in use"), *PHASE_FIELDS],
+        rows=rows,
+        spec=phase_spec(rows, x),
+        width="half",
+    )
+
+
+PHASE_FIELDS = [
+    Field("placement", "", "ranks and threads"),
+    Field("phase", "", "what the ranks did"),
+    Field("share", "", "of the sum of all phases"),
+    *data_fields("s"),
+]
+
+
+def phase_rows(point: Point, **fields: Datum) -> list[Row]:
+    """A row a phase of a cell, with further fields that say which cell it is."""
+    shares = phase_shares(point.summary)
+    where = placement_text(point.summary.cell.placement)
     rows: list[Row] = []
-    for count, point in curve.points.items():
-        shares = phase_shares(point.summary)
-        for name, metric in phases_of(point.summary).items():
-            low, high = metric.ci95 or (None, None)
-            rows.append(
-                {
-                    "cores": count,
-                    "placement": placement_text(point.summary.cell.placement),
-                    "phase": name,
-                    "share": shares.get(name),
-                    "median": metric.median,
-                    "low": low,
-                    "high": high,
-                    "launches": metric.n,
-                }
-            )
-    phases = list(dict.fromkeys(str(row["phase"]) for row in rows))
-    spec: Spec = {
+    for name, metric in phases_of(point.summary).items():
+        low, high = metric.ci95 or (None, None)
+        rows.append(
+            {
+                **fields,
+                "placement": where,
+                "phase": name,
+                "share": shares.get(name),
+                "median": metric.median,
+                "low": low,
+                "high": high,
+                "launches": metric.n,
+            }
+        )
+    return rows
+
+
+def phases_among(rows: Sequence[Row]) -> list[str]:
+    """The phases of these rows, in their order."""
+    return list(dict.fromkeys(str(row["phase"]) for row in rows))
+
+
+def phase_spec(rows: Sequence[Row], x: Spec) -> Spec:
+    """Stacked bars of phases along ``x``, each bar a whole."""
+    return {
         "height": 240,
         "transform": [
-            {"calculate": f"indexof({phases!r}, datum.phase)", "as": "order"},
+            {"calculate": f"indexof({phases_among(rows)!r}, datum.phase)", "as": "order"},
             *scaled_fields(1.0),
         ],
         "mark": {"type": "bar"},
         "encoding": {
-            "x": {
-                "field": "cores",
-                "type": "ordinal",
-                "title": "processes" if curve.processes else "cores",
-                "axis": {"labelAngle": 0, "ticks": False, "labelPadding": 6},
-                "scale": {"paddingInner": 0.3, "paddingOuter": 0.2},
-            },
+            "x": {"type": "ordinal", "scale": {"paddingInner": 0.3, "paddingOuter": 0.2}, **x},
             "y": {
                 "field": "share",
                 "type": "quantitative",
@@ -71,21 +104,3 @@ def phase_figure(cells: Sequence[CellSummary], kernel: str) -> Figure | None:
             ],
         },
     }
-    most = phase_shares(curve.points[curve.most].summary)
-    return Figure(
-        id=f"{kernel.replace('.', '-')}-phases",
-        title=f"{title}: where the time goes",
-        caption="Mean over ranks. Communication holds the waiting for others too.",
-        alt=f"Stacked bars of the share of {listed(phases)} in the time of {title}; on "
-        f"{counted(curve.most, 'core')} computing takes {most.get('compute', 0.0):.0%}.",
-        fields=[
-            Field("cores", "", "cores in use"),
-            Field("placement", "", "ranks and threads"),
-            Field("phase", "", "what the ranks did"),
-            Field("share", "", "of the sum of all phases"),
-            *data_fields("s"),
-        ],
-        rows=rows,
-        spec=spec,
-        width="half",
-    )

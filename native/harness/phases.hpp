@@ -12,7 +12,7 @@
 #include "harness/clock.hpp"
 #include "harness/kernel.hpp"
 
-namespace assay::npb {
+namespace assay {
 
 // For the thread that calls MPI alone. A phase of communication holds the waiting for others too,
 // and one of computation that for the rank's other threads.
@@ -75,4 +75,4 @@ class Phases {
   std::vector<std::vector<double>> samples_;
 };
 
-}  // namespace assay::npb
+}  // namespace assay

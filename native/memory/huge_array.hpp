@@ -6,7 +6,7 @@
 
 #include "memory/pages.hpp"
 
-namespace assay::npb {
+namespace assay {
 
 // Zero until written; whoever writes a page first decides which NUMA node it is on, and what is
 // never written costs no memory.
@@ -31,4 +31,4 @@ class HugeArray {
   std::size_t size_ = 0;
 };
 
-}  // namespace assay::npb
+}  // namespace assay

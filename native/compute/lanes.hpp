@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace assay::npb {
+namespace assay {
 
 #if defined(__AVX512F__)
 inline constexpr int kLanes = 8;
@@ -108,4 +108,4 @@ ASSAY_LANES_INLINE Doubles logarithm(Doubles x) {
   return k * kLn2High + (f - (s * (f - r) - k * kLn2Low));
 }
 
-}  // namespace assay::npb
+}  // namespace assay

@@ -1,0 +1,32 @@
+// The worst error of all runs, for verification.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "harness/kernel.hpp"
+
+namespace assay {
+
+// Without any run, or once a run gave NaN, the verdict fails.
+class WorstError {
+ public:
+  void add(double error) {
+    any_ = true;
+    if (std::isnan(error)) nan_ = true;
+    if (error > worst_) worst_ = error;
+  }
+
+  Verification verdict(const std::string& what, double tolerance) const {
+    const double value = any_ && !nan_ ? worst_ : std::numeric_limits<double>::quiet_NaN();
+    return {.passed = value <= tolerance, .what = what, .value = value, .tolerance = tolerance};
+  }
+
+ private:
+  bool any_ = false;
+  bool nan_ = false;
+  double worst_ = 0.0;
+};
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+// Broadcasts of a panel along a row of the process grid, which go on behind other work.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+
+#include "linpack/transfers.hpp"
+
+namespace assay::linpack {
+
+// How the data travel from the root over the ranks, which are counted on from it. The rings and
+// "bandwidth" are those of Petitet, Whaley, Dongarra & Cleary, HPL, "Panel broadcast"
+// (https://www.netlib.org/benchmark/hpl/algorithm.html); here all of them go in pieces.
+enum class BroadcastScheme {
+  library,             // MPI_Ibcast
+  ring,                // from each to the next
+  modified_ring,       // rank 1, which has the next panel to factor, first and alone; a ring of the
+                       // others
+  two_rings,           // two rings of half the ranks each
+  modified_two_rings,  // rank 1 first and alone; two rings of the others
+  bandwidth,           // a share to each rank, then the shares round a ring
+};
+
+// What rank `rank` of `ranks` gets and gives in a broadcast of `count` doubles; MPI's ranks are
+// those of the schedule's messages. Not for `library`.
+Schedule broadcast_schedule(BroadcastScheme scheme, int rank, int ranks, int root,
+                            std::size_t count);
+
+// One broadcast at a time over the ranks of `row`; two such objects may be under way at once. For
+// the thread that calls MPI.
+class PanelBroadcast {
+ public:
+  // Collective. Duplicates the communicator.
+  PanelBroadcast(MPI_Comm row, BroadcastScheme scheme);
+  ~PanelBroadcast();
+  PanelBroadcast(const PanelBroadcast&) = delete;
+  PanelBroadcast& operator=(const PanelBroadcast&) = delete;
+
+  // Collective, with the same count and root everywhere: sends `count` doubles of root's buffer to
+  // all others' buffers. Never waits. The buffer must stay, and root's unchanged, until the end;
+  // others' may be read then. The broadcast before must be finished on this rank.
+  void start(double* buffer, std::size_t count, int root);
+
+  // Moves it on without waiting. True when this rank has the data and owes nobody any more, and
+  // where nothing was started.
+  bool progress();
+
+  // Waits for that.
+  void finish();
+
+ private:
+  BroadcastScheme scheme_;
+  MPI_Comm row_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int ranks_ = 1;
+  MPI_Request request_ = MPI_REQUEST_NULL;  // of the library's
+  Schedule schedule_;
+  Transfers transfers_;
+};
+
+}  // namespace assay::linpack

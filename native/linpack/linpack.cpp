@@ -1,0 +1,181 @@
+// linpack: a dense linear system solved by LU factorisation with partial pivoting.
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "compute/blas.hpp"
+#include "harness/clock.hpp"
+#include "harness/kernel.hpp"
+#include "harness/phases.hpp"
+#include "harness/worst_error.hpp"
+#include "linpack/choices.hpp"
+#include "linpack/factor.hpp"
+#include "linpack/residual.hpp"
+#include "memory/pages.hpp"
+
+#ifdef __FAST_MATH__
+#error "with -ffast-math a NaN would pass verification"
+#endif
+
+namespace assay::linpack {
+namespace {
+
+constexpr std::int64_t kLargestOrder = 100'000'000;
+// The system may take this part of the memory available on a node.
+constexpr double kPartOfMemory = 0.95;
+
+class Linpack : public Kernel {
+ public:
+  Linpack(const Context& context, Parameters& parameters)
+      : context_(context), parameters_(parameters) {
+    settings_.n = whole(parameters, "n", 0, kLargestOrder);
+    fraction_ = share(parameters, "fraction", 1.0);
+    fill_ = share(parameters, "fill", 0.8);
+    settings_.nb = whole(parameters, "nb", 0, kWidestBlock);
+    settings_.p = static_cast<int>(whole(parameters, "p", 0, context.size));
+    std::vector<std::string> broadcasts = words(kBroadcasts);
+    broadcasts.emplace_back("auto");
+    const std::string broadcast = parameters.choice("broadcast", "auto", broadcasts);
+    settings_.swap = choice_of(kSwaps, parameters.choice("swap", "auto", words(kSwaps)));
+    settings_.depth = static_cast<int>(whole(parameters, "depth", 1, 1));
+    settings_.matrix =
+        choice_of(kMatrices, parameters.choice("matrix", "random", words(kMatrices)));
+    settings_.seed = context.seed;
+#ifdef ASSAY_TEST_FAULTS
+    const std::string fault = parameters.choice("fault", "none", {"none", "pivot", "factor"});
+    settings_.fault = fault == "pivot"    ? Fault::pivot
+                      : fault == "factor" ? Fault::factor
+                                          : Fault::none;
+#endif
+    if (settings_.nb == 0) settings_.nb = kUsualBlock;
+    if (settings_.p == 0) settings_.p = usual_grid_rows(context.size);
+    if (context.size % settings_.p != 0) {
+      throw KernelError("parameter 'p' must divide the number of ranks, " +
+                        std::to_string(context.size) + ", which " + std::to_string(settings_.p) +
+                        " does not");
+    }
+    settings_.broadcast = broadcast == "auto" ? kUsualBroadcast : choice_of(kBroadcasts, broadcast);
+    parameters.resolve("nb", settings_.nb);
+    parameters.resolve("p", std::int64_t{settings_.p});
+    parameters.resolve("broadcast", word_of(kBroadcasts, settings_.broadcast));
+    blas::require();
+  }
+
+  void setup() override {
+    if (settings_.n == 0) choose_order();
+    check_memory();
+    system_ = std::make_unique<LinearSystem>(context_.comm, settings_, context_.threads, memory_);
+  }
+
+  void before_sample() override {
+    check_last();
+    phases_.restart();
+    system_->make();
+  }
+
+  void run(std::int64_t count) override {
+    for (; count > 0; --count) {
+      unchecked_ = true;
+      system_->solve(phases_, progress());
+      phases_.end_sample();
+    }
+  }
+
+  Verification verify() override {
+    check_last();
+    return error_.verdict(
+        "scaled residual ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), infinity norms",
+        kResidualTolerance);
+  }
+
+  std::int64_t max_batch() const override { return 1; }
+
+  std::vector<Series> series() const override { return phases_.series(context_.comm); }
+
+  std::map<std::string, Value> facts() const override {
+    auto known = blas::facts();
+    known["n"] = settings_.n;
+    known["nb"] = settings_.nb;
+    known["p"] = std::int64_t{settings_.p};
+    known["q"] = std::int64_t{context_.size / settings_.p};
+    known["broadcast"] = word_of(kBroadcasts, settings_.broadcast);
+    known["swap"] = word_of(kSwaps, settings_.swap);
+    known["memory"] = static_cast<std::int64_t>(memory_.bytes());
+    return known;
+  }
+
+ private:
+  static std::int64_t whole(Parameters& parameters, const std::string& name, std::int64_t fallback,
+                            std::int64_t most) {
+    const std::int64_t value = parameters.integer(name, fallback);
+    if (value < 0 || value > most) {
+      throw KernelError("parameter '" + name + "' must be between 0 and " + std::to_string(most) +
+                        ", not " + std::to_string(value));
+    }
+    return value;
+  }
+
+  static double share(Parameters& parameters, const std::string& name, double fallback) {
+    const double value = parameters.real(name, fallback);
+    if (!(value > 0.0 && value <= 1.0)) {
+      throw KernelError("parameter '" + name + "' must be above 0 and at most 1, not " +
+                        std::to_string(value));
+    }
+    return value;
+  }
+
+  // Rank 0 tells how far it is and at what rate it got there.
+  Progress progress() const {
+    if (!context_.progress) return {};
+    return [this, begin = ticks()](double done) {
+      const auto n = static_cast<double>(settings_.n);
+      context_.progress(done, done * operations(n) / seconds(ticks() - begin));
+    };
+  }
+
+  // The memory of the fullest node decides, for every rank has an equal part of the matrix.
+  void choose_order() {
+    double bytes = memory_per_rank(context_, std::min(fill_, kPartOfMemory));
+    MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_MIN, context_.comm);
+    if (!(bytes < 0x1p62)) {
+      throw KernelError("this system doesn't tell how much memory it has to give; set n");
+    }
+    const std::int64_t largest = largest_order(settings_, context_.size, bytes);
+    settings_.n = std::max(std::int64_t{1},
+                           static_cast<std::int64_t>(fraction_ * static_cast<double>(largest)));
+    parameters_.resolve("n", settings_.n);
+  }
+
+  void check_memory() const {
+    const double most = memory_per_rank(context_, kPartOfMemory);
+    require_memory(
+        context_, kPartOfMemory, bytes_per_rank(settings_, context_.size),
+        "the parts of a matrix of order " + std::to_string(settings_.n),
+        "n can be at most " + std::to_string(largest_order(settings_, context_.size, most)));
+  }
+
+  // The residual of the last solution, before its matrix is made anew.
+  void check_last() {
+    if (!unchecked_) return;
+    error_.add(system_->residual());
+    unchecked_ = false;
+  }
+
+  static constexpr BroadcastScheme kUsualBroadcast = BroadcastScheme::modified_ring;
+
+  Context context_;
+  Parameters& parameters_;
+  Settings settings_;
+  double fraction_ = 1.0;
+  double fill_ = 1.0;
+  Workspace memory_;
+  std::unique_ptr<LinearSystem> system_;
+  Phases phases_{kPhaseNames};
+  bool unchecked_ = false;
+  WorstError error_;
+};
+
+ASSAY_KERNEL("linpack", Linpack);
+
+}  // namespace
+}  // namespace assay::linpack

@@ -1,0 +1,205 @@
+"""Kernels of the Linpack family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from assay.kernels.catalogue import Kernel, Metric, Parameter, Work, phase
+from assay.plans.model import Placement, Value
+
+# Columns of a panel where nobody says: what `linpack` takes for nb = 0.
+USUAL_NB = 192
+# The widest panel that a search tries.
+_WIDEST = 512
+
+BROADCASTS = (
+    "auto",
+    "library",
+    "ring",
+    "modified-ring",
+    "two-rings",
+    "modified-two-rings",
+    "bandwidth",
+)
+SWAPS = ("auto", "exchange", "spread")
+MATRICES = ("random", "graded", "nearly-singular", "singular")
+
+
+def linpack_flops(n: float) -> float:
+    """Operations that a solution of order n counts for, as HPL counts them."""
+    return 2.0 / 3.0 * n**3 + 3.0 / 2.0 * n**2
+
+
+def usual_rows(ranks: int) -> int:
+    """Rows of the process grid where nobody says: the greatest divisor of ranks <= its root."""
+    return next(p for p in range(math.isqrt(ranks), 0, -1) if ranks % p == 0)
+
+
+def most_of(n: int, block: int, processes: int) -> int:
+    """The most rows (or columns) of n that one of ``processes`` holds, dealt out in blocks."""
+    rounds, rest = divmod(n, block * processes)
+    return rounds * block + min(rest, block)
+
+
+def linpack_bytes(n: int, nb: int, p: int, ranks: int) -> float:
+    """Bytes that the rank with most of the matrix allocates, as native/linpack/settings.cpp.
+
+    Its part of the matrix and of the right-hand side, two panels, and with several grid rows the
+    rows of U with what it takes to exchange them.
+    """
+    q = ranks // p
+    width = min(nb, n)
+    rows, columns = most_of(n, nb, p), most_of(n + 1, nb, q)
+    panel = 8 + -(-width // 8) * 8 + (_padded(width) + _padded(rows)) * width
+    doubles = _padded(rows) * columns + 2 * panel + 4 * n
+    if p > 1:
+        doubles += (_padded(width) + 3 * width) * columns
+    return 8.0 * doubles
+
+
+def _padded(rows: int) -> int:
+    """Rows of a column in memory: whole cache lines, an odd number of them."""
+    return (-(-rows // 8) | 1) * 8
+
+
+def _work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    return {"flops": linpack_flops(int(parameters["n"]))}
+
+
+def _memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    n = int(parameters["n"])
+    if n == 0:  # as much as the machine has to give
+        return 0.0
+    nb = int(parameters["nb"]) or USUAL_NB
+    p = int(parameters["p"]) or usual_rows(ranks)
+    return linpack_bytes(n, nb, p, ranks)
+
+
+def _search_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    n = int(parameters["n"])
+    if n == 0:
+        return 0.0
+    grids = (p for p in range(1, ranks + 1) if ranks % p == 0)
+    return max(linpack_bytes(n, _WIDEST, p, ranks) for p in grids)
+
+
+def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    p, ranks = int(parameters["p"]), placement.ranks
+    if p and ranks % p:
+        return f"A process grid of p={p} rows can't hold {ranks} ranks: {p} doesn't divide {ranks}."
+    for share in ("fraction", "fill"):
+        if not 0.0 < float(parameters[share]) <= 1.0:
+            return f"{share}={parameters[share]:g} is no share above 0."
+    return None
+
+
+_RATE = Metric("rate", "flop/s", "more", "(2/3 n^3 + 3/2 n^2) flops / time", quantity="flops")
+_FLOPS = "2/3 n^3 + 3/2 n^2"
+
+KERNELS = (
+    Kernel(
+        name="linpack",
+        title="Linpack: a dense system solved by LU with partial pivoting",
+        parameters=(
+            Parameter(
+                "n",
+                0,
+                "order of the matrix; 0: the largest that fits, times fraction",
+                low=0,
+                high=100_000_000,
+            ),
+            Parameter(
+                "fraction", 1.0, "of the largest order, where n is 0", low=0, high=1, tacit=True
+            ),
+            Parameter(
+                "fill",
+                0.8,
+                "share of the fullest node's free memory that the largest order takes, where n is "
+                "0",
+                low=0,
+                high=1,
+                tacit=True,
+            ),
+            Parameter(
+                "nb", 0, "columns of a panel; 0: by search, else the kernel's", low=0, high=8192
+            ),
+            Parameter(
+                "p",
+                0,
+                "rows of the process grid; 0: by search, else the greatest divisor of the ranks up "
+                "to their root",
+                low=0,
+                high=10_000_000,
+            ),
+            Parameter(
+                "broadcast", "auto", "of a panel along a row of the grid", choices=BROADCASTS
+            ),
+            Parameter("swap", "auto", "of rows within a column of the grid", choices=SWAPS),
+            Parameter(
+                "depth",
+                -1,
+                "1: the next panel is factored and sent while the matrix is updated; 0: not; -1: "
+                "by search, else 1",
+                low=-1,
+                high=1,
+            ),
+            Parameter(
+                "matrix", "random", "what its entries are like", choices=MATRICES, tacit=True
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "factorisation and solution, slowest rank"),
+            _RATE,
+            phase("panel", "factoring panels"),
+            phase("broadcast", "bringing panels along the rows of the grid"),
+            phase("swap", "interchanging rows within the columns of the grid"),
+            phase("update", "updating the rest of the matrix"),
+            phase("solve", "back substitution"),
+        ),
+        work=_work,
+        source="Dongarra, Luszczek & Petitet, The LINPACK Benchmark: past, present and future "
+        "(2003); Edmundsson et al. (2004), 5.4",
+        threaded=True,
+        headline="rate",
+        notes="One sample is one solution of A x = b; the matrix is made anew before it, untimed. "
+        "Entries are uniform in (-0.5, 0.5) and the same at any process grid. What is left open "
+        "(n, nb, p, broadcast, swap, depth) is settled by the plan's linpack.search at the same "
+        "placement, if it has one; else the kernel chooses, n by memory alone. Verified: HPL's "
+        "scaled residual is below 16.",
+        work_units={"flops": "flop"},
+        formulas={"flops": _FLOPS},
+        memory=_memory,
+        check=_check,
+        settled_by="linpack.search",
+    ),
+    Kernel(
+        name="linpack.search",
+        title="Linpack: a short search of block size, process grid and schemes",
+        parameters=(
+            Parameter(
+                "n",
+                0,
+                "order of the trials; 0: such that enough of them fit the time",
+                low=0,
+                high=100_000_000,
+            ),
+            Parameter("seconds", 20.0, "that the search may take", unit="s", low=0.1, high=86_400),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "a trial by the best candidate, slowest rank"),
+            _RATE,
+        ),
+        work=_work,
+        source="successive halving: Karnin, Koren & Somekh, ICML 2013",
+        threaded=True,
+        headline="rate",
+        notes="Candidates are tried by turns, the slower half dropped each time; facts tell the "
+        "choice, and memory_available: what a rank may take of the fullest node. Verified: the "
+        "last trial's residual.",
+        work_units={"flops": "flop"},
+        formulas={"flops": f"{_FLOPS} of a trial"},
+        memory=_search_memory,
+        once=True,
+    ),
+)

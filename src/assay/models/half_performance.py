@@ -1,0 +1,107 @@
+"""N½: the order at which a rate that grows with the order reaches half of its best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class RateAt:
+    """One measured order: the rate in flop/s with its 95% interval, None if there is none."""
+
+    order: int
+    rate: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class HalfOrder:
+    """Where half of the best rate is reached.
+
+    ``how``: ``interpolated`` between the two measured orders ``between``; ``extrapolated`` below
+    the smallest one, ``at_most``, which is past half already; or ``bounded``: no more than that is
+    known, and ``order`` is ``at_most``. ``interval``: 95%, of an interpolated one whose rates have
+    intervals.
+    """
+
+    order: float
+    how: Literal["interpolated", "extrapolated", "bounded"]
+    interval: Interval | None = None
+    between: tuple[int, int] | None = None
+    at_most: int | None = None
+
+
+def half_order(curve: Sequence[RateAt]) -> HalfOrder | None:
+    """The smallest order whose rate reaches half of the curve's best; None under two orders.
+
+    ``curve``: ascending orders. Between two of them the rate is taken as linear in log N, which a
+    rate r n / (n + h) is but for its curvature, and that is none where it reaches r / 2. Below the
+    smallest order that form itself, of which n / rate is a straight line, goes through the smallest
+    two (Hockney 1994).
+    """
+    if len(curve) < 2:
+        return None
+    best = max(range(len(curve)), key=lambda index: curve[index].rate)
+    rates = [point.rate for point in curve]
+    if rates[0] > rates[best] / 2:
+        return _below(curve[0], curve[1], rates[best] / 2)
+    orders = [point.order for point in curve]
+    at = _crossing(orders, rates, best)
+    assert at is not None
+    above = _first_reaching(rates, rates[best] / 2)
+    between = (orders[max(above - 1, 0)], orders[above])
+    return HalfOrder(at, "interpolated", _interval(curve, best, at), between)
+
+
+def _first_reaching(rates: Sequence[float], target: float) -> int:
+    """The index of the first rate that is as high."""
+    return next(index for index, rate in enumerate(rates) if rate >= target)
+
+
+def _crossing(orders: Sequence[int], rates: Sequence[float], best: int) -> float | None:
+    """Where the curve first reaches half of ``rates[best]``; its first piece goes on downwards."""
+    target = rates[best] / 2
+    above = max(_first_reaching(rates, target), 1)
+    low, high = rates[above - 1], rates[above]
+    if high <= low:
+        return None
+    share = (target - low) / (high - low)
+    return float(orders[above - 1] * (orders[above] / orders[above - 1]) ** share)
+
+
+def _interval(curve: Sequence[RateAt], best: int, at: float) -> Interval | None:
+    """Each rate moved alone to either end of its interval; what that moves, added in quadrature.
+
+    The launches of cells are independent, so this is MOVER (Zou & Donner 2008) on logarithms, as
+    for ratios. None where a rate that matters has no interval, or can't be told from its neighbour.
+    """
+    orders = [point.order for point in curve]
+    rates = [point.rate for point in curve]
+    above = max(_first_reaching(rates, rates[best] / 2), 1)
+    if any(curve[index].interval is None for index in (above - 1, above, best)):
+        return None
+    down = up = 0.0
+    for index, point in enumerate(curve):
+        moves = [0.0]
+        for end in point.interval or ():
+            moved = _crossing(orders, [*rates[:index], end, *rates[index + 1 :]], best)
+            if moved is None:
+                return None
+            moves.append(math.log(moved / at))
+        down, up = math.hypot(down, min(moves)), math.hypot(up, max(moves))
+    return at * math.exp(-down), at * math.exp(up)
+
+
+def _below(first: RateAt, second: RateAt, target: float) -> HalfOrder:
+    """Under the smallest order measured, by the line of n / rate through the smallest two."""
+    slope = (second.order / second.rate - first.order / first.rate) / (second.order - first.order)
+    start = first.order / first.rate - slope * first.order
+    rise = 1 / target - slope
+    if start <= 0 or rise <= 0:  # the rate doesn't fall towards small orders: nothing to go by
+        return HalfOrder(float(first.order), "bounded", at_most=first.order)
+    return HalfOrder(start / rise, "extrapolated", at_most=first.order)

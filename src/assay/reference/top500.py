@@ -1,0 +1,81 @@
+"""The TOP500 lists of June 1993 to June 2021, and where on them a Linpack rate stands.
+
+``top500.txt.gz`` holds every Rmax: comments (#) that name the source, then a line a list, its month
+and 500 rates in Gflop/s from the first to the last, ``4*12`` for twelve of 4.
+"""
+
+from __future__ import annotations
+
+import calendar
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_TABLE = Path(__file__).with_name("top500.txt.gz")
+
+SOURCE = (
+    "TOP500 lists of June 1993 to June 2021 (E. Strohmaier, J. Dongarra, H. Simon, M. Meuer, "
+    "H. Meuer; www.top500.org)"
+)
+
+
+@dataclass(frozen=True)
+class TopList:
+    """One list. ``rmax``: flop/s, by rank, greatest first."""
+
+    year: int
+    month: int
+    rmax: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """``June 2002``."""
+        return f"{calendar.month_name[self.month]} {self.year}"
+
+    @property
+    def date(self) -> str:
+        """``2002-06``: sorts as the lists do."""
+        return f"{self.year}-{self.month:02d}"
+
+    def place(self, rate: float) -> int | None:
+        """The rank that a rate in flop/s would have had; None where the list is full before it.
+
+        One more than there are faster systems, so a rate that is on the list stands with its
+        equals at the best of their ranks.
+        """
+        faster = bisect_left(self.rmax, -rate, key=lambda rmax: -rmax)
+        return faster + 1 if faster < len(self.rmax) else None
+
+
+@cache
+def top_lists() -> tuple[TopList, ...]:
+    """All lists, the oldest first."""
+    import gzip
+
+    text = gzip.decompress(_TABLE.read_bytes()).decode("ascii")
+    return tuple(_read(line) for line in text.splitlines() if not line.startswith("#"))
+
+
+def places(rate: float) -> list[tuple[TopList, int | None]]:
+    """For each list, the oldest first, the rank that a rate in flop/s would have had."""
+    return [(found, found.place(rate)) for found in top_lists()]
+
+
+def last_within(rate: float, rank: int) -> TopList | None:
+    """The last list on which a rate in flop/s would have had this rank or a better one.
+
+    ``rank`` 1 asks until when it would have been the fastest, 500 until when it would have been on
+    the list at all. None: never.
+    """
+    within = [found for found, place in places(rate) if place is not None and place <= rank]
+    return within[-1] if within else None
+
+
+def _read(line: str) -> TopList:
+    month, *words = line.split()
+    rmax: list[float] = []
+    for word in words:
+        value, _, times = word.partition("*")
+        rmax += [float(value + "e9")] * int(times or 1)  # as exactly as a rate written so
+    return TopList(int(month[:4]), int(month[4:]), tuple(rmax))
