@@ -164,11 +164,11 @@ def test_the_count_from_which_data_fit_is_found():
     (curve,) = curves(line("npb.is", "A", RISING, binding="spread"), "npb.is")
     memory = find_kernel("npb.is").memory
     need = [memory({"class": "A"}, ppn, 1) / MIB for ppn in COUNTS]
-    assert need[0] > 36 > need[2] and need[3] < 18 and need[4] > 9
-    # Spread, up to four processes have an L3 of 36 MiB each, eight half of one, sixteen a quarter.
+    assert min(need[:2]) > 32 > need[2] and need[3] < 16 and need[4] > 8
+    # Spread, up to four processes have an L3 of 32 MiB each, eight half of one, sixteen a quarter.
     third, second = chip.caches[0], chip.caches[1:]
-    chip = Chip((msgspec.structs.replace(third, size=36 * MIB), *second), chip.cores)
-    assert begins_to_fit(curve, chip, 8) == Fit(4, 3, need[2] * MIB, 36 * MIB)
+    chip = Chip((msgspec.structs.replace(third, size=32 * MIB), *second), chip.cores)
+    assert begins_to_fit(curve, chip, 8) == Fit(4, 3, need[2] * MIB, 32 * MIB)
     assert begins_to_fit(curve, chip, 2) is None
     assert begins_to_fit(curve, chip, 16) is None
     vast = Chip(tuple(msgspec.structs.replace(c, size=1 << 40) for c in chip.caches), 16)
@@ -182,12 +182,12 @@ def sized(size):
 
 
 def test_the_cache_effect_is_named_with_its_count_and_sizes():
-    answer = speed(line("npb.is", "A", RISING, binding="spread"), sized(36 * MIB))
+    answer = speed(line("npb.is", "A", RISING, binding="spread"), sized(32 * MIB))
     told = limits(answer)
     assert "IS class A is superlinear: on 8 processes each process reaches 130" in told
     assert "and is above it on 1 other count." in told
     assert "From 4 processes on, the " in told
-    assert "share of the L3 caches (36 MiB)" in told
+    assert "share of the L3 caches (32 MiB)" in told
     assert "Edmundsson et al. (2004), 5.5" in told
     row = rows(answer)["IS class A, 1 → 16 cores"]
     assert row.note == "parallel efficiency, superlinear"

@@ -293,7 +293,10 @@ def test_killed_it_leaves_nothing_on_any_host(
 
 
 def begun(folder: Path) -> bool:
-    streams = folder.glob("runs/*/raw/*.jsonl")
+    try:
+        streams = list(folder.glob("runs/*/raw/*.jsonl"))
+    except FileNotFoundError:  # something was renamed while it was looked for
+        return False
     return any('"record":"begin"' in stream.read_text() for stream in streams)
 
 
