@@ -174,7 +174,8 @@ Candidate Search::best_schemes(const Candidate& from, std::int64_t n, double unt
 }
 
 // Goes from width to width as long as that makes it faster and there is time, first to greater
-// ones: the order has grown since the widths were looked at. Of equals the greatest is taken.
+// ones: the order has grown since the widths were looked at. Of equals the one in their middle is
+// taken, the greater of two: the best lies among them, and grows with the order.
 Candidate Search::best_width(const Candidate& from, std::int64_t n) {
   const std::vector<std::int64_t> widths = widths_to_try(n);
   const auto with_width = [&](std::int64_t nb) {
@@ -204,11 +205,15 @@ Candidate Search::best_width(const Candidate& from, std::int64_t n) {
           widths.rend());
   }
   const double enough = kEqual * seconds_of(best);
+  std::vector<std::int64_t> equals;
   for (const Trials& each : trials_) {
     const bool same = each.n == n && each.candidate == with_width(each.candidate.nb);
-    if (same && each.best() <= enough) best = std::max(best, each.candidate.nb);
+    if (same && each.best() <= enough) equals.push_back(each.candidate.nb);
   }
-  return with_width(best);
+  if (equals.empty()) return with_width(best);
+  const auto middle = equals.begin() + static_cast<std::ptrdiff_t>(equals.size() / 2);
+  std::nth_element(equals.begin(), middle, equals.end());
+  return with_width(*middle);
 }
 
 SearchOutcome Search::run() {
