@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 
 # A machine that is busy is no failure: timings are never asserted, Hypothesis's included.
 settings.register_profile("assay", deadline=None, print_blob=True)
 settings.load_profile("assay")
+
+
+@pytest.fixture
+def polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks may outnumber the CPUs, and MPICH's would poll away each other's time slices."""
+    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "true")
+    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10")

@@ -12,7 +12,7 @@ from assay.plans.model import Value
 from assay.records.schema import MeasurementRecord
 from kernel_runs import assert_phases, assert_verified, faulty, measure, plain, sanitized
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("polite_waiting")]
 
 GOLDEN = 0x9E3779B97F4A7C15
 BROADCASTS = (
@@ -25,13 +25,6 @@ BROADCASTS = (
 )
 SWAPS = ("auto", "exchange", "spread")
 PHASES = {"panel", "broadcast", "swap", "update", "solve"}
-
-
-@pytest.fixture(autouse=True)
-def _polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks may outnumber the CPUs, and MPICH's would poll away each other's time slices."""
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "true")
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10")
 
 
 # ---- The truth ----------------------------------------------------------------------------------

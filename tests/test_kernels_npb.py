@@ -29,6 +29,8 @@ from kernel_runs import (
 )
 from native_build import NATIVE, TOOLS
 
+pytestmark = pytest.mark.usefixtures("polite_waiting")
+
 MODULUS = 2**46
 MULTIPLIER = 5**13
 EP_SEED = 271828183
@@ -357,13 +359,6 @@ def test_shares_and_blocks_cover_everything_once() -> None:
 
 
 # ---- Whole runs ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(autouse=True)
-def _polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks may outnumber the CPUs, and MPICH's would poll away each other's time slices."""
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "true")
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10")
 
 
 def _assert_close(record: MeasurementRecord, ranks: int) -> None:

@@ -11,6 +11,8 @@ from assay.kernels import npb
 from assay.kernels.catalogue import Kernel
 from mpi_counts import sent_by
 
+pytestmark = pytest.mark.usefixtures("polite_waiting")
+
 QUANTITIES = {"operations": "op", "flops": "flop", "traffic": "B", "messages": "", "sent": "B"}
 # Powers of two share all classes' problems evenly; elsewhere some ranks have more to do.
 TOLERANCES = {1: 0.01, 2: 0.01, 3: 0.1, 4: 0.01, 6: 0.1}
@@ -18,13 +20,6 @@ TOLERANCES = {1: 0.01, 2: 0.01, 3: 0.1, 4: 0.01, 6: 0.1}
 CHEAP = 1e9
 
 each_kernel = pytest.mark.parametrize("kernel", npb.KERNELS, ids=lambda kernel: kernel.name)
-
-
-@pytest.fixture(autouse=True)
-def _polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks may outnumber the CPUs, and MPICH's would poll away each other's time slices."""
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "true")
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10")
 
 
 def _classes(kernel: Kernel) -> list[str]:

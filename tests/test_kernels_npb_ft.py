@@ -21,6 +21,8 @@ from assay.kernels.npb.ft import FT_SIZES, ft_grid
 from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
 from native_build import NATIVE, TOOLS
 
+pytestmark = pytest.mark.usefixtures("polite_waiting")
+
 FT = find_kernel("npb.ft")
 SEED = 314159265
 # Portable code and this machine's own: the lanes differ.
@@ -268,13 +270,6 @@ def test_states_are_the_equations(
 
 
 # ---- Whole runs ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(autouse=True)
-def _polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks may outnumber the CPUs, and MPICH's would poll away each other's time slices."""
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "true")
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10")
 
 
 @pytest.mark.slow

@@ -21,6 +21,8 @@ from kernel_runs import assert_verified, faulty, is_good, measure, plain, saniti
 from native_build import NATIVE, TOOLS
 from test_npb_cfd import initial
 
+pytestmark = pytest.mark.usefixtures("polite_waiting")
+
 LU = find_kernel("npb.lu")
 OMEGA = 1.2
 Vector = NDArray[np.float64]
@@ -172,13 +174,6 @@ def test_sweeps_are_those_with_explicit_blocks(n: int, dt: float) -> None:
 
 
 # ---- Whole runs ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(autouse=True)
-def _polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks may outnumber the CPUs, and MPICH's would poll away each other's time slices."""
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "true")
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10")
 
 
 @pytest.mark.slow

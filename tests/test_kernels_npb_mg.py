@@ -17,6 +17,8 @@ from assay.kernels.npb.mg import MG_SIZES, levels_of
 from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
 from native_build import NATIVE, TOOLS
 
+pytestmark = pytest.mark.usefixtures("polite_waiting")
+
 MG = find_kernel("npb.mg")
 Field = NDArray[np.float64]
 
@@ -186,13 +188,6 @@ def test_catalogue_and_native_code_cut_and_count_alike() -> None:
 
 
 # ---- Whole runs ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(autouse=True)
-def _polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks may outnumber the CPUs, and MPICH's would poll away each other's time slices."""
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "true")
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10")
 
 
 @pytest.mark.slow

@@ -10,13 +10,9 @@ from kernel_runs import assert_verified, measure, plain
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("polite_waiting")
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_memory_is_what_the_kernel_allocates_and_little_more(
-    ranks: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Ranks may outnumber the CPUs, and MPICH's would poll away each other's time slices.
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "true")
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10")
+def test_memory_is_what_the_kernel_allocates_and_little_more(ranks: int) -> None:
     kernel = find_kernel("linpack")
     assert kernel.memory is not None
     orders: list[tuple[str, dict[str, Value]]] = [
