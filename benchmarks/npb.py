@@ -93,9 +93,12 @@ def label(name: str, size: str, ranks: int) -> str:
 
 
 def compare_npb(
-    folder: Path | None, mpirun: str, sizes: Sequence[str], *, quick: bool
+    folder: Path | None, mpirun: str, sizes: Sequence[str], *, quick: bool, even: bool = True
 ) -> Comparison:
-    """Rates, their geometric means, memory, and how even CPU time is over ranks, class by class."""
+    """Rates, their geometric means and memory, class by class.
+
+    ``even``: also how even CPU time is over ranks, in the first class.
+    """
     comparison = Comparison()
     kernels = executable()
     for size in sizes:
@@ -118,7 +121,7 @@ def compare_npb(
                         row,
                         memory_row(kernels, name, size, ranks, mpirun, program),
                     ]
-            if size == sizes[0]:
+            if even and size == sizes[0]:
                 comparison.rows.append(cpu_row(kernels, name, size, 1 if quick else 3))
         if rates:
             comparison.rows.append(mean_row(size, rates))
@@ -250,13 +253,8 @@ def main() -> None:
     )
     given = options.parse_args()
     build()
-    sizes = given.sizes or default_classes(quick=given.quick)
+    sizes = given.sizes or (("A",) if given.quick else ("A", "B"))
     finish(compare_npb(given.npb_bin, given.npb_mpirun, sizes, quick=given.quick))
-
-
-def default_classes(*, quick: bool) -> tuple[str, ...]:
-    """A and B, of which a quick try takes A only."""
-    return ("A",) if quick else ("A", "B")
 
 
 if __name__ == "__main__":
