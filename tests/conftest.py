@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
+from assay.launch.mpirun import POLITE_WAITING
+
 # A machine that is busy is no failure: timings are never asserted, Hypothesis's included.
 settings.register_profile("assay", deadline=None, print_blob=True)
 settings.load_profile("assay")
@@ -13,5 +15,5 @@ settings.load_profile("assay")
 @pytest.fixture
 def polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ranks may outnumber the CPUs, and MPICH's would poll away each other's time slices."""
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "true")
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10")
+    for name, value in POLITE_WAITING.items():
+        monkeypatch.setenv(name, value)

@@ -18,7 +18,7 @@ from assay.kernels.building import build_kernels
 from assay.kernels.toolchains import Toolchain, select_toolchain
 from assay.launch.executor import LaunchOrder
 from assay.launch.local import LocalExecutor
-from assay.launch.mpirun import mpirun_command
+from assay.launch.mpirun import POLITE_WAITING, mpirun_command
 from assay.launch.outcome import KEPT_OUTPUT
 from assay.plans.model import Placement
 from assay.records.schema import Job
@@ -36,6 +36,7 @@ def toolchain(flavour="other", mpirun="/opt/mpi/bin/mpirun", **more) -> Toolchai
 THREADS = [("OMP_NUM_THREADS", "2"), ("OMP_DYNAMIC", "false"), ("OMP_PROC_BIND", "false")]
 THREADS += [(f"{blas}_NUM_THREADS", "2") for blas in ("OPENBLAS", "MKL", "BLIS")]
 GENV = " ".join(f"-genv {name} {value}" for name, value in THREADS)
+POLITE = " ".join(f"-genv {name} {value}" for name, value in POLITE_WAITING.items())
 X = " ".join(f"-x {name}={value}" for name, value in THREADS)
 ENV = " ".join(f"{name}={value}" for name, value in THREADS)
 PROGRAM = "/c/assay-kernels --job /r/l.job.json --out /r/l.jsonl"
@@ -44,8 +45,9 @@ PROGRAM = "/c/assay-kernels --job /r/l.job.json --out /r/l.jsonl"
 @pytest.mark.parametrize(
     ("flavour", "more", "cores", "root", "line"),
     [
-        ("mpich", {}, 4, True, f"M -n 4 -launcher fork -rmk user -bind-to none {GENV} P"),
-        ("mpich", {}, 2, False, f"M -n 4 -launcher fork -rmk user -bind-to none {GENV} P"),
+        ("mpich", {}, 8, True, f"M -n 4 -launcher fork -rmk user -bind-to none {GENV} P"),
+        # 4 ranks of 2 threads on 7 cores: those that wait must let the others work.
+        ("mpich", {}, 7, False, f"M -n 4 -launcher fork -rmk user -bind-to none {GENV} {POLITE} P"),
         ("openmpi", {}, 4, False, f"M -n 4 --bind-to none {X} P"),
         ("openmpi", {}, 4, True, f"M -n 4 --bind-to none --allow-run-as-root {X} P"),
         ("openmpi", {}, 3, False, f"M -n 4 --bind-to none --oversubscribe {X} P"),

@@ -11,6 +11,14 @@ from assay.kernels.toolchains import Toolchain
 from assay.launch.adapters import choose_adapters
 from assay.plans.model import Placement
 
+# MPICH's ranks poll while they wait. Where they outnumber the cores, each poll is time that a rank
+# with work does not get, so they are told to sleep a little when nothing has come. Open MPI does so
+# by itself when it is told that it is oversubscribed.
+POLITE_WAITING = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "true",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "10",
+}
+
 
 def mpirun_command(
     toolchain: Toolchain,
@@ -43,12 +51,14 @@ def mpirun_command(
             mend=f'Add mpirun = "…" to [toolchains.{toolchain.name}] in assay.toml.',
         )
     root = os.geteuid() == 0 if root is None else root
-    crowded = placement.ppn > (_physical_cores() if cores is None else cores)
+    cores = _physical_cores() if cores is None else cores
     choice = choose_adapters(toolchain.mpi_flavour, placement.adapter)
     variables = {**_thread_variables(placement.threads), **choice.environment}
     site = dict(sorted(toolchain.environment.items()))
     match toolchain.mpi_flavour:
         case "mpich":
+            if placement.ppn * placement.threads > cores:
+                variables |= POLITE_WAITING
             # user: a scheduler's allocation around this process is no concern of this launch.
             flags = [*_hydra(hosts, cluster, placement.ppn), "-bind-to", "none", *_genv(variables)]
         case "intel":
@@ -56,7 +66,7 @@ def mpirun_command(
             flags += _genv({"I_MPI_PIN": "0", **variables})
         case "openmpi":
             flags = [*_open_mpi(hosts, cluster, placement.ppn), "--bind-to", "none", *choice.flags]
-            flags += ["--oversubscribe"] if crowded else []
+            flags += ["--oversubscribe"] if placement.ppn > cores else []
             flags += ["--allow-run-as-root"] if root else []
             # Its own variables apart, it hands none on to other hosts unless told.
             told = {**site, **variables} if hosts else variables
