@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from assay.errors import AssayError
-from assay.toml import TomlDocument, load_toml
+from assay.toml import TomlDocument, dotted, load_toml
 from assay.units import parse_quantity
 
 CONFIG_NAME = "assay.toml"
@@ -77,6 +79,32 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     local_address: str | None = None
 
 
+class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[scheduler]``: how jobs are asked for where a batch scheduler gives out the nodes.
+
+    ``kind`` missing is the one whose commands are found. ``walltime``: the longest time that one
+    job may ask for, seconds or such as "12 h". ``modules`` are loaded ahead of assay, ``setup``
+    are lines of shell run after them. ``directives``: further options, each as it stands in a
+    script after the scheduler's own mark: ``"--qos=debug"``.
+    """
+
+    kind: Literal["slurm", "pbs", "pbs-classic", "lsf", "flux"] | None = None
+    partition: str | None = None
+    account: str | None = None
+    reservation: str | None = None
+    constraint: str | None = None
+    exclusive: bool = True
+    walltime: float | str | None = None
+    modules: tuple[str, ...] = ()
+    directives: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+
+    @property
+    def longest(self) -> float:
+        """Seconds that one job may ask for; inf if nothing was said."""
+        return math.inf if self.walltime is None else float(parse_quantity(self.walltime, "s"))
+
+
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[defaults]``: the toolchain of cells that name none, and where runs are kept.
 
@@ -95,6 +123,7 @@ class _File(msgspec.Struct, frozen=True):
     site: dict[str, str] = {}
     defaults: Defaults = Defaults()
     cluster: ClusterConfig | None = None
+    scheduler: SchedulerConfig | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +148,7 @@ class Config:
     site: Mapping[str, str] = field(default_factory=dict)
     defaults: Defaults = field(default_factory=Defaults)
     cluster: ClusterConfig | None = None
+    scheduler: SchedulerConfig | None = None
     patience: float = PATIENCE
 
     @property
@@ -158,8 +188,11 @@ def load_config(path: Path | None = None) -> Config:
         prices=_prices(document, content.prices),
         site=content.site,
         defaults=content.defaults,
-        patience=_patience(document, content.defaults.patience),
+        scheduler=content.scheduler,
+        patience=_duration(document, ["defaults", "patience"], content.defaults.patience, "2 h"),
     )
+    if content.scheduler and content.scheduler.walltime is not None:
+        _duration(document, ["scheduler", "walltime"], content.scheduler.walltime, "12 h")
     return replace(config, cluster=_cluster(config, content.cluster))
 
 
@@ -220,11 +253,13 @@ def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | N
     return cluster
 
 
-def _patience(document: TomlDocument, written: float | str) -> float:
-    where: list[str | int] = ["defaults", "patience"]
-    seconds = parse_quantity(written, "s", where=document.where(where))
-    if not 0 < seconds < float("inf"):
-        raise document.error(where, "'defaults.patience' must be above 0.", 'Such as "2 h".')
+def _duration(
+    document: TomlDocument, path: list[str | int], written: float | str, example: str
+) -> float:
+    """Seconds. Raises AssayError unless they are some, and not for ever."""
+    seconds = parse_quantity(written, "s", where=document.where(path))
+    if not 0 < seconds < math.inf:
+        raise document.error(path, f"'{dotted(path)}' must be above 0.", f'Such as "{example}".')
     return float(seconds)
 
 
