@@ -116,3 +116,9 @@ def names_text(hosts: Sequence[str]) -> str:
     if len(hosts) <= 4:
         return f"{', '.join(hosts[:-1])} and {hosts[-1]}"
     return compress_hosts(hosts)
+
+
+def natural(host: str) -> tuple[tuple[int, int | str], ...]:
+    """A key to sort by that puts n10 after n9."""
+    parts = re.findall(r"\d{1,18}|\D+", host, re.ASCII)
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts)

@@ -13,6 +13,7 @@ import msgspec
 
 from assay.campaign.building import build_display
 from assay.campaign.campaign import Campaign
+from assay.campaign.finish import tell_left_out
 from assay.campaign.machine import Bench, Machine
 from assay.campaign.progress import Display, Silent
 from assay.campaign.state import CampaignState
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
 
 def prepare(machine: Machine, plan: Plan, console: Console) -> Bench:
-    """Build what the plan needs, showing how far that is on a terminal."""
+    """Say what of the machine whoever reads the numbers should know, and build what the plan needs,
+    showing how far that is on a terminal.
+    """
+    for sentence in machine.context.notes:
+        console.print(sentence, style="dim", markup=False)
     with build_display(console) as progress:
         return machine.prepare({cell.toolchain for cell in plan.cells}, progress)
 
@@ -56,11 +61,13 @@ def new_run(
 def carry_out(run: RunDirectory, bench: Bench, console: Console, *, kept: bool = True) -> RunData:
     """Measure what is missing in the run, file it and seal it.
 
-    A run that is not ``kept`` gets neither tables nor seal: its streams alone are read. Raises
+    A run that is not ``kept`` gets neither tables nor seal: its streams alone are read. One whose
+    cells could not all be measured, for want of hosts, says which and stays incomplete. Raises
     Interruption with everything filed if asked to stop, AssayError if it can't go on.
     """
     manifest = run.manifest()
     with run.locked():
+        run.append_nodes(bench.nodes)
         display = Display(console, manifest.plan.title) if console.is_terminal else None
         campaign = Campaign(
             run, bench.executor, display or Silent(), _state_of, patience=bench.patience
@@ -73,10 +80,13 @@ def carry_out(run: RunDirectory, bench: Bench, console: Console, *, kept: bool =
                     with suppress(AssayError):
                         _file(read_run(run.path))
                 raise
+        left_out = campaign.left_out
         if kept:
             _file(data)
-            run.seal()
-    return dataclasses.replace(data, complete=True)
+            if not left_out:
+                run.seal()
+    tell_left_out(left_out, data, console)
+    return dataclasses.replace(data, complete=not left_out)
 
 
 def _file(data: RunData) -> None:

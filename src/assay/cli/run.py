@@ -88,4 +88,4 @@ def run(
     except Interruption:
         return interrupted(directory, err)
     cells = present(data, report=report, as_json=json)
-    return exit_status(cells, fail_on)
+    return exit_status(cells, fail_on, complete=data.complete)
