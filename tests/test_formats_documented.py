@@ -15,6 +15,7 @@ from assay.records.model import LaunchRecord, Manifest
 from assay.records.reading import read_run
 from assay.records.tables import measurement_table, sample_table
 from assay.stats.model import CellSummary, MetricSummary
+from assay.system.survey import AdapterFact, HostSurvey
 from records_builder import make_cell, make_plan, make_record, make_run, make_stream
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +28,7 @@ STRUCTS = [
     if isinstance(thing, type) and issubclass(thing, msgspec.Struct) and thing is not msgspec.Struct
 ]
 STRUCTS += [Seal, LaunchRecord, Manifest, Cell, Placement, Replication, CellSummary, MetricSummary]
+STRUCTS += [HostSurvey, AdapterFact]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
