@@ -30,7 +30,8 @@ def mpirun_command(
     ``cluster``: the hosts, of which ``placement.nodes`` are used; None is this machine alone.
     ``seed``: the plan's, by which node sets are drawn. ``cores`` and ``root`` default to this
     machine's and this process's. The harness pins and numbers ranks by itself, so every MPI is
-    treated alike: each launcher fills host after host and is told to bind nothing. Raises AssayError for what can't be launched.
+    treated alike: each launcher fills host after host and is told to bind nothing. Raises
+    AssayError for what can't be launched.
     """
     hosts = hosts_of(placement, cluster, seed)
     if placement.adapter is not None and placement.nodes == 1:
