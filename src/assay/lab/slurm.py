@@ -92,6 +92,8 @@ class SlurmCluster:
 
     def remove(self) -> None:
         """End jobs and daemons, and remove every file; nothing if that was done."""
+        if _CONTROLLER in self._daemons:
+            self.stop_controller()  # asked to, it ends its own helper with it
         for daemon in self._daemons.values():
             daemon.kill()
         for daemon in self._daemons.values():
@@ -139,14 +141,16 @@ class SlurmCluster:
         done = self._ask("sinfo", "--noheader", "--Node", "--format=%N %t")
         if done.returncode != 0:
             return {}
-        return dict(line.split() for line in done.stdout.splitlines())  # type: ignore[misc]
+        return dict(line.split() for line in done.stdout.splitlines())
 
     def await_idle(self) -> None:
         """Wait until all nodes are idle. Raises AssayError after the patience is out."""
         names = {node.name for node in self.nodes}
         self._await(
-            lambda: all(state == "idle" for state in self.states().values())
-            and self.states().keys() == names,
+            lambda: (
+                all(state == "idle" for state in self.states().values())
+                and self.states().keys() == names
+            ),
             "all its nodes are idle",
         )
 
@@ -159,12 +163,17 @@ class SlurmCluster:
         return self.folder / "munge.socket"
 
     def _make(self) -> None:
-        for folder in (self.folder, self._programs, self.folder / "state", self.folder / "spool"):
+        # munged wants everybody to reach its socket; the key and the state are for root alone.
+        self.folder.mkdir(mode=0o711)
+        for folder in (self._programs, self.folder / "state", self.folder / "spool"):
             folder.mkdir(mode=0o700)
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(128))
         key.chmod(0o600)
         self.conf.write_text(self._configuration())
+        # Read beside slurm.conf; slurmd looks for control groups even where none are used, and in a
+        # namespace there are none to be seen.
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         (self.folder / "hosts").write_text(
             "127.0.0.1 localhost\n"
             + "".join(f"{host.addresses[0]} {host.name}\n" for host in self.cluster.hosts)
