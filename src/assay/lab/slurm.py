@@ -24,7 +24,7 @@ PARTITION = "lab"
 _CLIENTS = ("sbatch", "squeue", "scontrol", "scancel", "sacct", "sinfo", "srun", "salloc")
 _DAEMONS = ("munged", "slurmctld", "slurmd")
 # Debian keeps daemons where a user's PATH doesn't lead.
-_SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
+_SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _MUNGED, _CONTROLLER = "munged", "slurmctld"
 # Seconds between two looks at something that is awaited.
 _PAUSE = 0.1
@@ -179,7 +179,7 @@ class SlurmCluster:
             + "".join(f"{host.addresses[0]} {host.name}\n" for host in self.cluster.hosts)
         )
         for client in _CLIENTS:
-            if found := shutil.which(client):
+            if found := _find(client):
                 program = self._programs / client
                 program.write_text(self._client(found))
                 program.chmod(0o700)
@@ -286,7 +286,10 @@ class SlurmCluster:
             said = self._log(name).read_text(errors="replace").splitlines()[-20:]
         except OSError:
             said = []
-        states = ", ".join(f"{node} {state}" for node, state in self.states().items())
+        alive = _CONTROLLER in self._daemons and self._daemons[_CONTROLLER].poll() is None
+        states = ", ".join(
+            f"{node} {state}" for node, state in (self.states() if alive else {}).items()
+        )
         return AssayError(
             f"The Slurm of the virtual cluster can't be started: {what}.",
             detail="\n".join([*([states] if states else []), *said]),
@@ -338,7 +341,10 @@ def why_not() -> str | None:
 
 
 def _find(program: str) -> str | None:
-    return shutil.which(program, path=f"{os.environ.get('PATH', os.defpath)}:{_SBIN}")
+    """Where the machine has a program; what another virtual cluster has put on PATH is passed over."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    own = [folder for folder in folders if not Path(folder).parent.name.startswith("assay-lab-")]
+    return shutil.which(program, path=os.pathsep.join([*own, *_SBIN]))
 
 
 def _without_slurm(environ: Mapping[str, str]) -> dict[str, str]:
