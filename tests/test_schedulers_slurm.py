@@ -183,7 +183,9 @@ def test_sbatch_takes_directives_apart_as_they_were_put_together(
 def test_hostile_words_arrive_as_they_are(scheduler: BatchScheduler, tmp_path: Path) -> None:
     folder = tmp_path / "a b%j%%'\"#$(touch broken)`touch broken`;é"
     folder.mkdir()
-    tell = "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ['VALUE'], os.getcwd()]))"
+    tell = (
+        "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ['VALUE'], os.getcwd()]))"
+    )
     words = ["-x", "", "two\nlines", "#SBATCH --hold", "$HOME", "'\"\\", "*"]
     asked = request(
         folder,
