@@ -81,8 +81,8 @@ STEP = "env SLURM_CPU_BIND=none SLURM_MPI_TYPE=none SLURM_OVERLAP=1"
         ),
         (
             "openmpi",
-            f"{STEP} mpirun -n 6 --host a:2,b:2,c:2 --mca plm_rsh_agent /c/shell "
-            f"--mca ras ^slurm --bind-to none {X} {PROGRAM}",
+            f"mpirun -n 6 --host a:2,b:2,c:2 --mca plm_rsh_agent /c/shell "
+            f"--mca ras ^slurm --mca plm ^slurm --bind-to none {X} {PROGRAM}",
         ),
     ],
 )
