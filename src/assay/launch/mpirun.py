@@ -166,9 +166,9 @@ def _open_mpi(hosts: tuple[str, ...], cluster: ClusterConfig | None, ppn: int) -
     slots = ",".join(f"{_bracketed(host)}:{ppn}" for host in hosts)
     words = ["--host", slots, "--mca", "plm_rsh_agent", cluster.remote_shell]
     if cluster.starter == "slurm":
-        # Its own components for Slurm take the job's count of tasks for the slots of a host, and more
-        # ranks than that for a crowd, which yields where it should poll. Through the agent it has
-        # the hosts and slots named here, and starts its daemons as a tree.
+        # Its own components for Slurm take the job's count of tasks for the slots of a host, and
+        # more ranks than that for a crowd, which yields where it should poll. Through the agent it
+        # has the hosts and slots named here, and starts its daemons as a tree.
         words += ["--mca", "ras", "^slurm", "--mca", "plm", "^slurm"]
     return words
 
