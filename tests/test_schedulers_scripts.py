@@ -233,7 +233,8 @@ def test_tasks_of_an_array_are_numbered_from_0_and_have_files_of_their_own(
     kind: str, tmp_path: Path
 ) -> None:
     """With the variable that the scheduler sets for task number 2, as its manual has it."""
-    # sbatch(1), OUTPUT ENVIRONMENT VARIABLES; PBS User's Guide, 7.4; Torque's qsub(1B); bsub(1), -J.
+    # sbatch(1), OUTPUT ENVIRONMENT VARIABLES; PBS User's Guide, job arrays; Torque's qsub(1B);
+    # bsub(1), -J.
     variables = {
         "slurm": {"SLURM_ARRAY_TASK_ID": "2"},
         "pbs": {"PBS_ARRAY_INDEX": "2"},
@@ -414,7 +415,7 @@ def test_each_scheduler_refuses_what_only_it_can_not_say(
     [{"command": ()}, {"nodes": 0}, {"tasks": 0}, {"walltime": 0}, {"walltime": float("inf")}],
 )
 def test_wrong_calls_are_errors(changes: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"job has|walltime"):
         SlurmScheduler().script(make_request("slurm", **changes))
 
 

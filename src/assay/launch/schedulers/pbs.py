@@ -179,7 +179,7 @@ def _sorted_out(
     told: Mapping[str, Mapping[str, Any]],
     own: Mapping[int, tuple[JobState, str]],
 ) -> dict[str, JobStatus]:
-    """The status of each job asked for, an array's from its tasks, whatever the server is called."""
+    """The status of each job asked for, an array's from its tasks, on whatever server."""
     jobs: dict[str, JobStatus] = {}
     tasks: dict[str, dict[int, JobStatus]] = {}
     for name, fields in told.items():
