@@ -171,7 +171,7 @@ def _read_full(text: str) -> dict[str, Mapping[str, Any]]:
         if line.startswith("Job Id: "):
             job = jobs.setdefault(line.removeprefix("Job Id: ").strip(), {})
         elif line.startswith("\t"):
-            job[name] = job.get(name, "") + line.strip()
+            job[name] = job.get(name, "") + line.removeprefix("\t")
         elif line.startswith("    ") and " = " in line:
             name, _, value = line.strip().partition(" = ")
             job[name] = value
