@@ -141,7 +141,7 @@ def test_slurm_reasons_come_with_a_sentence(put: Put) -> None:
     assert reason.startswith("PartitionNodeLimit: The number of nodes required by this job")
 
 
-def test_slurm_arrays_are_told_task_by_task(put: Put) -> None:
+def test_slurm_arrays_are_told_task_by_task(put: Put, calls) -> None:
     put("squeue", "7|3|PENDING|Resources\n7|2|RUNNING|None\n8|N/A|RUNNING|None\n")
     found = SlurmScheduler().status(["7", "8"])
     assert found["7"].state == "running"
@@ -150,6 +150,10 @@ def test_slurm_arrays_are_told_task_by_task(put: Put) -> None:
         3: "queued",
     }
     assert found["8"] == JobStatus("running")
+    # Tasks that wait are told in one line otherwise.
+    assert calls() == [
+        "squeue --noheader --array --states=all --jobs=7,8 --format=%F|%K|%T|%r",
+    ]
 
 
 def test_an_array_ends_as_its_worst_task_has(put: Put) -> None:
