@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
-from assay.campaign.state import CampaignState, Interruption
+from assay.campaign.state import LEAST_BUDGET, CampaignState, Interruption, OutOfTime
 from assay.config import PATIENCE
 from assay.errors import AssayError
 from assay.launch.executor import Executor, Launch, LaunchOrder
@@ -46,7 +47,11 @@ class Observer(Protocol):
 
 
 class Campaign:
-    """Carries out the plan of one run directory."""
+    """Carries out the plan of one run directory.
+
+    ``deadline``: Unix time; nothing is begun that would not end before it, and what is under way
+    then is asked to end.
+    """
 
     def __init__(
         self,
@@ -56,28 +61,41 @@ class Campaign:
         make_state: Callable[[Manifest], CampaignState],
         *,
         patience: float = PATIENCE,
+        deadline: float | None = None,
     ) -> None:
         self._run = run
         self._manifest = run.manifest()
         self._executor = executor
         self._observer = observer
         self._patience = patience
+        self._deadline = math.inf if deadline is None else deadline
+        self._launched = 0
+        self._overhead = 0.0  # seconds that a launch took beyond its measurements, the most so far
         self._state = make_state(self._manifest)
         self._streams: list[tuple[str, Stream]] = []
         self._parameters: dict[str, dict[str, Value]] = {}
         self._notes: set[str] = set()
 
     def execute(self) -> RunData:
-        """Do what is missing. Raises Interruption if asked to stop, and AssayError."""
+        """Do what is missing.
+
+        Raises Interruption if asked to stop, OutOfTime at the deadline, and AssayError.
+        """
         self._take_in_what_is_there()
         while (block := self._state.next_block()) is not None:
             replicate, cells = block
             pending = {cell.id for cell in cells}
             self._settle(cells)
+            before, waiting = self._launched, False
             for group in block_order(self._manifest.plan, replicate, pending):
                 if replicate > 0 and self._state.spent >= self._manifest.plan.replication.budget:
                     break
-                self._launch_group(replicate, self._state.affordable(replicate, group))
+                affordable = self._state.affordable(replicate, group)
+                begun = self._in_time(replicate, affordable)
+                waiting |= len(begun) < len(affordable)
+                self._launch_group(replicate, begun)
+            if waiting and self._launched == before:
+                raise OutOfTime
         return gather(self._run, self._manifest, self._streams, self._run.launches())
 
     def _take_in_what_is_there(self) -> None:
@@ -95,11 +113,32 @@ class Campaign:
             if record.outcome in ("crash", "timeout") and record.blamed:
                 self._state.blame(record, self._manifest.plan.cells, progressed=True)
 
+    def _in_time(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
+        """Of cells that one launch would measure, those that would end before the deadline.
+
+        Before anything was launched there is at least one, the quickest: more time than it has now
+        it would never get.
+        """
+        if self._deadline == math.inf or not cells:
+            return list(cells)
+        budgets = self._state.measurement_budgets(replicate, cells)
+        needs = {c.id: self._state.cells[c.id].expected(budgets[c.id]) for c in cells}
+        left = self._deadline - time.time() - self._overhead
+        kept = []
+        for cell in cells:
+            if needs[cell.id] <= left:
+                kept.append(cell)
+                left -= needs[cell.id]
+        if not kept and not self._launched and left > 0:
+            return [min(cells, key=lambda cell: needs[cell.id])]
+        return kept
+
     def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
         """Launch cells of one placement; after a crash, again without the one it died in."""
         waiting = list(group)
         while waiting:
             order = self._order(replicate, waiting)
+            self._launched += 1
             record = self._follow(replicate, order, waiting)
             full = record.exit == EXIT_STREAM
             if full:  # no cell's fault
@@ -108,6 +147,8 @@ class Campaign:
             self._state.spent += record.wall
             stream = read_stream(order.stream)
             self._streams.append((order.launch, stream))
+            measured = sum(measurement.wall for measurement in stream.measurements)
+            self._overhead = max(self._overhead, record.wall - measured)
             for measurement in measurements_of([(order.launch, stream)], waiting):
                 self._state.add(measurement)
             if full:
@@ -118,7 +159,7 @@ class Campaign:
                     "complete is kept.",
                 )
             if record.outcome == "interrupted":
-                raise Interruption
+                raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
             if record.outcome != "complete":
                 self._state.blame(record, left, progressed=len(left) < len(waiting))
@@ -139,6 +180,7 @@ class Campaign:
         plan = self._manifest.plan
         rule = plan.replication
         budgets = self._state.measurement_budgets(replicate, cells)
+        left = max(self._deadline - time.time(), LEAST_BUDGET)
         launch = self._run.new_launch()
         placement = cells[0].placement
         job = Job(
@@ -155,7 +197,7 @@ class Campaign:
                     parameters=self._parameters[cell.id],
                     precision=rule.precision,
                     confidence=rule.confidence,
-                    budget=budgets[cell.id],
+                    budget=min(budgets[cell.id], left),
                     min_samples=rule.min_samples,
                     max_samples=rule.max_samples,
                 )
@@ -194,6 +236,8 @@ class Campaign:
                 self._observer.tick(self._state)
                 if record is not None:
                     return record
+                if time.time() >= self._deadline:
+                    return msgspec.structs.replace(launch.stop(), outcome="interrupted")
                 if time.monotonic() - heard > self._patience:
                     return self._give_up(launch, order)
         except KeyboardInterrupt:

@@ -68,13 +68,15 @@ class JobStatus:
     ``reason``: its own words on why, empty where it has none. ``exit``: the exit status of the
     job's script, as far as it is known; 128 + n after signal n. ``tasks``: the same of each task
     of an array, by number, as far as the scheduler tells them apart; the array itself runs while one
-    of them does, is queued while one of them is, and then has ended as its worst has.
+    of them does, is queued while one of them is, and then has ended as its worst has. ``name``: what
+    the scheduler calls it, as its request did; empty where it doesn't tell.
     """
 
     state: JobState
     reason: str = ""
     exit: int | None = None
     tasks: Mapping[int, JobStatus] = field(default_factory=dict)
+    name: str = ""
 
     @property
     def ended(self) -> bool:
