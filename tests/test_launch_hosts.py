@@ -192,7 +192,7 @@ def test_a_host_that_does_not_answer_is_named(
     with pytest.raises(AssayError, match="The host 'b' can't be reached") as error:
         check_hosts(refusing, ("a", "b"), *seen)
     assert error.value.detail == "no route"
-    monkeypatch.setattr(hosts, "_PATIENCE", 0.1)
+    monkeypatch.setattr(hosts, "PATIENCE", 0.1)
     with pytest.raises(AssayError, match="can't be reached") as error:
         check_hosts(shell(tmp_path, "sleep 20"), ("a", "b"), *seen)
     assert "no answer within 0.1 s" in error.value.detail

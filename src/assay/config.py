@@ -21,7 +21,7 @@ CONFIG_NAME = "assay.toml"
 # tells how far it is.
 PATIENCE = 600.0
 # A name, an IPv4 address, or an IPv6 address; nothing that a launcher would take apart.
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*", re.ASCII)
+HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*", re.ASCII)
 
 
 class BlasConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +46,8 @@ class ToolchainConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``mpi_prefix``: the MPI's folder, whose ``bin`` holds ``mpicxx`` and ``mpirun``; either may be
     named by itself instead. A name without a slash is looked up on PATH; a relative path counts
     from the config file. ``blas`` missing is the embedded one. ``launch_flags`` are given to mpirun
-    ahead of the program; ``environment`` holds for building and for running.
+    ahead of the program; ``environment`` holds for building and for running. ``launcher``:
+    ``"srun"`` starts the ranks by Slurm itself, for an MPI without a mpirun of its own.
     """
 
     mpi_prefix: str | None = None
@@ -57,6 +58,7 @@ class ToolchainConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     blas: BlasConfig | None = None
     launch_flags: tuple[str, ...] = ()
     environment: dict[str, str] = {}
+    launcher: Literal["mpirun", "srun"] = "mpirun"
 
 
 class SystemConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,11 +74,14 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the machine that assay runs on, and must see its files under the same paths. ``remote_shell``:
     a program called like ssh, ``HOST COMMAND…``; one with a slash counts from the config file.
     ``local_address``: this machine's own address towards the hosts, where it isn't found by itself.
+    ``starter``: by what mpirun starts its agents on the hosts, ``"shell"`` (the remote shell) or
+    ``"slurm"`` (one srun for all of them, inside an allocation).
     """
 
     hosts: tuple[str, ...]
     remote_shell: str = "ssh"
     local_address: str | None = None
+    starter: Literal["shell", "slurm"] = "shell"
 
 
 class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -243,7 +248,7 @@ def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | N
         )
     for index, host in enumerate(cluster.hosts):
         where: list[str | int] = ["cluster", "hosts", index]
-        if not _HOST.fullmatch(host):
+        if not HOST_NAME.fullmatch(host):
             raise config.document.error(where, f"'{host}' is no host's name or address.")
         if host in cluster.hosts[:index]:
             raise config.document.error(where, f"The host '{host}' stands there twice.")

@@ -103,7 +103,7 @@ def ready(
     members: int | None = None,
 ) -> Order:
     """Plan as far as it can be told from here, and estimate the jobs. Raises AssayError."""
-    machine = machine_for(config, fake)
+    machine = machine_for(dataclasses.replace(config, cluster=None), fake)
     if members is not None:  # each node by itself
         asked = dataclasses.replace(asked, nodes="1")
     plan, texts = asked.plan_elsewhere(machine.context, config)

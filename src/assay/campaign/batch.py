@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.config import SchedulerConfig
+from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
 from assay.launch.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 from assay.records.directory import RunDirectory
@@ -23,9 +23,9 @@ _HANDED_ON = ("ASSAY_CACHE", "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
 
 def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:
     """The scheduler to submit to. Raises AssayError where there is none."""
-    from assay.launch.schedulers import scheduler_for
+    from assay.launch.schedulers import find
 
-    found = scheduler_for(config)
+    found = find.scheduler_for(Config(scheduler=config))
     if found is None:
         raise AssayError(
             "There is no batch scheduler here: none of the commands of Slurm, PBS, LSF and Flux "

@@ -12,7 +12,8 @@ import msgspec
 from assay.campaign.state import LEAST_BUDGET, CampaignState, Interruption, OutOfTime
 from assay.config import PATIENCE
 from assay.errors import AssayError
-from assay.launch.executor import Executor, Launch, LaunchOrder
+from assay.hostnames import names_text
+from assay.launch.executor import Executor, HostsLost, Launch, LaunchOrder
 from assay.plans.model import Cell, Value
 from assay.plans.schedule import block_order
 from assay.records.directory import RunDirectory
@@ -24,6 +25,10 @@ from assay.records.stream import Stream, StreamTail, read_stream
 # Between looks at a growing stream, seconds: every look takes a core from a rank that is measured.
 # The end of a launch is noticed at once.
 LOOK = 0.25
+# Seconds of silence after which the hosts of a launch are asked whether they are still there; again
+# after twice as long each time. It disturbs a little, but kernels that are well are never silent so
+# long.
+SILENCE = 30.0
 
 
 class Observer(Protocol):
@@ -76,10 +81,16 @@ class Campaign:
         self._parameters: dict[str, dict[str, Value]] = {}
         self._notes: set[str] = set()
 
+    @property
+    def left_out(self) -> list[Cell]:
+        """The cells that this execution had to leave, for want of hosts."""
+        return [state.cell for state in self._state.cells.values() if state.left_out]
+
     def execute(self) -> RunData:
         """Do what is missing.
 
-        Raises Interruption if asked to stop, OutOfTime at the deadline, and AssayError.
+        Raises Interruption if asked to stop, OutOfTime at the deadline, and AssayError. Cells for
+        which there are not hosts enough are left out.
         """
         self._take_in_what_is_there()
         while (block := self._state.next_block()) is not None:
@@ -104,9 +115,7 @@ class Campaign:
             stream = read_stream(path)
             self._streams.append((path.stem, stream))
             record = launches.get(path.stem)
-            last = stream.measurements[-1] if stream.measurements else None
-            seen = last.start + last.wall if last else 0.0
-            self._state.spent += record.wall if record else seen
+            self._state.spent += _cost(record, stream)
         for measurement in measurements_of(self._streams, self._manifest.plan.cells):
             self._state.add(measurement)
         for record in launches.values():
@@ -137,15 +146,23 @@ class Campaign:
         """Launch cells of one placement; after a crash, again without the one it died in."""
         waiting = list(group)
         while waiting:
+            if not self._executor.fits(waiting[0].placement):
+                self._state.leave_out(waiting)
+                return
             order = self._order(replicate, waiting)
             self._launched += 1
-            record = self._follow(replicate, order, waiting)
+            try:
+                record = self._follow(replicate, order, waiting)
+            except HostsLost as lost:
+                record = self._never_begun(order, lost)
             full = record.exit == EXIT_STREAM
             if full:  # no cell's fault
                 record = msgspec.structs.replace(record, outcome="interrupted", blamed=None)
+            elif record.outcome in ("crash", "timeout"):
+                record = self._unless_hosts_are_lost(record, order)
             self._run.append_launch(record)
-            self._state.spent += record.wall
             stream = read_stream(order.stream)
+            self._state.spent += _cost(record, stream)
             self._streams.append((order.launch, stream))
             measured = sum(measurement.wall for measurement in stream.measurements)
             self._overhead = max(self._overhead, record.wall - measured)
@@ -161,12 +178,32 @@ class Campaign:
             if record.outcome == "interrupted":
                 raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
-            if record.outcome != "complete":
+            if record.outcome == "lost":
+                self._observer.note(f"{record.error}; what it left is done on other hosts.")
+            elif record.outcome != "complete":
                 self._state.blame(record, left, progressed=len(left) < len(waiting))
             elif left:
                 # It ended well, yet left something out: asked to stop from outside.
                 raise Interruption
             waiting = self._unfinished(replicate, left)
+
+    def _unless_hosts_are_lost(self, record: LaunchRecord, order: LaunchOrder) -> LaunchRecord:
+        """The record of a launch that ended badly; if its hosts did, that is no cell's fault."""
+        return _with_lost(record, self._executor.lost_hosts(order))
+
+    def _never_begun(self, order: LaunchOrder, lost: HostsLost) -> LaunchRecord:
+        order.stream.touch()
+        record = LaunchRecord(
+            launch=order.launch,
+            toolchain=order.toolchain,
+            command=[],
+            utc=time.time(),
+            wall=0.0,
+            exit=None,
+            outcome="lost",
+            stderr=lost.detail,
+        )
+        return _with_lost(record, lost.hosts)
 
     def _unfinished(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
         return [
@@ -211,6 +248,7 @@ class Campaign:
             job=job,
             stream=self._run.raw / f"{launch}.jsonl",
             patience=self._patience,
+            seed=plan.seed,
         )
 
     def _settle(self, cells: Sequence[Cell]) -> None:
@@ -227,19 +265,25 @@ class Campaign:
         launch = self._executor.start(order)
         tail = StreamTail(order.stream)
         heard = time.monotonic()
+        ask_after = SILENCE
         try:
             while True:
                 record = launch.wait(LOOK)
                 for news in tail.new():
-                    heard = time.monotonic()
+                    heard, ask_after = time.monotonic(), SILENCE
                     self._observer.record(news)
                 self._observer.tick(self._state)
                 if record is not None:
                     return record
                 if time.time() >= self._deadline:
                     return msgspec.structs.replace(launch.stop(), outcome="interrupted")
-                if time.monotonic() - heard > self._patience:
+                silence = time.monotonic() - heard
+                if silence > self._patience:
                     return self._give_up(launch, order)
+                if silence > ask_after:
+                    ask_after *= 2
+                    if lost := self._executor.lost_hosts(order):
+                        return _with_lost(launch.stop(), lost)
         except KeyboardInterrupt:
             record = launch.stop()
             return msgspec.structs.replace(record, outcome="interrupted")
@@ -256,3 +300,21 @@ class Campaign:
             blamed=begun,
             error=f"no word from it for {self._patience:g} s (patience in assay.toml's [defaults])",
         )
+
+
+def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:
+    """The record of a launch whose hosts no longer answer; as it was if all of them do."""
+    if not lost:
+        return record
+    error = f"{names_text(lost)} no longer answer{'s' if len(lost) == 1 else ''}"
+    return msgspec.structs.replace(record, outcome="lost", lost=lost, blamed=None, error=error)
+
+
+def _cost(record: LaunchRecord | None, stream: Stream) -> float:
+    """Seconds of the budget that a launch has used up: all of it, or the part that was of use where
+    hosts were lost, or nobody saw its end.
+    """
+    if record is not None and record.outcome != "lost":
+        return record.wall
+    last = stream.measurements[-1] if stream.measurements else None
+    return last.start + last.wall if last else 0.0

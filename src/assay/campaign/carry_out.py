@@ -15,6 +15,7 @@ import msgspec
 from assay import __version__
 from assay.campaign.building import build_display
 from assay.campaign.campaign import Campaign
+from assay.campaign.finish import tell_left_out
 from assay.campaign.machine import Bench, Machine
 from assay.campaign.progress import Display, Silent
 from assay.campaign.state import CampaignState
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 
 
 def prepare(machine: Machine, plan: Plan, console: Console) -> Bench:
-    """Build what the plan needs, showing how far that is on a terminal."""
+    """Say what of the machine whoever reads the numbers should know, and build what the plan needs,
+    showing how far that is on a terminal.
+    """
+    for sentence in machine.context.notes:
+        console.print(sentence, style="dim", markup=False)
     with build_display(console) as progress:
         return machine.prepare({cell.toolchain for cell in plan.cells}, progress)
 
@@ -91,13 +96,15 @@ def carry_out(
 ) -> RunData:
     """Measure what is missing in the run, file it and seal it.
 
-    A run that is not ``kept`` gets neither tables nor seal: its streams alone are read. Raises
+    A run that is not ``kept`` gets neither tables nor seal: its streams alone are read. One whose
+    cells could not all be measured, for want of hosts, says which and stays incomplete. Raises
     Interruption with everything filed if asked to stop (OutOfTime at the ``deadline``, Unix time),
     AssayError if it can't go on. Somebody else who works on the run is waited for ``patience``
     seconds.
     """
     manifest = run.manifest()
     with run.locked(patience=patience):
+        run.append_nodes(bench.nodes)
         display = Display(console, manifest.plan.title) if console.is_terminal else None
         campaign = Campaign(
             run,
@@ -115,10 +122,13 @@ def carry_out(
                     with suppress(AssayError):
                         _file(read_run(run.path))
                 raise
+        left_out = campaign.left_out
         if kept:
             _file(data)
-            run.seal()
-    return dataclasses.replace(data, complete=True)
+            if not left_out:
+                run.seal()
+    tell_left_out(left_out, data, console)
+    return dataclasses.replace(data, complete=not left_out)
 
 
 def _file(data: RunData) -> None:

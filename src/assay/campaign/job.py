@@ -210,6 +210,8 @@ def make_ready(
     ``config``: in place of the request's. Raises AssayError.
     """
     settings = config or load_config(Path(request.config) if request.config else None)
+    folder = msgspec.structs.replace(settings.defaults, runs=str(run.path.parent.absolute()))
+    settings = dataclasses.replace(settings, defaults=folder)
     if request.members is not None:  # each node by itself
         settings = dataclasses.replace(settings, cluster=None)
     machine = machine_for(settings, Path(request.fake) if request.fake else None)
@@ -234,6 +236,15 @@ def missing_cells(data: RunData) -> list[str]:
 
 def _measured(run: RunDirectory) -> int:
     return len(read_run(run.path).measurements) if run.begun else 0
+
+
+def deadline_here() -> float | None:
+    """When a campaign in this process must have ended, Unix time; None outside an allocation."""
+    allocation = _allocation()
+    if allocation is None or allocation.ends is None:
+        return None
+    left = allocation.ends - time.time()
+    return allocation.ends - min(ENDING, ENDING_SHARE * max(left, 0.0))
 
 
 def _allocation() -> Allocation | None:

@@ -171,7 +171,7 @@ def present_group(path: Path, report: bool, as_json: bool, fail_on: FailOn) -> i
     """Write a group's report and print its summary, or the JSON answer; the exit status."""
     from assay.cli.output import console, print_json
     from assay.report import print_summary, write_report
-    from assay.report.nodes import build_group, measured_nodes
+    from assay.report.by_node import build_group, measured_nodes
 
     group = read_group(path)
     nodes = measured_nodes(group)

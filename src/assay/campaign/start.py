@@ -23,7 +23,7 @@ from assay.campaign.away import (
 )
 from assay.campaign.carry_out import carry_out, new_run, prepare, tell_choices
 from assay.campaign.finish import exit_status, interrupted, present
-from assay.campaign.job import make_ready
+from assay.campaign.job import deadline_here, make_ready
 from assay.campaign.machine import Bench, machine_for
 from assay.campaign.state import Interruption
 from assay.config import ClusterConfig, Config
@@ -217,8 +217,8 @@ def _cluster(config: Config) -> ClusterConfig:
 def _measure(run: RunDirectory, bench: Bench, how: Begin) -> int:
     """Carry a run out in this process, and present it."""
     try:
-        data = carry_out(run, bench, how.console)
+        data = carry_out(run, bench, how.console, deadline=deadline_here())
     except Interruption:
         return interrupted(run, how.console)
     cells = present(data, report=how.after.report, as_json=how.after.as_json)
-    return exit_status(cells, how.after.fail_on)
+    return exit_status(cells, how.after.fail_on, complete=data.complete)

@@ -113,7 +113,7 @@ def load_plan(
         cells=cells,
         replication=rule,
         seed=chosen if chosen is not None else draw_seed(),
-        notes=tuple(fitting.notes),
+        notes=(*context.notes, *fitting.notes),
         choices=(*fitting.choices, *searched(cells)),
     )
 

@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -32,6 +32,7 @@ from assay.records.request import REQUEST, REQUEST_SCHEMA, RunRequest
 
 MANIFEST = "manifest.json"
 LAUNCHES = "launches.jsonl"
+NODES = "nodes.jsonl"
 SEAL = "seal.json"
 RAW = "raw"
 MEMBERS = "members"
@@ -124,6 +125,12 @@ class RunDirectory:
     def append_launch(self, record: LaunchRecord) -> None:
         """Add one line to ``launches.jsonl``."""
         append_line(self.path / LAUNCHES, msgspec.json.encode(record))
+
+    def append_nodes(self, nodes: Iterable[msgspec.Struct]) -> None:
+        """Add a line to ``nodes.jsonl`` for each host as it is now."""
+        lines = [msgspec.json.encode(node) for node in nodes]
+        if lines:
+            append_line(self.path / NODES, b"\n".join(lines))
 
     @contextmanager
     def locked(self, *, patience: float = 0.0) -> Iterator[None]:

@@ -19,7 +19,7 @@ BUSY = "Another assay is working on this run."
 _KEPT = "what was complete is kept, and `assay run --resume` goes on."
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     """Write a temporary sibling, fsync, rename: whole or as before. Raises AssayError."""
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -30,7 +30,7 @@ def write_atomically(path: Path, content: bytes) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
+        Path(temporary).chmod(mode)
         Path(temporary).replace(path)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
