@@ -18,7 +18,7 @@ from assay.records.jobs import JobBook, JobEvent, JobStory
 from assay.records.request import RunRequest
 
 # Variables of the person's that the job needs as well, where schedulers don't hand them on.
-_HANDED_ON = ("ASSAY_CACHE", "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+HANDED_ON = ("ASSAY_CACHE", "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
 
 
 def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:
@@ -42,7 +42,7 @@ def assay_words() -> tuple[str, ...]:
 
 def environment() -> dict[str, str]:
     """What of this process's environment a job is given."""
-    return {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
+    return {name: os.environ[name] for name in HANDED_ON if name in os.environ}
 
 
 def job_request(

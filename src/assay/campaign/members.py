@@ -25,7 +25,7 @@ from assay.records.request import RunRequest
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.answers.nodes import MeasuredNode
+    from assay.stats.model import CellSummary
 
 # Seconds between looks at the members, and those that they are given to end when asked.
 LOOK = 0.5
@@ -185,12 +185,14 @@ def present_group(path: Path, report: bool, as_json: bool, fail_on: FailOn) -> i
         print_summary(model, out)
         if report:
             out.print(f"\nreport: {path / REPORT}", soft_wrap=True)
-    return _status(group, nodes, fail_on)
+    return _status(group, [node.cells for node in nodes], fail_on)
 
 
-def _status(group: GroupData, nodes: Sequence[MeasuredNode], fail_on: FailOn) -> int:
+def _status(
+    group: GroupData, nodes: Sequence[Sequence[CellSummary]], fail_on: FailOn
+) -> int:
     if fail_on == "never":
         return 0
     if any(member.state != "complete" for member in group.members):
         return 1
-    return max((exit_status(node.cells, fail_on) for node in nodes), default=0)
+    return max((exit_status(cells, fail_on) for cells in nodes), default=0)

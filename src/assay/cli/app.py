@@ -70,7 +70,7 @@ COMMANDS = {
     ),
 }
 # What job scripts run; nothing for people.
-_HIDDEN = {"job": "Do a job's part of a run that was submitted."}
+HIDDEN = {"job": "Do a job's part of a run that was submitted."}
 
 app = App(
     name="assay",
@@ -86,7 +86,7 @@ for _name, (_help, _examples) in COMMANDS.items():
         help=_help,
         help_epilogue="Examples:\n" + indent(dedent(_examples).strip(), "  "),
     )
-for _name, _help in _HIDDEN.items():
+for _name, _help in HIDDEN.items():
     app.command(f"assay.cli.{_name}:{_name}", name=_name, help=_help, show=False)
 
 
