@@ -460,7 +460,7 @@ def test_followed_twice_a_job_is_continued_once(
 
 
 def test_polling_grows_to_half_a_minute_and_no_further() -> None:
-    poll = follow._Poll()
+    poll = follow.Poll()
     waits = []
     for _ in range(12):
         waits.append(poll.wait)

@@ -41,13 +41,14 @@ _GO_ON = ("timeout", "node-failed", "preempted")
 
 
 @dataclass
-class _Poll:
+class Poll:
     """When to ask the scheduler next."""
 
     wait: float = field(default_factory=lambda: FIRST_POLL)
     due: float = field(default_factory=lambda: time.monotonic() + FIRST_POLL)
 
     def next(self) -> None:
+        """It was asked now."""
         self.wait = min(self.wait * POLL_GROWTH, SLOWEST_POLL)
         self.due = time.monotonic() + self.wait
 
@@ -129,7 +130,7 @@ class Follower:
         """Wait for a job's end; how the scheduler says that it ended, None if it wasn't asked."""
         story = self._book.job(number)
         self._state, self._since = None, time.monotonic()
-        poll = _Poll()
+        poll = Poll()
         self._wait(lambda: self._watch.over(number) or self._asked(story, poll))
         end = self._book.end(number)
         # Whether it was asked to end by a person or by its scheduler, that alone can tell.
@@ -159,7 +160,7 @@ class Follower:
     def _known_to_have_ended(self) -> bool:
         return self._state is not None and (self._state.ended or self._state.state == "unknown")
 
-    def _asked(self, story: JobStory, poll: _Poll) -> bool:
+    def _asked(self, story: JobStory, poll: Poll) -> bool:
         """Ask the scheduler if it is time to; whether the job has ended by what it says."""
         if time.monotonic() < poll.due or not story.job:
             return self._known_to_have_ended()
@@ -261,7 +262,7 @@ class Follower:
             self._say(f"Ending job {job}; Ctrl-C again leaves at once.")
             story = self._book.job(number)
             told = self._cancel(story)
-            poll = _Poll()
+            poll = Poll()
             self._wait(lambda: self._watch.over(number) or self._asked(story, poll), ENDING)
             self._wait(lambda: self._watch.over(number), LATE if self._begun(story) else 0.0)
             self._note_end(number, self._state, self._book.end(number))

@@ -11,9 +11,11 @@ from cyclopts import Parameter
 def job(
     run: Path,
     *,
-    number: int,
+    number: int = 1,
     walltime: float | None = None,
     leashed: Annotated[bool, Parameter(negative=())] = False,
+    examine: Annotated[bool, Parameter(negative=())] = False,
+    config: Path | None = None,
 ) -> int:
     """Do a job's part of a run that was submitted.
 
@@ -27,9 +29,17 @@ def job(
         Seconds that the job has from now, where its scheduler doesn't say.
     leashed
         End when standard input does; measure this node alone.
+    examine
+        Look at the nodes of this job for the doctor, in the place of measuring.
+    config
+        With --examine, the assay.toml to use.
     """
     import os
 
+    if examine:
+        from assay.campaign.examine import examine_here
+
+        return examine_here(run, config)
     from assay.campaign.job import Turn, work
     from assay.cli.output import console
     from assay.launch.schedulers.model import TASK_VARIABLE
