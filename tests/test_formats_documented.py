@@ -17,6 +17,7 @@ from assay.records.reading import read_run
 from assay.records.request import JobShape, RunRequest
 from assay.records.tables import measurement_table, sample_table
 from assay.stats.model import CellSummary, MetricSummary
+from assay.system.survey import AdapterFact, HostSurvey
 from records_builder import make_cell, make_plan, make_record, make_run, make_stream
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +31,7 @@ STRUCTS = [
 ]
 STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd]
 STRUCTS += [Seal, LaunchRecord, Manifest, Cell, Placement, Replication, CellSummary, MetricSummary]
+STRUCTS += [HostSurvey, AdapterFact]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import grp
 import math
 import os
+import pwd
 import re
+import shlex
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -206,7 +210,8 @@ def find_config(directory: Path | None = None) -> Path | None:
 
     ``$ASSAY_CONFIG`` (AssayError if there is no such file); ``assay.toml`` in the directory or one
     above it, no further up than the root of a repository or the home directory; and
-    ``${XDG_CONFIG_HOME:-~/.config}/assay/assay.toml``.
+    ``${XDG_CONFIG_HOME:-~/.config}/assay/assay.toml``. Raises AssayError for one that was come upon
+    and that somebody else may have written: a config names programs to run.
     """
     named = os.environ.get("ASSAY_CONFIG")
     if named:
@@ -221,6 +226,7 @@ def find_config(directory: Path | None = None) -> Path | None:
     home = _home()
     for folder in (start, *start.parents):
         if (folder / CONFIG_NAME).is_file():
+            _check_trusted(folder / CONFIG_NAME)
             return folder / CONFIG_NAME
         if folder == home or (folder / ".git").exists():
             break
@@ -228,6 +234,53 @@ def find_config(directory: Path | None = None) -> Path | None:
     base = Path(config_home) if config_home else home / ".config" if home else None
     user = base / "assay" / CONFIG_NAME if base else None
     return user if user and user.is_file() else None
+
+
+def _check_trusted(path: Path) -> None:
+    """Raises AssayError unless only this user or root can have written the file.
+
+    A link's owner counts as well as the file's: relative paths count from where the link lies.
+    """
+    me = os.geteuid()
+    for status in (path.lstat(), path.stat()):
+        why = None
+        if status.st_uid not in (me, 0):
+            why = f"belongs to {_user(status.st_uid)}"
+        elif stat.S_ISLNK(status.st_mode):
+            continue  # a link has no permissions of its own
+        elif status.st_mode & stat.S_IWOTH:
+            why = "may be written by everybody"
+        elif status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid):
+            why = f"may be written by the group {_group(status.st_gid)}"
+        if why:
+            raise AssayError(
+                f"This config was found here and {why}, and a config names programs to run.",
+                where=str(path),
+                mend=f"If you trust it, name it: --config {shlex.quote(str(path))}, or ASSAY_CONFIG.",
+            )
+
+
+def _own_group(group: int) -> bool:
+    """Whether it is the group that a user has alone: their first, and of their name."""
+    try:
+        user = pwd.getpwuid(os.geteuid())
+        return user.pw_gid == group and grp.getgrgid(group).gr_name == user.pw_name
+    except KeyError:  # no entry in the databases: containers
+        return os.geteuid() == 0 == group
+
+
+def _user(number: int) -> str:
+    try:
+        return f"'{pwd.getpwuid(number).pw_name}'"
+    except KeyError:
+        return f"the user with the number {number}"
+
+
+def _group(number: int) -> str:
+    try:
+        return f"'{grp.getgrgid(number).gr_name}'"
+    except KeyError:
+        return f"with the number {number}"
 
 
 def _home() -> Path | None:

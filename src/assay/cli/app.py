@@ -66,6 +66,7 @@ COMMANDS = {
         """
         assay doctor
         assay doctor --fail-on warning                exit with 1 if there is one
+        assay doctor --cluster                        the hosts of a job, or of [cluster]
         """,
     ),
 }

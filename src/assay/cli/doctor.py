@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def doctor(
     *,
+    cluster: Annotated[bool, Parameter(negative=())] = False,
     fail_on: Literal["note", "warning", "problem"] | None = None,
     seconds: float = 1.0,
     config: Path | None = None,
@@ -26,6 +27,9 @@ def doctor(
 
     Parameters
     ----------
+    cluster
+        Look at the hosts of the job around this, or of [cluster] in assay.toml, instead: whether
+        they see the runs, agree in versions and clocks, and whether compiler and MPI work there.
     fail_on
         Exit with 1 if there is a finding at least as grave as this.
     seconds
@@ -52,6 +56,15 @@ def doctor(
             f"--seconds {seconds:g} is not a time to look for.", mend="Give 0.1 to 3600."
         )
     site = load_config(config)
+    if cluster:
+        from assay.campaign.trial import examine_cluster
+
+        found = examine_cluster(site)
+        if json:
+            print_json(found)
+        else:
+            _show(found)
+        return 1 if fail_on is not None and at_least(found.worst, fail_on) else 0
     look = probe(seconds, site.runs)
     diagnosis = diagnose(detect(), look, detect_toolchains(site))
     if json:

@@ -177,13 +177,14 @@ class SlurmCluster:
 
     def _client(self, found: str) -> str:
         """A script that runs a Slurm command on the first host, wherever it is called."""
-        entering = self.cluster.command(self.cluster.hosts[0])
-        return (
-            "#!/bin/sh\n"
-            f"SLURM_CONF={shlex.quote(str(self.conf))}\n"
-            "export SLURM_CONF\n"
-            f'exec {shlex.join([*entering, found])} "$@"\n'
-        )
+        command = self._command(self.cluster.hosts[0], found)
+        conf = shlex.quote(str(self.conf))
+        return f'#!/bin/sh\nexport SLURM_CONF={conf}\nexec {shlex.join(command)} "$@"\n'
+
+    def _command(self, host: Host, *words: str) -> list[str]:
+        """The command line that runs a program on a host where hosts are known by their names."""
+        known = 'mount --bind "$0" /etc/hosts && exec "$@"'
+        return self.cluster.command(host, "sh", "-c", known, str(self.folder / "hosts"), *words)
 
     def _configuration(self) -> str:
         first = self.cluster.hosts[0]
@@ -244,14 +245,12 @@ class SlurmCluster:
         self._start(node.name, node, "slurmd", "-D", "-N", node.name, "-f", str(self.conf))
 
     def _start(self, name: str, host: Host, program: str, *words: str) -> None:
-        """Start a daemon in the foreground, where it knows the hosts by their names."""
+        """Start a daemon in the foreground."""
         found = _find(program)
         assert found is not None  # or why_not would have said so
-        known = 'mount --bind "$0" /etc/hosts && exec "$@"'
-        wrapped = ["sh", "-c", known, str(self.folder / "hosts"), found, *words]
         with self._log(name).open("ab") as log:
             self._daemons[name] = subprocess.Popen(
-                self.cluster.command(host, *wrapped),
+                self._command(host, found, *words),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -130,7 +130,7 @@ def hosts_of(
 
 # Options that Slurm's srun takes from the environment (srun(1)), for the one srun by which an mpirun
 # starts its agents: it may share the nodes with other steps, and binds nothing.
-_STEP_OF_AGENTS = {"SLURM_OVERLAP": "1", "SLURM_CPU_BIND": "none", "SLURM_MPI_TYPE": "none"}
+_STEP_OF_AGENTS = {"SLURM_CPU_BIND": "none", "SLURM_MPI_TYPE": "none", "SLURM_OVERLAP": "1"}
 
 
 def _srun(hosts: tuple[str, ...], placement: Placement) -> list[str]:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,18 +102,21 @@ def silent_hosts(remote_shell: str, hosts: Sequence[str], *, patience: float) ->
     return tuple(host for host, reply in replies.items() if not reply.ok)
 
 
-def python_command(*words: str, environment: Mapping[str, str] | None = None) -> str:
-    """A line that runs ``python -m WORDS…`` with this Python and this assay on another host.
-
-    It begins in this process's folder, and has of its environment what programs are found by.
+def remote_command(words: Sequence[str]) -> str:
+    """A line that runs a program on another host from this process's folder, with what of this
+    process's environment programs are found by.
     """
     carried = {name: os.environ[name] for name in _CARRIED if name in os.environ}
+    assigned = [f"{name}={value}" for name, value in carried.items()]
+    return f"cd {shlex.quote(str(Path.cwd()))} && exec {shlex.join(['env', *assigned, *words])}"
+
+
+def python_command(*words: str) -> str:
+    """A line that runs ``python -m WORDS…`` on another host, with this Python and this assay."""
     package = str(Path(assay.__file__).resolve().parents[1])
     known = os.environ.get("PYTHONPATH")
-    carried["PYTHONPATH"] = f"{package}:{known}" if known else package
-    assigned = [f"{name}={value}" for name, value in {**carried, **(environment or {})}.items()]
-    line = shlex.join(["env", *assigned, sys.executable, "-m", *words])
-    return f"cd {shlex.quote(str(Path.cwd()))} && exec {line}"
+    path = f"PYTHONPATH={package}:{known}" if known else f"PYTHONPATH={package}"
+    return remote_command(["env", path, sys.executable, "-m", *words])
 
 
 class _Asked:

@@ -64,11 +64,12 @@ class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         new field changes no id of what was measured before there was one.
         """
         content = msgspec.to_builtins(self)
+        content["parameters"] = dict(sorted(self.parameters.items()))
         plain = Placement()
         for name in Placement.__struct_fields__:
             if name not in _FIRST_FIELDS and getattr(self.placement, name) == getattr(plain, name):
                 del content["placement"][name]
-        text = msgspec.json.encode(content, order="deterministic")
+        text = msgspec.json.encode(content)
         return hashlib.sha256(text).hexdigest()[:12]
 
 

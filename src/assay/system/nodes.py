@@ -38,6 +38,11 @@ def _fastest(node: HostSurvey) -> float | None:
     return max(speeds, default=None)
 
 
+def _links(node: HostSurvey) -> str:
+    speed = _fastest(node)
+    return f"links of {format_quantity(speed * 8, 'b/s')}" if speed else "no known links"
+
+
 def _facts(nodes: Sequence[HostSurvey]) -> tuple[tuple[_Value, _Text], ...]:
     """What touches numbers, each as a value to compare and in words."""
     # Instruction sets are told apart only where the processors' names don't do it.
@@ -51,7 +56,7 @@ def _facts(nodes: Sequence[HostSurvey]) -> tuple[tuple[_Value, _Text], ...]:
         (lambda n: n.cores, lambda n: _count(n.cores, "core")),
         (lambda n: len(n.numa), lambda n: _count(len(n.numa), "NUMA node")),
         (_memory_class(nodes), lambda n: f"{format_memory(n.memory)} of memory"),
-        (_fastest, lambda n: f"links of {format_quantity((_fastest(n) or 0) * 8, 'b/s')}"),
+        (_fastest, _links),
     )
 
 

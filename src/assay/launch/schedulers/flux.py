@@ -92,6 +92,9 @@ class FluxScheduler(Batch):
             raise refused("reservation", options.reservation, "Flux has none")
         if "{{" in str(request.output):
             raise refused("output file", str(request.output), "Flux replaces what is in {{ }}")
+        for value in (request.name, str(request.output), options.partition, options.account):
+            if value and ("\"\"\"" in value or "'''" in value):
+                raise refused("text", value, "three quotes in a row begin a block of Flux's")
         return {
             "name": request.name,
             "output": str(request.output),
