@@ -128,7 +128,9 @@ class ProcessScheduler:
         left = self.processes()
         for name in self.jobs():
             with contextlib.suppress(psutil.Error, OSError, ValueError):
-                left.append(psutil.Process(int((self.folder / "jobs" / name / "keeper").read_text())))
+                left.append(
+                    psutil.Process(int((self.folder / "jobs" / name / "keeper").read_text()))
+                )
         for process in left:
             with contextlib.suppress(psutil.Error):
                 process.kill()

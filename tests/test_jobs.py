@@ -95,7 +95,9 @@ def test_the_plan_is_the_one_that_was_asked_for(bench: Bench) -> None:
         'schema = 1\n[[measure]]\nkernel = "npb.cg"\nclass = "S"\n'
     )
     text = (bench.path / "plan.toml").read_text()
-    (bench.path / "plan.toml").write_text(text.replace("seed = 5", 'seed = 5\ninclude = ["more.toml"]'))
+    (bench.path / "plan.toml").write_text(
+        text.replace("seed = 5", 'seed = 5\ninclude = ["more.toml"]')
+    )
     bench.scheduler.set(delay=0.5)
     assert bench.run("--detach", "bytes=16", "--budget", "2 s").returncode == 0
     (bench.path / "plan.toml").write_text("what is this")

@@ -198,9 +198,7 @@ def node(root: Path, name: str, times: Sequence[float], member: int = 0) -> Meas
     """A node on which each cell takes so long, in six launches."""
     run = make_run(root / name, make_plan(CELLS, precision=0.5))
     for launch in range(6):
-        records = [
-            make_record(cell, launch, [t] * 5) for cell, t in zip(CELLS, times, strict=True)
-        ]
+        records = [make_record(cell, launch, [t] * 5) for cell, t in zip(CELLS, times, strict=True)]
         name_ = f"{launch:04d}-a"
         (run.raw / f"{name_}.jsonl").write_bytes(make_stream(name_, records))
         run.append_launch(make_launch(name_))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from assay.answers.model import Answer, Evidence
+from assay.answers.model import Answer, Confidence, Evidence
 from assay.answers.select import counted, placement_text, quantity_text
 from assay.kernels import known_kernel, parameters_text
 from assay.plans.model import Cell
@@ -107,9 +107,7 @@ def by_node(nodes: Sequence[MeasuredNode]) -> list[CellByNode]:
             if headline is not None and summary.verified is not False:
                 cells.setdefault(summary.id, (summary.cell, headline[0]))
                 found[summary.id].append((node, headline[1]))
-    return [
-        _over_nodes(*cells[id_], values) for id_, values in found.items() if len(values) > 1
-    ]
+    return [_over_nodes(*cells[id_], values) for id_, values in found.items() if len(values) > 1]
 
 
 def _headline(summary: CellSummary) -> tuple[str, MetricSummary] | None:
@@ -194,7 +192,7 @@ def answer_nodes(
     widest = max(cells, key=lambda cell: cell.spread)
     last, best = widest.values[-1], widest.values[0]
     few = measured < FEWEST
-    confidence = "low" if few else "medium" if measured < expected else "high"
+    confidence: Confidence = "low" if few else "medium" if measured < expected else "high"
     why = f"{measured} of {expected} nodes measured"
     if few:
         why += ": which of two is the odd one can't be told"
@@ -217,7 +215,9 @@ def answer_nodes(
             "medians; the deviation is from the median over nodes, in percent and in robust "
             "standard deviations (1.4826 times the median absolute deviation, Hampel 1974)."
         ],
-        limits=["What nodes do to each other, over the network and on shared storage, is not here."],
+        limits=[
+            "What nodes do to each other, over the network and on shared storage, is not here."
+        ],
     )
 
 

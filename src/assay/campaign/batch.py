@@ -117,9 +117,7 @@ def submit(
     return book.job(number)
 
 
-def living(
-    book: JobBook, scheduler: BatchScheduler, ignore: int | None = None
-) -> list[JobStory]:
+def living(book: JobBook, scheduler: BatchScheduler, ignore: int | None = None) -> list[JobStory]:
     """The run's jobs that are queued or running. Raises AssayError, SchedulerSilent.
 
     Of those that have ended unseen, their end is noted.

@@ -113,7 +113,9 @@ class _Part:
         self._request = _wait_for(RunDirectory(self._path).request, self._path)
         if self._request.members is None:
             self._run = RunDirectory(self._path)
-            self._note("started", host=socket.gethostname(), job=allocation.job if allocation else "")
+            self._note(
+                "started", host=socket.gethostname(), job=allocation.job if allocation else ""
+            )
         else:
             members = _wait_for(lambda: self._book.job(turn.number).members, self._path)
             self._run = RunDirectory(self._path).member(members[turn.task])
@@ -129,9 +131,7 @@ class _Part:
         assert self._run is not None
         request, run = self._request, self._run
         bench = make_ready(run, request, self._console)
-        data = carry_out(
-            run, bench, self._console, deadline=self.deadline, patience=HANDOVER
-        )
+        data = carry_out(run, bench, self._console, deadline=self.deadline, patience=HANDOVER)
         if request.report and data.complete:
             with contextlib.suppress(AssayError):  # it can be written at any time
                 file_report(data)

@@ -45,9 +45,7 @@ def measure_members(
         missing = unfinished_members(run.path, request.members)
         hosts = _hosts_of(run, request, missing, cluster.hosts)
         number = max((story.number for story in book.jobs()), default=0) + 1
-        book.append(
-            JobEvent("submitted", number, time.time(), nodes=1, members=sorted(hosts))
-        )
+        book.append(JobEvent("submitted", number, time.time(), nodes=1, members=sorted(hosts)))
     with GroupWatch(run.path, request.members, console) as watch:
         crew = _Crew(run, number, cluster.remote_shell, hosts)
         ending: Ending | None = None
@@ -158,9 +156,7 @@ class _Crew:
     def complaints(self) -> str:
         """The last line of what each failed one said."""
         said = []
-        for host, process, output in zip(
-            self._hosts, self._processes, self._outputs, strict=False
-        ):
+        for host, process, output in zip(self._hosts, self._processes, self._outputs, strict=False):
             if process.returncode not in (0, None):
                 lines = output.read_text("utf-8", "replace").strip().splitlines()
                 said.append(f"{host}: {lines[-1] if lines else f'exit {process.returncode}'}")
@@ -188,9 +184,7 @@ def present_group(path: Path, report: bool, as_json: bool, fail_on: FailOn) -> i
     return _status(group, [node.cells for node in nodes], fail_on)
 
 
-def _status(
-    group: GroupData, nodes: Sequence[Sequence[CellSummary]], fail_on: FailOn
-) -> int:
+def _status(group: GroupData, nodes: Sequence[Sequence[CellSummary]], fail_on: FailOn) -> int:
     if fail_on == "never":
         return 0
     if any(member.state != "complete" for member in group.members):

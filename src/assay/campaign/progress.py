@@ -178,5 +178,5 @@ class Display:
         line.append(self._current)
         if self._samples:
             line.append(f"  {self._samples}", style="cyan")
-        parts = [head, line, Text(self._launch, style="dim", no_wrap=True)]
+        parts: list[RenderableType] = [head, line, Text(self._launch, style="dim", no_wrap=True)]
         return Group(*parts, status) if self.status else Group(*parts)

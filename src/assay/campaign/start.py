@@ -178,9 +178,7 @@ def _order(asked: Asked, how: Begin, members: int | None) -> Order:
     )
 
 
-def _let_measure(
-    run: RunDirectory, request: RunRequest, cluster: ClusterConfig, how: Begin
-) -> int:
+def _let_measure(run: RunDirectory, request: RunRequest, cluster: ClusterConfig, how: Begin) -> int:
     """Let a group's hosts measure themselves, and present what came of it."""
     from assay.campaign.members import measure_members
 

@@ -229,9 +229,7 @@ def _spread(measures: list[Measure], nodes: tuple[Written, ...]) -> list[Measure
     ]
 
 
-def _included(
-    document: TomlDocument, source: Source, above: tuple[Path, ...]
-) -> list[Measure]:
+def _included(document: TomlDocument, source: Source, above: tuple[Path, ...]) -> list[Measure]:
     """What ``include`` names: suites, or plans by paths that count from this file's folder."""
     measures = []
     for index, word in enumerate(

@@ -143,7 +143,9 @@ class RunDirectory:
 
         What tells of jobs is left out: the one that seals the run has not ended yet.
         """
-        files = sorted(path.relative_to(self.path) for path in self.path.rglob("*") if path.is_file())
+        files = sorted(
+            path.relative_to(self.path) for path in self.path.rglob("*") if path.is_file()
+        )
         sums = {
             str(path): _sha256(self.path / path)
             for path in files

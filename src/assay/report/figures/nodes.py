@@ -76,7 +76,9 @@ def nodes_figure(cells: Sequence[CellByNode]) -> Figure:
         ],
     }
     left_out = len(cells) - len(shown)
-    more = f" {counted(left_out, 'cell')} in which they differ less are left out." if left_out else ""
+    more = (
+        f" {counted(left_out, 'cell')} in which they differ less are left out." if left_out else ""
+    )
     widest = shown[0]
     return Figure(
         id="nodes",
