@@ -29,13 +29,12 @@ from assay.launch.schedulers.model import (
 
 # What a test may set; times in seconds.
 SETTINGS: dict[str, Any] = {
-    "delay": 0.0,  # in the queue
+    "delay": 0.0,  # in the queue; a job may be told to ``begin`` before
     "reject": "",  # the words in which every job is refused
     "silent": False,  # no answer to anything
     "forgetful": False,  # jobs that have ended are unknown
     "kill_wait": 5.0,  # from asking a job to end to killing it
     "walltime_factor": 1.0,  # of each job's walltime, so that minutes are seconds
-    "lag": 0.0,  # what a job wrote last, and that it ended, is seen so much later
 }
 
 
@@ -78,6 +77,7 @@ class ProcessScheduler:
             [sys.executable, __file__, str(self.folder), str(number)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
         (home / "keeper").write_text(str(keeper.pid))
@@ -103,7 +103,7 @@ class ProcessScheduler:
         _write(self.folder / "settings.json", json.dumps({**self.settings(), **changes}))
 
     def do(self, what: str, job: str | None = None) -> None:
-        """``cancel``, ``preempt`` or ``fail`` (its node) a job, by default the newest."""
+        """``begin``, ``cancel``, ``preempt`` or ``fail`` (its node) a job, by default the newest."""
         home = self.folder / "jobs" / (job or self.jobs()[-1])
         if home.is_dir():
             (home / what).touch()
@@ -159,7 +159,7 @@ class ProcessScheduler:
         """A job's keeper: queue, processes, walltime, faults, end."""
         home, order, settings = self.folder / "jobs" / job, self.order(job), self.settings()
         begin = time.monotonic() + settings["delay"]
-        while time.monotonic() < begin:
+        while time.monotonic() < begin and not (home / "begin").exists():
             if (home / "cancel").exists():
                 self._set(home, "cancelled")
                 return
@@ -182,9 +182,7 @@ class ProcessScheduler:
         exits = [task.wait() for task in tasks]
         worst = max((128 - code if code < 0 else code for code in exits), default=0)
         state = why or ("complete" if worst == 0 else "failed")
-        with _hidden(Path(order["script"]).parents[1], settings["lag"]):
-            self._set(home, state, "", worst)
-            time.sleep(settings["lag"])
+        self._set(home, state, "", worst)
 
     def _until_over(
         self, home: Path, tasks: list[subprocess.Popen[bytes]], until: float
@@ -218,26 +216,6 @@ def _kill(tasks: list[subprocess.Popen[bytes]]) -> None:
             for process in (*root.children(recursive=True), root):
                 with contextlib.suppress(psutil.Error):
                     process.kill()
-
-
-@contextlib.contextmanager
-def _hidden(run: Path, lag: float):
-    """Hide the newest of what a job has written, as a file system does that is late."""
-    if not lag:
-        yield
-        return
-    kept: dict[Path, bytes] = {}
-    late = [*run.glob("seal.json"), *run.glob("jobs/*.end.json"), *run.glob("*.parquet")]
-    streams = sorted(run.glob("raw/*.jsonl"))[-2:]
-    for path in (*late, *streams):
-        kept[path] = path.read_bytes()
-    for path in late:
-        path.unlink()
-    for path in streams:
-        path.write_bytes(kept[path][: len(kept[path]) // 2])
-    yield
-    for path in (*streams, *late):
-        _write(path, kept[path])
 
 
 def _write(path: Path, content: str | bytes) -> None:

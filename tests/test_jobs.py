@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -39,7 +39,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[floa
 
 def slowly(bench: Bench) -> None:
     """Measurements that last: what there is to watch and to disturb."""
-    bench.scenario(delay="25 ms")
+    bench.scenario(delay="40 ms")
 
 
 # ---- asked, measured, followed --------------------------------------------------------------------
@@ -73,7 +73,7 @@ def test_a_run_in_a_job_is_what_it_would_be_here(
 def test_detached_it_is_queued_then_running_then_followed(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
-    bench.scheduler.set(delay=1.0)
+    bench.scheduler.set(delay=60.0)
     done = bench.run("--detach")
     assert done.returncode == 0, done.stderr
     assert "assay runs --follow" in done.stderr
@@ -83,6 +83,7 @@ def test_detached_it_is_queued_then_running_then_followed(
     shown = bench.assay("report")
     assert shown.returncode == 2
     assert "no plan yet" in shown.stderr
+    bench.scheduler.do("begin")
     followed = bench.assay("runs", "--follow", "--json", "--no-report")
     assert followed.returncode == 0, followed.stderr
     is_whole(bench, undisturbed)
@@ -98,10 +99,11 @@ def test_the_plan_is_the_one_that_was_asked_for(bench: Bench) -> None:
     (bench.path / "plan.toml").write_text(
         text.replace("seed = 5", 'seed = 5\ninclude = ["more.toml"]')
     )
-    bench.scheduler.set(delay=0.5)
+    bench.scheduler.set(delay=60.0)
     assert bench.run("--detach", "bytes=16", "--budget", "2 s").returncode == 0
     (bench.path / "plan.toml").write_text("what is this")
     (bench.path / "more.toml").unlink()
+    bench.scheduler.do("begin")
     assert bench.assay("runs", "--follow", "--no-report").returncode == 0
     plan = bench.only_run().manifest().plan
     assert {c.parameters["bytes"] for c in plan.cells if c.kernel == "network.pingpong"} == {16}
@@ -125,7 +127,7 @@ def test_a_dry_run_prints_the_scripts_and_leaves_nothing(bench: Bench) -> None:
         "run", "plan.toml", "--fake", "scenario.toml", "--dry-run", "--walltime", "10 min",
         "--budget", "1500 s",
     )  # fmt: skip
-    assert f"About {len(scripts)} jobs of 1 node for 10 min 0 s" in said.stderr
+    assert f"About {len(scripts)} jobs of 1 node for 10 min," in said.stderr
 
 
 def test_partition_and_walltime_reach_the_scheduler(bench: Bench) -> None:
@@ -140,7 +142,7 @@ def test_a_wrong_plan_is_told_before_anything_is_submitted(bench: Bench) -> None
     (bench.path / "plan.toml").write_text(text.replace("npb.ep", "npb.pe"))
     done = bench.run()
     assert done.returncode == 2
-    assert "plan.toml:17" in done.stderr
+    assert "plan.toml:18" in done.stderr
     assert list_runs(bench.runs) == []
     assert bench.scheduler.jobs() == []
 
@@ -329,7 +331,7 @@ def test_ctrl_c_while_the_job_is_queued(bench: Bench, undisturbed: dict[str, lis
 
 
 def test_ctrl_c_twice_leaves_at_once_and_says_what_still_runs(bench: Bench) -> None:
-    slowly(bench)
+    bench.scenario(delay="500 ms")
     bench.scheduler.set(kill_wait=30.0)
     process = bench.start()
     wait_for(bench.measuring)
@@ -368,7 +370,7 @@ def test_only_a_runs_own_jobs_are_cleaned_up(bench: Bench) -> None:
 def test_records_that_come_late_are_waited_for(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
-    bench.scheduler.set(lag=1.5)
+    bench.environment["ASSAY_TEST_LAG"] = "1.5"
     done = bench.run()
     assert done.returncode == 0, done.stderr
     is_whole(bench, undisturbed)
@@ -379,11 +381,12 @@ def test_records_that_never_come_are_left_to_resume(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
     bench.environment["ASSAY_TEST_LATE"] = "0.5"
-    bench.scheduler.set(lag=4.0)
+    bench.environment["ASSAY_TEST_LAG"] = "5"
     done = bench.run()
     assert done.returncode == 1, done.stderr
+    assert "not all that it wrote is seen here yet" in done.stderr
     assert "assay run --resume" in done.stderr
-    wait_for(lambda: bench.only_run().complete)
+    wait_for(lambda: bench.only_run().complete and not bench.only_run().broken_seal())
     is_whole(bench, undisturbed)
 
 
@@ -468,7 +471,7 @@ def test_polling_grows_to_half_a_minute_and_no_further() -> None:
         waits.append(poll.wait)
         poll.next()
     assert waits[0] == 2.0
-    assert all(later >= sooner for sooner, later in zip(waits, waits[1:], strict=False))
+    assert all(later >= sooner for sooner, later in pairwise(waits))
     assert waits[-1] == 30.0
 
 
@@ -486,7 +489,6 @@ def test_a_book_of_jobs_outlives_torn_lines(tmp_path: Path) -> None:
     assert story.started is not None
     assert story.started.host == "n1"
     assert book.job(2).events == []
-    assert os.listdir(tmp_path)  # the lock stays, and is nobody's
 
 
 def test_each_measurement_is_made_once_whatever_ends_the_job(

@@ -245,6 +245,8 @@ class Follower:
         how = state.replace("node-failed", "a node failed").replace("unknown", "ended")
         if end is not None and end.how in ("time", "incomplete"):
             how = "ended without having measured anything more"
+        if end is not None and end.how == "complete":
+            how = "it is complete, by its own account, and not all that it wrote is seen here yet"
         reason = f" ({status.reason})" if status is not None and status.reason else ""
         said = ""
         if end is None:

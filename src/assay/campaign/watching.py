@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -14,7 +13,7 @@ from assay.errors import AssayError
 from assay.records.directory import LAUNCHES, RunDirectory
 from assay.records.group import describe_members
 from assay.records.jobs import JobBook
-from assay.records.reading import measurements_of, read_run
+from assay.records.reading import measurements_of
 from assay.records.schema import MeasurementRecord, StreamStart
 from assay.records.stream import Stream, StreamTail, read_stream
 
