@@ -1,4 +1,4 @@
-"""Submitting a run's jobs: what each asks for, when the next one is due, which of them still exist."""
+"""Submitting a run's jobs: what each asks for, and which of them still exist."""
 
 from __future__ import annotations
 

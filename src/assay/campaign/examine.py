@@ -144,6 +144,6 @@ def _silence(job: str, status: JobStatus | None, said: str) -> Finding:
         "problem",
         f"Job {job} of {NODES} nodes ended ({state}{reason}) without an answer; it said: {words}.",
         "No run can be measured in jobs as they are asked for.",
-        "Correct [scheduler] in assay.toml (modules, setup), and keep assay and runs in file systems "
-        "that compute nodes share.",
+        "Correct [scheduler] in assay.toml (modules, setup), and keep assay and runs in file "
+        "systems that compute nodes share.",
     )

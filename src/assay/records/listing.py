@@ -90,4 +90,4 @@ def _requested(run: RunDirectory, request: RunRequest) -> RunListing:
 
 
 def _system_of(run: RunDirectory) -> str:
-    return (run.name.split("-") + ["", ""])[1]
+    return [*run.name.split("-"), ""][1]

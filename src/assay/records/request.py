@@ -1,4 +1,4 @@
-"""``request.json``: what was asked of a run whose plan is made later, by a job on a compute node."""
+"""``request.json``: what was asked of a run whose plan a job makes later, on a compute node."""
 
 from __future__ import annotations
 

@@ -115,8 +115,8 @@ def _absent(group: GroupData) -> list[str]:
     twice = [str(host) for host, number in hosts.items() if number > 1]
     if twice:
         said.append(
-            f"Measured more than once: {', '.join(twice[:_NAMED])}. The scheduler gave out the same "
-            "node again, so as many others were not measured."
+            f"Measured more than once: {', '.join(twice[:_NAMED])}. The scheduler gave out the "
+            "same node again, so as many others were not measured."
         )
     return said
 
