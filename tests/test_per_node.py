@@ -1,4 +1,4 @@
-"""Each node by itself: the array of jobs, the hosts of an allocation, and nodes held side by side."""
+"""Each node by itself: in an array of jobs, on hosts at hand; and nodes held side by side."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_deviations_are_what_brute_force_gives(tmp_path: Path) -> None:
     for value in first.values:  # less time is better
         assert value.gain == pytest.approx((median - times[value.node]) / median)
         assert value.sigmas == pytest.approx((median - times[value.node]) / sigma)
-    assert [value.node for value in first.values][0] == "n7"
+    assert next(value.node for value in first.values) == "n7"
     assert [value.node for value in first.values][-1] == "n5"
     behind = gains([first, second])
     assert behind[0].node == "n5"

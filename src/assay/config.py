@@ -253,10 +253,11 @@ def _check_trusted(path: Path) -> None:
         elif status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid):
             why = f"may be written by the group {_group(status.st_gid)}"
         if why:
+            named = shlex.quote(str(path))
             raise AssayError(
                 f"This config was found here and {why}, and a config names programs to run.",
                 where=str(path),
-                mend=f"If you trust it, name it: --config {shlex.quote(str(path))}, or ASSAY_CONFIG.",
+                mend=f"If you trust it, name it: --config {named}, or ASSAY_CONFIG={named}.",
             )
 
 

@@ -179,7 +179,7 @@ def _sorted_out(
     told: Mapping[str, Mapping[str, Any]],
     own: Mapping[int, tuple[JobState, str]],
 ) -> dict[str, JobStatus]:
-    """The status of each job asked for, an array's from its tasks, whatever the server is called."""
+    """The status of each job asked for, an array's from its tasks, on whatever server."""
     jobs: dict[str, JobStatus] = {}
     tasks: dict[str, dict[int, JobStatus]] = {}
     for name, fields in told.items():
@@ -258,5 +258,3 @@ def _integer(fields: Mapping[str, Any], *names: str) -> int | None:
         except (KeyError, TypeError, ValueError):
             continue
     return None
-
-

@@ -181,9 +181,7 @@ class SlurmScheduler(Batch):
             found[match[1]] |= dict.fromkeys(_tasks(match[2]), status)
         return dict(found)
 
-    def _status(
-        self, word: str, reason: str, code: tuple[int, int] | None = None
-    ) -> JobStatus:
+    def _status(self, word: str, reason: str, code: tuple[int, int] | None = None) -> JobStatus:
         state = _STATES.get(word, "unknown")
         why = "" if reason in _NO_REASON else self._slurm.reason(reason)
         if state == "unknown":
@@ -214,11 +212,9 @@ def _whole(found: Mapping[int | None, JobStatus]) -> JobStatus:
 
 
 def _quote(value: object) -> str:
-    """A directive's value, in quotes where it needs them: sbatch takes those off as a shell does."""
+    """A directive's value, in quotes where it needs them, which sbatch takes off."""
     text = str(value)
     if _PLAIN.fullmatch(text):
         return text
     inside = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{inside}"'
-
-
