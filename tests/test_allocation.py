@@ -1,4 +1,4 @@
-"""Allocations as schedulers announce them, recorded, and the ways in which their hosts are reached."""
+"""Allocations as schedulers announce them, recorded, and the ways to reach their hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts that die in the middle: nobody's cell fails, the rest is done on others, resume fills it."""
+"""Hosts that die in the middle: no cell fails, the rest is done on others, resume fills it."""
 
 from __future__ import annotations
 

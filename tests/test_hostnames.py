@@ -67,7 +67,19 @@ def test_the_forms_that_the_manuals_show(text: str, hosts: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", ",", "n[1-", "n1]", "n[3-1]", "n[a-b]", "n[1-2", "a b", "n[]", "n[1,,2]", "n[1-999999999]"],
+    [
+        "",
+        ",",
+        "n[1-",
+        "n1]",
+        "n[3-1]",
+        "n[a-b]",
+        "n[1-2",
+        "a b",
+        "n[]",
+        "n[1,,2]",
+        "n[1-999999999]",
+    ],
 )
 def test_what_is_no_list_is_refused(text: str) -> None:
     with pytest.raises(AssayError) as error:

@@ -32,7 +32,10 @@ SHELL = """\
 #!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done
 case $1 in {cases} esac
-ip -n "$namespace" -brief link show eth0 | grep -q ' UP ' || {{ echo "no route to $1" >&2; exit 255; }}
+if ! ip -n "$namespace" -brief link show eth0 | grep -q ' UP '; then
+  echo "no route to $1" >&2
+  exit 255
+fi
 exec {shell} "$@"
 """
 
@@ -47,7 +50,8 @@ def cluster() -> Iterator[VirtualCluster]:
 def folder(cluster: VirtualCluster, tmp_path: Path) -> Path:
     shell = tmp_path / "shell"
     cases = " ".join(
-        f"{host.name} | {host.addresses[0]}) namespace={host.namespace} ;;" for host in cluster.hosts
+        f"{host.name} | {host.addresses[0]}) namespace={host.namespace} ;;"
+        for host in cluster.hosts
     )
     shell.write_text(SHELL.format(cases=cases, shell=cluster.remote_shell))
     shell.chmod(0o700)

@@ -1,4 +1,4 @@
-"""Which hosts a placement takes, the factor that varies it, and ids that later fields don't change."""
+"""Which hosts a placement takes, the factor that varies it, and ids that stay as they were."""
 
 from __future__ import annotations
 

@@ -151,11 +151,12 @@ def test_a_node_dies_and_the_job_goes_on_without_it(slurm: SlurmCluster, tmp_pat
 
 
 @pytest.mark.skipif(not Path("/usr/bin/mpirun.openmpi").exists(), reason="There is no Open MPI.")
-def test_open_mpi_and_srun_launch_too(slurm: SlurmCluster, tmp_path: Path) -> None:
+def test_open_mpi_launches_too(slurm: SlurmCluster, tmp_path: Path) -> None:
     if os.environ.get("ASSAY_TEST_OPENMPI_SYSTEM") is None:
         pytest.skip("ASSAY_TEST_OPENMPI_SYSTEM is not set: its kernels take minutes to build")
     (tmp_path / "assay.toml").write_text(
-        '[toolchains.ompi]\nmpicxx = "/usr/bin/mpicxx.openmpi"\nmpirun = "/usr/bin/mpirun.openmpi"\n'
+        '[toolchains.ompi]\nmpicxx = "/usr/bin/mpicxx.openmpi"\n'
+        'mpirun = "/usr/bin/mpirun.openmpi"\n'
     )
     words = ["measure", "network.barrier", "nodes=2,4", "--toolchain", "ompi", "--launches", "1"]
     status = ended(submit(tmp_path, *words, "--samples", "5", "--keep", "--json"), 400)

@@ -71,9 +71,7 @@ def test_hosts_that_are_alike_say_nothing() -> None:
 
 def test_who_differs_is_named() -> None:
     some = [node("n1"), node("n2"), node("n3", cores=1, numa={0: 1}), node("n4", cores=1)]
-    assert differences(some) == ["n3 and n4 have 1 core; the others 2 cores."] or differences(
-        some
-    ) == ["n1 and n2 have 2 cores; the others 1 core."]
+    assert differences(some) == ["n3 and n4 have 1 core; the others 2 cores."]
     three = [*some[:3], node("n5")]
     assert differences(three) == ["n3 has 1 core; the others 2 cores."]
     mixed = [
@@ -87,7 +85,7 @@ def test_who_differs_is_named() -> None:
         "a has EPYC; the others Xeon 1.",
         "d has 2 NUMA nodes; the others 1 NUMA node.",
         "c has 8 GiB of memory; the others 16 GiB of memory.",
-        "c has no known links; the others links of 1 Gb/s.",
+        "c has no known links; the others links of 1.00 Gb/s.",
     ]
     same_name = [node("a"), node("b"), node("c", identity="cccc0000")]
     assert differences(same_name) == [
@@ -110,9 +108,7 @@ def test_the_plan_is_made_for_the_smallest() -> None:
     assert (context.nodes, context.cores, context.memory) == (2, 2, 5 * GIB)
     assert (context.numa, context.caches, context.adapters) == ({0: 2}, 32 << 20, ("eth0",))
     assert context.notes[0] == "c does not answer and is left out: to host."
-    assert "a has 4 cores; the other 2 cores." in context.notes or (
-        "b has 2 cores; the other 4 cores." in context.notes
-    )
+    assert "b has 2 cores; the other 4 cores." in context.notes
 
 
 # ---- surveys, with programs that stand in for ssh ----------------------------------------------
@@ -177,7 +173,8 @@ def test_words_arrive_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(place)
     monkeypatch.setenv("ASSAY_CACHE", "/c a;c'h`e")
     words = ["a b", "c'd", "$(touch x)", "; exit 9", 'q"', "é\n"]
-    told = "import json, os, sys; print(json.dumps([sys.argv[1:], os.getcwd(), os.environ['ASSAY_CACHE']]))"
+    told = "import json, os, sys\n"
+    told += "print(json.dumps([sys.argv[1:], os.getcwd(), os.environ['ASSAY_CACHE']]))"
     command = remote_command([sys.executable, "-c", told, *words])
     (reply,) = run_on_hosts(shell(tmp_path), ["h"], command, patience=30.0).values()
     assert reply.ok, reply.complaint
@@ -246,7 +243,7 @@ def test_a_good_cluster_has_no_finding() -> None:
         ({"toolchains": {}}, "versions", "warning", "b has nothing as toolchain 'site'"),
         ({"cores": 1}, "hardware", "warning", "b has 1 core"),
         ({"load": 1.9}, "load", "warning", "b is busy: the load of b is 1.9"),
-        ({"steal": 0.1}, "steal", "warning", "10% of the CPU time of b"),
+        ({"steal": 0.1}, "steal", "warning", "10.0% of the CPU time of b"),
         ({"kernels": [77]}, "kernels", "warning", "b runs assay-kernels already"),
     ],
 )
@@ -338,7 +335,8 @@ def test_hosts_of_this_kind_take_this_machines_build(building: Path) -> None:
 
 def test_each_other_kind_is_built_on_one_host_of_it(building: Path) -> None:
     cluster = elsewhere(
-        building, 'echo Welcome; echo "{\\"toolchain\\": \\"site\\", \\"executable\\": \\"/on/$host\\"}"'
+        building,
+        'echo Welcome; echo "{\\"toolchain\\": \\"site\\", \\"executable\\": \\"/on/$host\\"}"',
     )
     kinds = ["x", cpu_kind(), "y", "x"]
     nodes = [node(host, identity=kind) for host, kind in zip("abcd", kinds, strict=True)]
@@ -375,11 +373,11 @@ def test_a_failing_build_here_ends_those_elsewhere(
     monkeypatch.setattr(builds, "build_kernels", fail)
     ended: list[str] = []
     monkeypatch.setattr(
-        remote._Asked, "end", lambda self, end=remote._Asked.end: (ended.append(self.host), end(self))
+        remote._Asked,
+        "end",
+        lambda self, end=remote._Asked.end: (ended.append(self.host), end(self)),
     )
     cluster = elsewhere(building, "sleep 100")
     with pytest.raises(AssayError, match="no room"):
         build([node("a", identity=cpu_kind()), node("b", identity="x")], cluster)
     assert ended == ["b"]
-
-

@@ -117,7 +117,8 @@ class ThisMachine:
 def _cluster(allocation: Allocation | None, config: Config) -> ClusterConfig | None:
     if allocation is None:
         return config.cluster
-    if allocation.hosts in ((_own_name(),), (os.uname().nodename,)):
+    by_srun = any(entry.launcher == "srun" for entry in config.toolchains.values())
+    if allocation.hosts in ((_own_name(),), (os.uname().nodename,)) and not by_srun:
         return None
     return allocation.cluster
 

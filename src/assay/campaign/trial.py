@@ -67,9 +67,7 @@ def examine_cluster(config: Config, runs: Path | None = None) -> Diagnosis:
         )
     surveyed = survey_hosts(cluster, runs or config.runs, config.path)
     answering = tuple(node.host for node in surveyed.nodes)
-    reached = ClusterConfig(
-        answering, cluster.remote_shell, cluster.local_address, cluster.starter
-    )
+    reached = ClusterConfig(answering, cluster.remote_shell, cluster.local_address, cluster.starter)
     findings = cluster_findings(
         surveyed.nodes, surveyed.silent, list(try_mpi(select_toolchain(None, config), reached))
     )

@@ -161,7 +161,7 @@ shift
 # The last line of each; {program} is the scheduler's own.
 _BODIES = {
     "slurm": f"unset {' '.join(_STEP_VARIABLES)}\n"
-    "exec {program} --overlap --jobid=\"$SLURM_JOB_ID\" --nodes=1 --ntasks=1 "
+    'exec {program} --overlap --jobid="$SLURM_JOB_ID" --nodes=1 --ntasks=1 '
     '--nodelist="$host" --cpu-bind=none --mpi=none --quiet --input=none sh -c "$*"',
     "pbs": 'exec {program} "$host" "$*"',
     "lsf": 'exec {program} "$host" "$*"',
@@ -177,14 +177,14 @@ def remote_shell_script(scheduler: str, program: str) -> str:
 
 def _reached(scheduler: str, hosts: tuple[str, ...], environ: Mapping[str, str]) -> ClusterConfig:
     """By the scheduler's own program where it is found, else by ssh."""
-    program = shutil.which(_PROGRAMS[scheduler], path=environ.get("PATH"))
+    program = shutil.which(_PROGRAMS[scheduler], path=environ.get("PATH", ""))
     starter: Literal["shell", "slurm"] = "slurm" if program and scheduler == "slurm" else "shell"
     shell = "ssh" if program is None else str(_kept(remote_shell_script(scheduler, program)))
     return ClusterConfig(hosts, shell, own_address(), starter)
 
 
 def _kept(script: str) -> Path:
-    """The script as a file that all hosts see: some MPIs start agents from other hosts than this."""
+    """The script as a file that all hosts see: some MPIs start agents from other hosts, too."""
     digest = hashlib.sha256(script.encode()).hexdigest()[:16]
     path = cache_home() / "shells" / digest / "remote-shell"
     if not path.is_file():

@@ -118,7 +118,9 @@ class FakeExecutor:
                 and (condition is None or condition.value(names))
                 and random.Random(seed).random() < failure.share
             ):
-                if failure.kind == "host lost" and f"fake{failure.host}" not in self.hosts_of(order):
+                if failure.kind == "host lost" and f"fake{failure.host}" not in self.hosts_of(
+                    order
+                ):
                     continue
                 self._failed[index] += 1
                 found[failure.kind] = failure
@@ -329,9 +331,7 @@ class _Ended(Exception):
     ended_by: Literal["timeout"] | None = None
 
 
-def _ranks(
-    placement: Placement, hosts: Sequence[str], cores: int | None
-) -> Iterator[RankRecord]:
+def _ranks(placement: Placement, hosts: Sequence[str], cores: int | None) -> Iterator[RankRecord]:
     """Ranks on hosts in the placement's order, each thread on a core of its own."""
     seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
     for rank, (node, seat) in enumerate(seats):

@@ -29,9 +29,9 @@ def mpirun_command(
 
     ``cluster``: the hosts, of which ``placement.nodes`` are used; None is this machine alone.
     ``seed``: the plan's, by which node sets are drawn. ``cores`` and ``root`` default to this
-    machine's and this process's. The harness pins and
-    numbers ranks by itself, so that every MPI is treated alike: each launcher fills host after host
-    and is told to bind nothing. Raises AssayError for what can't be launched.
+    machine's and this process's. The harness pins and numbers ranks by itself, so every MPI is
+    treated alike: each launcher fills host after host and is told to bind nothing. Raises
+    AssayError for what can't be launched.
     """
     hosts = hosts_of(placement, cluster, seed)
     if placement.adapter is not None and placement.nodes == 1:
@@ -82,16 +82,15 @@ def mpirun_command(
     return [*prefix, launcher, *count, *flags, *toolchain.launch_flags, *program]
 
 
-def launcher_of(
-    toolchain: Toolchain, hosts: tuple[str, ...], cluster: ClusterConfig | None
-) -> str:
+def launcher_of(toolchain: Toolchain, hosts: tuple[str, ...], cluster: ClusterConfig | None) -> str:
     """The program that starts the ranks: its own mpirun, or srun where that is asked for or all
     there is.
     """
     in_slurm = bool(hosts) and cluster is not None and cluster.starter == "slurm"
     if toolchain.launcher == "srun" and not in_slurm:
         raise AssayError(
-            f"The toolchain '{toolchain.name}' launches by srun, which needs a Slurm job around it.",
+            f"The toolchain '{toolchain.name}' launches by srun, which needs a Slurm job around "
+            "it.",
             mend="Start assay inside one (salloc, sbatch, `assay run --submit`), or take "
             f'launcher = "srun" out of [toolchains.{toolchain.name}].',
         )
@@ -105,9 +104,7 @@ def launcher_of(
     return toolchain.mpirun
 
 
-def hosts_of(
-    placement: Placement, cluster: ClusterConfig | None, seed: int = 0
-) -> tuple[str, ...]:
+def hosts_of(placement: Placement, cluster: ClusterConfig | None, seed: int = 0) -> tuple[str, ...]:
     """The hosts that a placement uses; empty for this machine alone. Raises AssayError.
 
     ``seed``: the plan's, by which node sets are drawn.
@@ -128,8 +125,8 @@ def hosts_of(
     return choose_hosts(cluster.hosts, placement.nodes, placement.node_set, seed)
 
 
-# Options that Slurm's srun takes from the environment (srun(1)), for the one srun by which an mpirun
-# starts its agents: it may share the nodes with other steps, and binds nothing.
+# Options that srun takes from the environment (srun(1)), for the one by which an mpirun starts its
+# agents: it may share the nodes with other steps, and binds nothing.
 _STEP_OF_AGENTS = {"SLURM_CPU_BIND": "none", "SLURM_MPI_TYPE": "none", "SLURM_OVERLAP": "1"}
 
 

@@ -38,6 +38,7 @@ class Reply:
 
     ``status``: its exit status, None if it gave no answer in time. ``out``, ``err``: what it
     printed. ``asked`` and ``answered``: Unix times before it was started and after it ended.
+    ``patience``: seconds that it had.
     """
 
     host: str
@@ -46,6 +47,7 @@ class Reply:
     err: str
     asked: float
     answered: float
+    patience: float
 
     @property
     def ok(self) -> bool:
@@ -56,7 +58,7 @@ class Reply:
     def complaint(self) -> str:
         """Why it didn't, in its own last words or in ours."""
         if self.status is None:
-            return f"It gave no answer within {self.answered - self.asked:.3g} s."
+            return f"It gave no answer within {self.patience:g} s."
         return self.err.strip() or self.out.strip() or f"exit status {self.status}"
 
 
@@ -152,7 +154,7 @@ class _Asked:
         answered = time.time()
         self.end()
         said = [_all_of(file) for file in (self._out, self._err)]
-        return Reply(self.host, status, said[0], said[1], self._utc, answered)
+        return Reply(self.host, status, said[0], said[1], self._utc, answered, patience)
 
     def end(self) -> None:
         """If it still runs, kill it here: the shell and what it started."""

@@ -140,9 +140,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     yield from walk(0, machine)
 
 
-def _make_cell(
-    names: Names, kernel: Kernel, parameters: list[str], context: PlanContext
-) -> Cell:
+def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: PlanContext) -> Cell:
     adapter = str(names["adapter"])
     placement = Placement(
         nodes=int(names["nodes"]),

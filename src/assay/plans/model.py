@@ -24,8 +24,8 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``order``: how ranks are numbered over nodes, a word of ``plans.order.ORDERS`` or the seat of
     each rank ("0,2,1,3"). ``adapter``: the network adapter to send over, or several ("eth0,eth1");
-    None is the MPI library's own choice. ``node_set``: which of the hosts, where there are more than
-    it takes: 0 the first ones, k the k-th random draw of so many.
+    None is the MPI library's own choice. ``node_set``: which of the hosts, where there are more
+    than it takes: 0 the first ones, k the k-th random draw of so many.
     """
 
     nodes: int = 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 
 import msgspec
 
@@ -135,31 +137,16 @@ def _clocks(nodes: Sequence[HostSurvey]) -> list[Finding]:
 
 def _versions(nodes: Sequence[HostSurvey]) -> list[Finding]:
     """Software that should be the same everywhere, each with what it means if it isn't."""
-    names = dict.fromkeys(name for node in nodes for name in node.toolchains)
     again = "Give all hosts the same image."
-    checks: list[tuple[str, Severity, str, str]] = [
-        ("assay", "problem", "Hosts that run another assay write records that this one may not "
-         "read.", "Install assay once, on a file system that all hosts share."),
-        ("python", "note", "It touches no number.", again),
-        ("kernel", "warning", "Scheduling, memory and network behave differently on them: "
-         "differences between hosts may be the kernel's.", again),
-        ("glibc", "warning", "What is built on one host may not start on another, and memory and "
-         "mathematics functions differ.", again),
-    ]  # fmt: skip
     found = []
-    for name, severity, means, mend in checks:
-        sentence = difference(
-            nodes, "have", lambda n: getattr(n, name), lambda n: _version(n, name)
-        )
+    for name, severity, means, mend in _SOFTWARE:
+        value = attrgetter(name)
+        sentence = difference(nodes, "have", value, partial(_version, name))
         if sentence:
-            found.append(Finding("versions", severity, sentence, means, mend))
-    for name in names:
-        sentence = difference(
-            nodes,
-            "have",
-            lambda n: n.toolchains.get(name),
-            lambda n: f"{n.toolchains.get(name, 'nothing')} as toolchain '{name}'",
-        )
+            found.append(Finding("versions", severity, sentence, means, mend or again))
+    for name in dict.fromkeys(name for node in nodes for name in node.toolchains):
+        told = partial(_toolchain, name)
+        sentence = difference(nodes, "have", told, told)
         if sentence:
             found.append(
                 Finding(
@@ -175,9 +162,39 @@ def _versions(nodes: Sequence[HostSurvey]) -> list[Finding]:
     return found
 
 
-def _version(node: HostSurvey, name: str) -> str:
+# What should be the same everywhere: how grave it is if it isn't, what it means, and the mend.
+_SOFTWARE: tuple[tuple[str, Severity, str, str], ...] = (
+    (
+        "assay",
+        "problem",
+        "Hosts that run another assay write records that this one may not read.",
+        "Install assay once, on a file system that all hosts share.",
+    ),
+    ("python", "note", "It touches no number.", ""),
+    (
+        "kernel",
+        "warning",
+        "Scheduling, memory and network behave differently on them: differences between hosts may "
+        "be the kernel's.",
+        "",
+    ),
+    (
+        "glibc",
+        "warning",
+        "What is built on one host may not start on another, and memory and mathematics functions "
+        "differ.",
+        "",
+    ),
+)
+
+
+def _version(name: str, node: HostSurvey) -> str:
     text = str(getattr(node, name) or "an unknown version")
     return text if text.startswith(name) else f"{name} {text}"
+
+
+def _toolchain(name: str, node: HostSurvey) -> str:
+    return f"{node.toolchains.get(name, 'nothing')} as toolchain '{name}'"
 
 
 def _alike(nodes: Sequence[HostSurvey]) -> list[Finding]:

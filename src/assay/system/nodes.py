@@ -28,8 +28,10 @@ def _memory_class(nodes: Sequence[HostSurvey]) -> _Value:
 
 
 def _count(number: int | None, noun: str) -> str:
-    return f"an unknown number of {noun}s" if number is None else f"{number} {noun}" + "s" * (
-        number != 1
+    return (
+        f"an unknown number of {noun}s"
+        if number is None
+        else f"{number} {noun}" + "s" * (number != 1)
     )
 
 
@@ -61,7 +63,7 @@ def _facts(nodes: Sequence[HostSurvey]) -> tuple[tuple[_Value, _Text], ...]:
 
 
 def differences(nodes: Sequence[HostSurvey]) -> list[str]:
-    """A sentence for each fact in which hosts differ: ``"c and d have 1 core; the others 2 cores."``"""
+    """A sentence for each fact in which hosts differ: ``"d has 1 core; the others 2 cores."``"""
     return [
         sentence
         for value, text in _facts(nodes)
