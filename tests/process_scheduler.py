@@ -87,6 +87,9 @@ class ProcessScheduler:
         self._answer()
         return {job: self._status(self.folder / "jobs" / job) for job in ids}
 
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        return {job: status.name for job, status in self.status(ids).items() if status.name}
+
     def cancel(self, ids: Iterable[str]) -> None:
         self._answer()
         for job in ids:

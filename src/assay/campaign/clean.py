@@ -50,13 +50,16 @@ def _jobs(run: RunDirectory, config: Config, *, end: bool) -> list[Leftover]:
     if request is None:
         return []
     scheduler = scheduler_of(request.scheduler or config.scheduler)
-    known = scheduler.status([story.job for story in stories])
+    ids = [story.job for story in stories]
+    known = scheduler.status(ids)
+    names = scheduler.names(ids)
     found = []
     for story in stories:
         status = known.get(story.job)
         if status is None or status.state not in ("queued", "running"):
             continue
-        if status.name != story.name:
+        # Some schedulers cut long names, or add the task's number: the tag tells whose it is.
+        if not names.get(story.job, "").startswith(f"assay-{request.tag}"):
             continue
         if end:
             scheduler.cancel([story.job])

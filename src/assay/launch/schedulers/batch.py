@@ -99,6 +99,10 @@ class Batch(ABC):
         path = self._write(request, folder)
         return self._submit(self._executor.get_submit_command(Job(), path), path)
 
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What the scheduler calls these jobs, of those that it still knows."""
+        return {job: status.name for job, status in self.status(ids).items() if status.name}
+
     def cancel(self, ids: Iterable[str]) -> None:
         """End these jobs; those that have ended, or that nobody knows, are passed over."""
         for job in ids:
@@ -162,7 +166,8 @@ class Batch(ABC):
 def of_array(tasks: Mapping[int, JobStatus]) -> JobStatus:
     """The status of an array with these tasks, of which there is one at least."""
     worst = min(tasks.values(), key=lambda status: _WORST_FIRST.index(status.state))
-    return JobStatus(worst.state, worst.reason, worst.exit, dict(tasks))
+    name = next((status.name for status in tasks.values() if status.name), "")
+    return JobStatus(worst.state, worst.reason, worst.exit, dict(tasks), name)
 
 
 def by_signal(status: int, number: int) -> int:

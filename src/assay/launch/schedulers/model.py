@@ -111,6 +111,13 @@ class BatchScheduler(Protocol):
         """The status of each of these jobs. Raises SchedulerSilent if there is no answer."""
         ...
 
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What the scheduler calls these jobs, of those that it still knows.
+
+        Ids are used again over the years, and a name tells whose a job is. Raises SchedulerSilent.
+        """
+        ...
+
     def cancel(self, ids: Iterable[str]) -> None:
         """End these jobs; those that have ended, or that nobody knows, are passed over.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from psij.executors.batch.pbs import PBSJobExecutor
@@ -187,9 +188,9 @@ def _sorted_out(
         if match is None:
             continue
         if match["task"]:
-            tasks.setdefault(match["number"], {})[int(match["task"])] = _status(fields, own)
+            tasks.setdefault(match["number"], {})[int(match["task"])] = _named(fields, own)
         else:
-            jobs[match["number"]] = _status(fields, own)
+            jobs[match["number"]] = _named(fields, own)
     found = {}
     for job in asked:
         match = _ID.fullmatch(job)
@@ -199,6 +200,10 @@ def _sorted_out(
         else:
             found[job] = jobs.get(number, JobStatus("unknown", "PBS does not know the job"))
     return found
+
+
+def _named(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) -> JobStatus:
+    return replace(_status(fields, own), name=str(fields.get("Job_Name", "")))
 
 
 def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) -> JobStatus:
