@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -32,7 +31,6 @@ def slurm() -> Iterator[SlurmCluster]:
 def bench(slurm: SlurmCluster, tmp_path: Path) -> Iterator[Bench]:
     slurm.await_idle()
     bench = Bench(tmp_path, DRIVER)
-    bench.environment.update(os.environ)
     yield bench
     left = queue()
     subprocess.run(["scancel", "--user=root"], timeout=60, check=False)
