@@ -224,6 +224,23 @@ def test_where_a_job_may_not_submit_the_follower_does(
     is_whole(bench, undisturbed)
 
 
+def test_where_the_scheduler_ends_a_job_sooner_than_it_said_the_next_goes_on(
+    bench: Bench, undisturbed: dict[str, list[float]]
+) -> None:
+    bench.scenario(delay="100 ms")
+    bench.scheduler.set(walltime_factor=0.4)
+    process = bench.start("--walltime", "8 s")
+    wait_for(bench.measuring)
+    bench.scheduler.set(walltime_factor=10.0)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    end = bench.book().end(1)
+    assert end is not None
+    assert end.how == "asked"
+    assert len(bench.scheduler.jobs()) == 2
+    is_whole(bench, undisturbed)
+
+
 @pytest.mark.parametrize("fault", ["preempt", "fail"])
 def test_after_a_preemption_or_a_dead_node_the_next_job_goes_on(
     bench: Bench, undisturbed: dict[str, list[float]], fault: str

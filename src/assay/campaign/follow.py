@@ -134,7 +134,8 @@ class Follower:
         self._wait(lambda: self._watch.over(number) or self._asked(story, poll))
         end = self._book.end(number)
         # Whether it was asked to end by a person or by its scheduler, that alone can tell.
-        if end is not None and end.how == "asked" and not self._known_to_have_ended():
+        asked = end is not None and end.how in ("asked", "warned")
+        if asked and not self._known_to_have_ended():
             self._wait(lambda: self._asked(story, poll), LATE)
         # What it wrote may be seen later than its end; one that never began wrote nothing.
         late = LATE if self._begun(story) else LATE / 10
@@ -227,7 +228,9 @@ class Follower:
         if self._request.members is not None:
             return None
         state = status.state if status is not None else None
-        over = end is not None and end.how in ("time", "incomplete")
+        over = end is not None and (
+            end.how in ("time", "incomplete") or (end.how == "warned" and state != "cancelled")
+        )
         progress |= end is not None and end.made > 0
         if not progress or not (over or state in _GO_ON):
             return None

@@ -47,6 +47,9 @@ LATE = 90.0
 HANDOVER = 60.0
 # What a job keeps of its time for ending: a share of it, and no more than so many seconds.
 ENDING_SHARE, ENDING = 0.1, 120.0
+# Schedulers are asked to warn jobs of so many seconds; the warning may come so long before the end
+# (a minute, and Slurm up to another one earlier: sbatch(1), --signal).
+WARNED, WARNING = 300.0, 125.0
 # Variables by which a process knows its allocation.
 _ALLOCATIONS = ("SLURM_", "PBS_", "LSB_", "FLUX_")
 
@@ -79,9 +82,7 @@ def work(path: Path, turn: Turn, console: Console) -> int:
         except OutOfTime:
             end = part.end("time")
         except (Interruption, KeyboardInterrupt):
-            # A scheduler that warns before the time is over means the same as the deadline.
-            near = part.deadline is not None and part.deadline - time.time() < part.ending
-            end = part.end("time" if near else "asked")
+            end = part.end("warned" if part.near_its_end() else "asked")
         except AssayError as error:
             refused = error.what == BUSY
             end = part.end("refused" if refused else "failed", error)
@@ -124,6 +125,14 @@ class _Part:
             told = allocation.ends if allocation else None
             ends = told or self._began + turn.walltime
             self.deadline = ends - self.ending
+
+    def near_its_end(self) -> bool:
+        """Whether a request to end may be the scheduler's warning that the time is over."""
+        if self.deadline is None:
+            return False
+        long = self._turn.walltime is not None and self._turn.walltime >= WARNED
+        left = self.deadline + self.ending - time.time()
+        return left <= (WARNING if long else 2 * self.ending)
 
     def measure(self) -> JobEnd:
         """Measure what is missing and file it. Raises as ``carry_out`` does."""
