@@ -106,7 +106,7 @@ class ProcessScheduler:
         _write(self.folder / "settings.json", json.dumps({**self.settings(), **changes}))
 
     def do(self, what: str, job: str | None = None) -> None:
-        """``begin``, ``cancel``, ``preempt`` or ``fail`` (its node) a job, the newest by default."""
+        """``begin``, ``cancel``, ``preempt`` or ``fail`` (its node) a job, else the newest."""
         home = self.folder / "jobs" / (job or self.jobs()[-1])
         if home.is_dir():
             (home / what).touch()

@@ -42,7 +42,7 @@ def slowly(bench: Bench) -> None:
     bench.scenario(delay="40 ms")
 
 
-# ---- asked, measured, followed --------------------------------------------------------------------
+# ---- asked, measured, followed -------------------------------------------------------------------
 
 
 def test_a_run_in_a_job_is_what_it_would_be_here(

@@ -218,7 +218,7 @@ class Follower:
     def _next(
         self, number: int, status: JobStatus | None, end: JobEnd | None, progress: bool
     ) -> int | None:
-        """The job that goes on after this one, submitted here if it must be; None: there is none."""
+        """The job that goes on after this one, submitted here if need be; None: there is none."""
         later = [story.number for story in self._book.jobs() if story.number > number]
         if end is not None and end.next is not None:
             later.append(end.next)

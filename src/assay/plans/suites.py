@@ -133,8 +133,8 @@ def most_nodes(
 def count_named(written: Written) -> int:
     """The greatest count that is written in figures, not in words; 0 where there is none."""
     ends = [written.start, written.stop] if isinstance(written, Range) else [written]
-    raws = [end.raw for end in ends if isinstance(end, Level)]
-    return max((int(raw) for raw in raws if isinstance(raw, int | float)), default=0)
+    raws = [str(end.raw) for end in ends if isinstance(end, Level)]
+    return max((int(raw) for raw in raws if raw.isascii() and raw.isdigit()), default=0)
 
 
 def draw_seed() -> int:

@@ -22,8 +22,8 @@ from assay.records.files import append_line, hold, write_atomically
 JOBS = "jobs.jsonl"
 FOLDER = "jobs"
 
-# How a job's part of a run ended: everything is measured; its time was over; it was asked to end, or
-# so shortly before its end that this may have been its scheduler's warning; something is missing
+# How a job's part of a run ended: everything is measured; its time was over; it was asked to end,
+# or so shortly before its end that this may have been its scheduler's warning; something is missing
 # that this job could not do; it could not go on; another one was at the run.
 How = Literal["complete", "time", "asked", "warned", "incomplete", "failed", "refused"]
 

@@ -100,17 +100,17 @@ def _absent(group: GroupData) -> list[str]:
     """Which nodes have no numbers, and which have fewer than they should."""
     said = []
     for state, words in (
-        ("missing", "nothing was heard of"),
-        ("failed", "did not measure"),
-        ("unfinished", "not finished"),
+        ("missing", "Nothing was heard of {}"),
+        ("failed", "{} did not measure"),
+        ("unfinished", "{} did not finish"),
     ):
         found = [member for member in group.members if member.state == state]
         if found:
-            names = ", ".join(str(m.host or m.number) for m in found[:_NAMED])
+            names = ", ".join(m.host or f"number {m.number}" for m in found[:_NAMED])
             more = ", …" if len(found) > _NAMED else ""
             problems = Counter(m.problem for m in found if m.problem)
             why = f" ({problems.most_common(1)[0][0]})" if problems else ""
-            said.append(f"{counted(len(found), 'node')} {words}: {names}{more}{why}.")
+            said.append(f"{words.format(counted(len(found), 'node'))}: {names}{more}{why}.")
     hosts = Counter(member.host for member in group.members if member.run)
     twice = [str(host) for host, number in hosts.items() if number > 1]
     if twice:
