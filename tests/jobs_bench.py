@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from assay.records.directory import RunDirectory, list_runs
@@ -68,6 +68,14 @@ class Bench:
         (path / "assay.toml").write_text("[scheduler]\n")
         (path / "plan.toml").write_text(PLAN)
         self.scenario()
+
+    def used(self) -> Iterator[Bench]:
+        """For a fixture: itself, and afterwards no process may be left."""
+        try:
+            yield self
+            wait_for(lambda: not self.scheduler.processes(), 10)
+        finally:
+            self.scheduler.end()
 
     def scenario(self, delay: str = "0 s", failures: str = "") -> None:
         text = SCENARIO.format(delay=delay, failures=failures)

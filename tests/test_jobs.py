@@ -21,11 +21,7 @@ from jobs_bench import Bench, counted, is_whole, made, wait_for
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
-    yield made
-    left = [process.name() for process in made.scheduler.processes()]
-    made.scheduler.end()
-    assert left == []
+    yield from Bench(tmp_path).used()
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +191,7 @@ def test_a_scheduler_that_forgets_its_jobs_makes_no_difference(
     is_whole(bench, undisturbed)
 
 
+@pytest.mark.slow
 def test_where_the_walltime_ends_the_next_job_goes_on(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
@@ -211,6 +208,7 @@ def test_where_the_walltime_ends_the_next_job_goes_on(
     assert sum(end.made for end in ends if end) == len(undisturbed)
 
 
+@pytest.mark.slow
 def test_where_a_job_may_not_submit_the_follower_does(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
@@ -224,6 +222,7 @@ def test_where_a_job_may_not_submit_the_follower_does(
     is_whole(bench, undisturbed)
 
 
+@pytest.mark.slow
 def test_where_the_scheduler_ends_a_job_sooner_than_it_said_the_next_goes_on(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
@@ -326,7 +325,7 @@ def test_ctrl_c_ends_the_job_in_good_order(
     assert process.returncode == 130, said
     assert "Ctrl-C again leaves at once" in said
     assert "assay run --resume" in said
-    assert bench.scheduler.processes() == []
+    wait_for(lambda: not bench.scheduler.processes())
     end = bench.book().end(1)
     assert end is not None
     assert end.how == "asked"
@@ -347,6 +346,7 @@ def test_ctrl_c_while_the_job_is_queued(bench: Bench, undisturbed: dict[str, lis
     resumed(bench, undisturbed)
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_leaves_at_once_and_says_what_still_runs(bench: Bench) -> None:
     bench.scenario(delay="500 ms")
     bench.scheduler.set(kill_wait=30.0)
@@ -394,6 +394,7 @@ def test_records_that_come_late_are_waited_for(
     assert len(json.loads(done.stdout)["cells"]) == 7
 
 
+@pytest.mark.slow
 def test_records_that_never_come_are_left_to_resume(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
@@ -456,6 +457,7 @@ def test_two_at_the_same_run(bench: Bench, undisturbed: dict[str, list[float]]) 
     is_whole(bench, undisturbed)
 
 
+@pytest.mark.slow
 def test_followed_twice_a_job_is_continued_once(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
@@ -508,6 +510,7 @@ def test_a_book_of_jobs_outlives_torn_lines(tmp_path: Path) -> None:
     assert book.job(2).events == []
 
 
+@pytest.mark.slow
 def test_each_measurement_is_made_once_whatever_ends_the_job(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:

@@ -35,11 +35,7 @@ exec sh -c "$*"
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
-    yield made
-    left = [process.name() for process in made.scheduler.processes()]
-    made.scheduler.end()
-    assert left == []
+    yield from Bench(tmp_path).used()
 
 
 def group_of(bench: Bench) -> RunDirectory:

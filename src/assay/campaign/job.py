@@ -181,7 +181,7 @@ class _Part:
         except AssayError as error:
             print(f"assay: {error}", file=sys.stderr)
             return 1
-        return 0 if end.how in ("complete", "time", "asked") else 1
+        return 0 if end.how in ("complete", "time", "asked", "warned") else 1
 
     def _continued(self, end: JobEnd) -> JobEnd:
         """Submit the next job from within this one, where nodes may do that."""
