@@ -440,6 +440,13 @@ def test_torque_states(put: Put, state: str, used: str, more: str, expected: tup
     assert (status.state, status.exit) == expected
 
 
+def test_long_values_of_torque_are_continued(put: Put) -> None:
+    comment = "    comment = Not Running: too few\n\t nodes are up\n"
+    put("qstat", FULL.format(state="Q", used="00:00:00", more=comment))
+    reason = ClassicPbsScheduler().status(["12.srv"])["12.srv"].reason
+    assert reason == "Not Running: too few nodes are up"
+
+
 def test_torque_arrays_and_forgotten_jobs(put: Put) -> None:
     put(
         "qstat",
@@ -508,9 +515,8 @@ def test_lsf_arrays_count_from_0(put: Put) -> None:
 def test_lsf_submits_on_standard_input(put: Put, tmp_path: Path) -> None:
     bsub = tmp_path / "bin" / "bsub"
     put("bsub")
-    bsub.write_text(
-        f"#!/bin/sh\ncat >{tmp_path}/read; echo 'Job <99> is submitted to queue <normal>.'\n"
-    )
+    words = "echo 'Job <99> is submitted to queue <normal>.'"
+    bsub.write_text(f"#!/bin/sh\ntest $# = 0 && cat >{tmp_path}/read; {words}\n")
     scheduler = LsfScheduler()
     assert scheduler.submit(a_request(tmp_path), tmp_path) == "99"
     assert (tmp_path / "read").read_text() == scheduler.script(a_request(tmp_path))

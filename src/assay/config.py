@@ -262,10 +262,9 @@ def _check_trusted(path: Path) -> None:
 
 
 def _own_group(group: int) -> bool:
-    """Whether it is the group that a user has alone: their first, and of their name."""
+    """Whether it is the group that a user has alone, which is the one of their name."""
     try:
-        user = pwd.getpwuid(os.geteuid())
-        return user.pw_gid == group and grp.getgrgid(group).gr_name == user.pw_name
+        return grp.getgrgid(group).gr_name == pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:  # no entry in the databases: containers
         return os.geteuid() == 0 == group
 
