@@ -18,7 +18,8 @@ from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord
 from assay.records.reading import read_run
 from assay.records.schema import Begin
-from records_builder import make_cell, make_launch, make_plan, make_run
+from assay.records.stream import Stream
+from records_builder import make_cell, make_launch, make_plan, make_record, make_run
 from test_campaign import Lab, counted, made
 
 PLAN = """
@@ -208,6 +209,16 @@ def test_hosts_are_asked_when_kernels_fall_silent(
     assert data.launches[0].lost == ("fake1",)
     (measurement,) = data.measurements
     assert {rank.host for rank in measurement.ranks} == {"fake0", "fake2"}
+
+
+def test_what_a_lost_launch_waited_for_is_not_charged() -> None:
+    record = msgspec.structs.replace(make_launch("0001-a", outcome="lost"), wall=600.0)
+    stream = Stream()
+    assert campaigns._cost(record, stream) == 0.0
+    stream.add(msgspec.structs.replace(make_record(CELL, 0, [1.0, 2.0]), start=0.5))
+    assert campaigns._cost(record, stream) == 3.5
+    assert campaigns._cost(None, stream) == 3.5
+    assert campaigns._cost(msgspec.structs.replace(record, outcome="crash"), stream) == 600.0
 
 
 def test_a_host_that_can_not_be_reached_is_done_without(tmp_path: Path) -> None:

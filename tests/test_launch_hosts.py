@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import subprocess
+import time
 from pathlib import Path
 
 import msgspec
@@ -81,8 +85,8 @@ STEP = "env SLURM_CPU_BIND=none SLURM_MPI_TYPE=none SLURM_OVERLAP=1"
         ),
         (
             "openmpi",
-            f"{STEP} mpirun -n 6 --host a:2,b:2,c:2 --mca plm_rsh_agent /c/shell "
-            f"--mca ras ^slurm --bind-to none {X} {PROGRAM}",
+            f"mpirun -n 6 --host a:2,b:2,c:2 --mca plm_rsh_agent /c/shell "
+            f"--mca ras ^slurm --mca plm ^slurm --bind-to none {X} {PROGRAM}",
         ),
     ],
 )
@@ -221,6 +225,35 @@ def test_hosts_that_see_everything_pass(tmp_path: Path, seen: tuple[Path, Path])
     )
     check_hosts(greeting, ("a", "b"), *seen)
     assert sorted((tmp_path / "asked").read_text().split()) == ["a", "b"]
+
+
+def test_kernels_that_a_cut_off_host_kept_are_ended(
+    tmp_path: Path, seen: tuple[Path, Path]
+) -> None:
+    """Those of this run alone: another run's, and other programs that name it, are left."""
+    program = tmp_path / "bin" / "assay-kernels"
+    program.parent.mkdir()
+    shutil.copy("/bin/sh", program)
+    here = str(seen[1].parent.absolute())
+    wait = ["-c", "read line", "--out"]
+    with contextlib.ExitStack() as stack:
+
+        def start(*words: str) -> subprocess.Popen[bytes]:
+            process = subprocess.Popen(words, stdin=subprocess.PIPE)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            return process
+
+        left = start(str(program), *wait, f"{here}/0001.jsonl")
+        relative = start(str(program), *wait, f"{seen[1].parent}/0001.jsonl")
+        other = start(str(program), *wait, f"{here}-2/0001.jsonl")
+        program.with_name("tail").symlink_to("/bin/sh")
+        reader = start(str(program.with_name("tail")), *wait, f"{here}/0001.jsonl")
+        time.sleep(0.2)  # until they have become what they are
+        check_hosts(shell(tmp_path, ""), ("a",), *seen)
+        assert (left.wait(10), relative.wait(10)) == (-9, -9)
+        assert other.poll() is None
+        assert reader.poll() is None
 
 
 def test_a_host_that_lacks_the_run_or_the_kernels_is_named(

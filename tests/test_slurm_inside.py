@@ -150,17 +150,24 @@ def test_a_node_dies_and_the_job_goes_on_without_it(slurm: SlurmCluster, tmp_pat
     assert all(len(hosts) == 1 for hosts in nodes_measured(run).values())
 
 
-@pytest.mark.skipif(not Path("/usr/bin/mpirun.openmpi").exists(), reason="There is no Open MPI.")
-def test_open_mpi_launches_too(slurm: SlurmCluster, tmp_path: Path) -> None:
-    if os.environ.get("ASSAY_TEST_OPENMPI_SYSTEM") is None:
-        pytest.skip("ASSAY_TEST_OPENMPI_SYSTEM is not set: its kernels take minutes to build")
-    (tmp_path / "assay.toml").write_text(
-        '[toolchains.ompi]\nmpicxx = "/usr/bin/mpicxx.openmpi"\n'
-        'mpirun = "/usr/bin/mpirun.openmpi"\n'
-    )
-    words = ["measure", "network.barrier", "nodes=2,4", "--toolchain", "ompi", "--launches", "1"]
-    status = ended(submit(tmp_path, *words, "--samples", "5", "--keep", "--json"), 400)
-    assert status == 0, (tmp_path / "out").read_text()
-    names = [node.name for node in slurm.nodes]
-    hosts = {nodes: found for (_, nodes), found in nodes_measured(only_run(tmp_path)).items()}
-    assert hosts == {2: [set(names[:2])], 4: [set(names)]}
+OPENMPI = os.environ.get("ASSAY_TEST_OPENMPI", "")
+TOOLCHAINS = {
+    "srun": 'launcher = "srun"\nlaunch_flags = ["--mpi=pmi2"]\n',
+    "openmpi": f'mpi_prefix = "{OPENMPI}"\n',
+}
+
+
+@pytest.mark.parametrize("toolchain", TOOLCHAINS)
+def test_the_doctor_tries_every_way_to_launch(
+    slurm: SlurmCluster, tmp_path: Path, toolchain: str
+) -> None:
+    if toolchain == "openmpi" and not (Path(OPENMPI) / "bin" / "mpirun").exists():
+        pytest.skip("no Open MPI: ASSAY_TEST_OPENMPI names no prefix with bin/mpirun")
+    config = f'[defaults]\ntoolchain = "t"\n[toolchains.t]\n{TOOLCHAINS[toolchain]}'
+    (tmp_path / "assay.toml").write_text(config)
+    status = ended(submit(tmp_path, "doctor", "--cluster", "--fail-on", "problem", nodes=2))
+    said = " ".join((tmp_path / "out").read_text().split())
+    assert status == 0, said
+    one, two = slurm.nodes[0].name, slurm.nodes[1].name
+    for words in (f"compiles with the toolchain 't' on {one}.", f"on {one} and {two}."):
+        assert words in said, said

@@ -153,7 +153,7 @@ def test_a_host_with_another_disk_is_seen(tmp_path: Path) -> None:
 
 
 def test_commands_run_on_all_hosts_each_within_its_time(tmp_path: Path) -> None:
-    slow = shell(tmp_path, "[ $host = h3 ] && sleep 60")
+    slow = shell(tmp_path, "[ $host = h3 ] && sleep 61.0625")
     hosts = [f"h{i}" for i in range(70)]
     replies = run_on_hosts(slow, hosts, "echo $((6 * 7)); exit 3", patience=5.0)
     assert list(replies) == hosts
@@ -163,6 +163,7 @@ def test_commands_run_on_all_hosts_each_within_its_time(tmp_path: Path) -> None:
     assert {(r.status, r.out, r.complaint) for r in replies.values()} == {(3, "42\n", "42")}
     ps = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, timeout=20)
     assert f"{tmp_path}/shell h3" not in ps.stdout
+    assert "sleep 61.0625" not in ps.stdout
     with pytest.raises(AssayError, match="can't be started"):
         run_on_hosts(str(tmp_path / "missing"), ("a",), "true", patience=5.0)
 

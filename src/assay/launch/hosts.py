@@ -21,6 +21,8 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
     executable and read the job.
 
     The job file is new and lies in the run directory, so who can read it shares that directory.
+    Kernels of that directory that still run on a host are ended: they are left of a launch that the
+    host was cut off from, and would disturb this one. The caller has no launch under way.
     """
     # A remote shell begins in a folder of its own.
     program, order, folder = (
@@ -28,7 +30,8 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
     )
     missing = f"echo {_MISSING}"
     seen = f"test -x {program} || {missing}{program}; test -r {order} || {missing}{folder}"
-    replies = run_on_hosts(remote_shell, hosts, seen, patience=PATIENCE)
+    command = f"{seen}; {_end_kernels_of(job.parent)}"
+    replies = run_on_hosts(remote_shell, hosts, command, patience=PATIENCE)
     silent = [reply for reply in replies.values() if not reply.ok]
     if silent:
         first = silent[0]
@@ -51,3 +54,15 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
                 mend="Keep runs and assay's cache (ASSAY_CACHE) in a file system that all hosts "
                 "share under the same path.",
             )
+
+
+def _end_kernels_of(folder: Path) -> str:
+    """A line for a shell that ends the kernels whose records go to a folder."""
+    names = dict.fromkeys(shlex.quote(str(path)) for path in (folder.absolute(), folder.resolve()))
+    whose = " | ".join(f"{name}/*" for name in names)
+    return (
+        "for p in $(pgrep -x assay-kernels); do "
+        r"""out=$(tr '\0' '\n' </proc/$p/cmdline | sed -n '/^--out$/{n;p;}'); """
+        'case "$out" in /*) ;; *) out=$(readlink /proc/$p/cwd)/$out ;; esac; '
+        f'case "$out" in {whose}) kill -9 $p ;; esac; done 2>/dev/null; :'
+    )

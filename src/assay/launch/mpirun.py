@@ -46,7 +46,8 @@ def mpirun_command(
     variables = {**_thread_variables(placement.threads), **choice.environment}
     site = dict(sorted(toolchain.environment.items()))
     launcher, count = launcher_of(toolchain, hosts, cluster), ["-n", str(placement.ranks)]
-    if cluster is not None and cluster.starter == "slurm" and launcher != "srun":
+    own_agents = launcher != "srun" and toolchain.mpi_flavour in ("mpich", "intel")
+    if cluster is not None and cluster.starter == "slurm" and own_agents:
         site |= _STEP_OF_AGENTS
     match "srun" if launcher == "srun" else toolchain.mpi_flavour:
         case "srun":
@@ -165,9 +166,10 @@ def _open_mpi(hosts: tuple[str, ...], cluster: ClusterConfig | None, ppn: int) -
     slots = ",".join(f"{_bracketed(host)}:{ppn}" for host in hosts)
     words = ["--host", slots, "--mca", "plm_rsh_agent", cluster.remote_shell]
     if cluster.starter == "slurm":
-        # It launches by Slurm where it was built for it, else by the agent; the hosts and their
-        # slots are those named here, not the job's.
-        words += ["--mca", "ras", "^slurm"]
+        # Its own components for Slurm take the job's count of tasks for the slots of a host, and
+        # more ranks than that for a crowd, which yields where it should poll. Through the agent it
+        # has the hosts and slots named here, and starts its daemons as a tree.
+        words += ["--mca", "ras", "^slurm", "--mca", "plm", "^slurm"]
     return words
 
 

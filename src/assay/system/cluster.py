@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -263,7 +264,9 @@ def _trial(trial: Trial) -> Finding:
         what = f"A small MPI program {trial.what} with the toolchain '{trial.toolchain}' on {where}"
         return Finding("mpi", "ok", f"{what}.")
     words = [line.strip() for line in trial.said.splitlines() if line.strip()]
-    said = f": {words[0][:200].rstrip('.')}" if words else ""
+    # Launchers warn of much before they come to what matters.
+    grave = [line for line in words if re.search(r"\b(error|fatal|abort|unable|can't)", line, re.I)]
+    said = f": {(grave or words)[0][:200].rstrip('.')}" if words else ""
     return Finding(
         "mpi",
         "problem",
