@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
-from assay.campaign.state import CampaignState, Interruption
+from assay.campaign.state import LEAST_BUDGET, CampaignState, Interruption, OutOfTime
 from assay.config import PATIENCE
 from assay.errors import AssayError
 from assay.hostnames import names_text
@@ -51,7 +52,11 @@ class Observer(Protocol):
 
 
 class Campaign:
-    """Carries out the plan of one run directory."""
+    """Carries out the plan of one run directory.
+
+    ``deadline``: Unix time; nothing is begun that would not end before it, and what is under way
+    then is asked to end.
+    """
 
     def __init__(
         self,
@@ -61,12 +66,16 @@ class Campaign:
         make_state: Callable[[Manifest], CampaignState],
         *,
         patience: float = PATIENCE,
+        deadline: float | None = None,
     ) -> None:
         self._run = run
         self._manifest = run.manifest()
         self._executor = executor
         self._observer = observer
         self._patience = patience
+        self._deadline = math.inf if deadline is None else deadline
+        self._launched = 0
+        self._overhead = 0.0  # seconds that a launch took beyond its measurements, the most so far
         self._state = make_state(self._manifest)
         self._streams: list[tuple[str, Stream]] = []
         self._parameters: dict[str, dict[str, Value]] = {}
@@ -78,19 +87,26 @@ class Campaign:
         return [state.cell for state in self._state.cells.values() if state.left_out]
 
     def execute(self) -> RunData:
-        """Do what is missing. Raises Interruption if asked to stop, and AssayError.
+        """Do what is missing.
 
-        Cells for which there are not hosts enough are left out.
+        Raises Interruption if asked to stop, OutOfTime at the deadline, and AssayError. Cells for
+        which there are not hosts enough are left out.
         """
         self._take_in_what_is_there()
         while (block := self._state.next_block()) is not None:
             replicate, cells = block
             pending = {cell.id for cell in cells}
             self._settle(cells)
+            before, waiting = self._launched, False
             for group in block_order(self._manifest.plan, replicate, pending):
                 if replicate > 0 and self._state.spent >= self._manifest.plan.replication.budget:
                     break
-                self._launch_group(replicate, self._state.affordable(replicate, group))
+                affordable = self._state.affordable(replicate, group)
+                begun = self._in_time(replicate, affordable)
+                waiting |= len(begun) < len(affordable)
+                self._launch_group(replicate, begun)
+            if waiting and self._launched == before:
+                raise OutOfTime
         return gather(self._run, self._manifest, self._streams, self._run.launches())
 
     def _take_in_what_is_there(self) -> None:
@@ -106,6 +122,26 @@ class Campaign:
             if record.outcome in ("crash", "timeout") and record.blamed:
                 self._state.blame(record, self._manifest.plan.cells, progressed=True)
 
+    def _in_time(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
+        """Of cells that one launch would measure, those that would end before the deadline.
+
+        Before anything was launched there is at least one, the quickest: more time than it has now
+        it would never get.
+        """
+        if self._deadline == math.inf or not cells:
+            return list(cells)
+        budgets = self._state.measurement_budgets(replicate, cells)
+        needs = {c.id: self._state.cells[c.id].expected(budgets[c.id]) for c in cells}
+        left = self._deadline - time.time() - self._overhead
+        kept = []
+        for cell in cells:
+            if needs[cell.id] <= left:
+                kept.append(cell)
+                left -= needs[cell.id]
+        if not kept and not self._launched and left > 0:
+            return [min(cells, key=lambda cell: needs[cell.id])]
+        return kept
+
     def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
         """Launch cells of one placement; after a crash, again without the one it died in."""
         waiting = list(group)
@@ -114,6 +150,7 @@ class Campaign:
                 self._state.leave_out(waiting)
                 return
             order = self._order(replicate, waiting)
+            self._launched += 1
             try:
                 record = self._follow(replicate, order, waiting)
             except HostsLost as lost:
@@ -127,6 +164,8 @@ class Campaign:
             stream = read_stream(order.stream)
             self._state.spent += _cost(record, stream)
             self._streams.append((order.launch, stream))
+            measured = sum(measurement.wall for measurement in stream.measurements)
+            self._overhead = max(self._overhead, record.wall - measured)
             for measurement in measurements_of([(order.launch, stream)], waiting):
                 self._state.add(measurement)
             if full:
@@ -137,7 +176,7 @@ class Campaign:
                     "complete is kept.",
                 )
             if record.outcome == "interrupted":
-                raise Interruption
+                raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
             if record.outcome == "lost":
                 self._observer.note(f"{record.error}; what it left is done on other hosts.")
@@ -178,6 +217,7 @@ class Campaign:
         plan = self._manifest.plan
         rule = plan.replication
         budgets = self._state.measurement_budgets(replicate, cells)
+        left = max(self._deadline - time.time(), LEAST_BUDGET)
         launch = self._run.new_launch()
         placement = cells[0].placement
         job = Job(
@@ -194,7 +234,7 @@ class Campaign:
                     parameters=self._parameters[cell.id],
                     precision=rule.precision,
                     confidence=rule.confidence,
-                    budget=budgets[cell.id],
+                    budget=min(budgets[cell.id], left),
                     min_samples=rule.min_samples,
                     max_samples=rule.max_samples,
                 )
@@ -235,6 +275,8 @@ class Campaign:
                 self._observer.tick(self._state)
                 if record is not None:
                     return record
+                if time.time() >= self._deadline:
+                    return msgspec.structs.replace(launch.stop(), outcome="interrupted")
                 silence = time.monotonic() - heard
                 if silence > self._patience:
                     return self._give_up(launch, order)

@@ -43,6 +43,16 @@ def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
     return cells
 
 
+def file_report(run: RunData) -> None:
+    """Write the report of a run into it. Raises AssayError if it can't be written."""
+    from assay.report import build_report, write_report
+    from assay.report.history import read_history
+    from assay.stats.cells import summarise_cells
+
+    assert run.path is not None
+    write_report(build_report(run, summarise_cells(run), read_history(run)), run.path / REPORT)
+
+
 def interrupted(run: RunDirectory, console: Console) -> int:
     """Say what was kept and how to go on; the shell's status for an interruption."""
     from assay.records.reading import read_run

@@ -27,6 +27,10 @@ class Interruption(Exception):
     """The campaign was asked to stop; everything measured is filed."""
 
 
+class OutOfTime(Interruption):
+    """The time that there is for it is over; what is missing is for another time."""
+
+
 @dataclass
 class CellState:
     """One cell's part: its launches' values by replicate, and how its last measurement went.
@@ -63,6 +67,11 @@ class CellState:
     def least(self) -> float:
         """Seconds that a measurement takes at least, for one sample is always taken."""
         return self.overhead + self.sample
+
+    def expected(self, budget: float) -> float:
+        """Seconds that a measurement granted ``budget`` may be expected to take."""
+        most = max(budget, self.least)
+        return min(most, SPARE * (self.wall or 0.0)) if self.sated else most
 
 
 class CampaignState:

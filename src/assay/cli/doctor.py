@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from assay.config import Config
     from assay.system.doctor import Diagnosis
 
 
@@ -28,8 +29,9 @@ def doctor(
     Parameters
     ----------
     cluster
-        Look at the hosts of the job around this, or of [cluster] in assay.toml, instead: whether
-        they see the runs, agree in versions and clocks, and whether compiler and MPI work there.
+        Look at the hosts of the job around this, or of [cluster] in assay.toml, or of a job of two
+        nodes that is submitted for it, instead: whether they see the runs, agree in versions and
+        clocks, and whether compiler and MPI work there.
     fail_on
         Exit with 1 if there is a finding at least as grave as this.
     seconds
@@ -57,9 +59,7 @@ def doctor(
         )
     site = load_config(config)
     if cluster:
-        from assay.campaign.trial import examine_cluster
-
-        found = examine_cluster(site)
+        found = _examine(site)
         if json:
             print_json(found)
         else:
@@ -72,6 +72,20 @@ def doctor(
     else:
         _show(diagnosis)
     return 1 if fail_on is not None and at_least(diagnosis.worst, fail_on) else 0
+
+
+def _examine(site: Config) -> Diagnosis:
+    from assay.campaign.examine import examine_by_job
+    from assay.campaign.trial import examine_cluster
+    from assay.cli.output import console
+    from assay.config import SchedulerConfig
+    from assay.launch.allocation import find_allocation
+
+    by_job = site.scheduler is not None or site.cluster is None
+    if by_job and find_allocation() is None:
+        options = site.scheduler or SchedulerConfig()
+        return examine_by_job(site, options, site.runs, console(stderr=True))
+    return examine_cluster(site)
 
 
 def _show(diagnosis: Diagnosis) -> None:

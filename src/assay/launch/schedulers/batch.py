@@ -28,7 +28,7 @@ from assay.errors import AssayError
 from assay.launch.schedulers import commands
 from assay.launch.schedulers.commands import Answer
 from assay.launch.schedulers.model import JobRequest, JobState, JobStatus
-from assay.launch.schedulers.script import body, check_request, template
+from assay.launch.schedulers.script import body, check_output, check_request, template
 from assay.records.files import write_atomically
 
 # Of an array whose tasks have ended, the worst end is the array's.
@@ -87,6 +87,8 @@ class Batch(ABC):
     def script(self, request: JobRequest) -> str:
         """The job script. Raises AssayError for what the scheduler has no notation for."""
         check_request(request)
+        if self.writes_output:
+            check_output(request)
         task = self.task if request.tasks > 1 else "0"
         context = dict(self.values(request))
         context["body"] = body(request, task=task, redirect=not self.writes_output)
@@ -98,6 +100,10 @@ class Batch(ABC):
         """Write the script into the folder and submit it; the scheduler's id of the job."""
         path = self._write(request, folder)
         return self._submit(self._executor.get_submit_command(Job(), path), path)
+
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What the scheduler calls these jobs, of those that it still knows."""
+        return {job: status.name for job, status in self.status(ids).items() if status.name}
 
     def cancel(self, ids: Iterable[str]) -> None:
         """End these jobs; those that have ended, or that nobody knows, are passed over."""
@@ -162,7 +168,8 @@ class Batch(ABC):
 def of_array(tasks: Mapping[int, JobStatus]) -> JobStatus:
     """The status of an array with these tasks, of which there is one at least."""
     worst = min(tasks.values(), key=lambda status: _WORST_FIRST.index(status.state))
-    return JobStatus(worst.state, worst.reason, worst.exit, dict(tasks))
+    name = next((status.name for status in tasks.values() if status.name), "")
+    return JobStatus(worst.state, worst.reason, worst.exit, dict(tasks), name)
 
 
 def by_signal(status: int, number: int) -> int:

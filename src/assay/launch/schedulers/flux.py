@@ -141,6 +141,17 @@ class FluxScheduler(Batch):
             found[whole] = tasks[0] if len(tasks) == 1 else of_array(dict(enumerate(tasks)))
         return found
 
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What Flux calls these jobs; of an array the first one's name."""
+        first = {_ascii(whole.split(_SEPARATOR)[0]): whole for whole in ids}
+        if not first:
+            return {}
+        answer = self.run([*_flux(), "jobs", "-a", "-n", "--format={id.f58}|{name}", *first])
+        if answer.status != 0 and not answer.out.strip() and not self.gone.search(answer.said):
+            raise unreadable(self.title, "flux jobs", answer)
+        pairs = (line.strip().partition("|") for line in answer.out.splitlines())
+        return {first[_ascii(job)]: name for job, _, name in pairs if _ascii(job) in first}
+
     def _told(self, jobs: list[str]) -> dict[str, JobStatus]:
         answer = self.run(self._executor.get_status_command(jobs))
         if answer.status != 0 and not answer.out.strip() and not self.gone.search(answer.said):

@@ -34,7 +34,7 @@ _REASONS: dict[str, JobState] = {
     "TERM_PREEMPT": "preempted",
     **dict.fromkeys(("TERM_REMOVE_HUNG_JOB", "TERM_ZOMBIE", "TERM_RC_RECLAIM"), "node-failed"),
 }
-_FIELDS = "jobid jobindex stat exit_code exit_reason kill_reason pend_reason"
+_FIELDS = "jobid jobindex stat exit_code exit_reason kill_reason pend_reason job_name"
 # bsub(1), -J: brackets and a percent sign make an array, and * ? are patterns elsewhere.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@/+-]*", re.ASCII)
@@ -139,7 +139,8 @@ def _status(record: Mapping[str, Any]) -> JobStatus:
     number = int(exit_code) if exit_code.isdecimal() else None
     if state == "complete":
         number = 0
-    return JobStatus(state, reason, number if ended else None)
+    name = str(record.get("JOB_NAME") or "")
+    return JobStatus(state, reason, number if ended else None, name=name)
 
 
 def _minutes(seconds: float) -> str:

@@ -40,8 +40,8 @@ class JobRequest:
 
     ``command``: the words that the job's first node runs, once; ``directory``: where. ``nodes``:
     of each task. ``walltime``: seconds after which the scheduler may end it. ``output``: the file
-    for what it prints; tasks of an array have one each, see ``output_of``. ``environment``: variables
-    set ahead of the command, after the modules and setup lines of ``options``.
+    for what it prints; tasks of an array have one each, see ``output_of``. ``environment``:
+    variables set ahead of the command, after the modules and setup lines of ``options``.
     """
 
     name: str
@@ -67,14 +67,16 @@ class JobStatus:
 
     ``reason``: its own words on why, empty where it has none. ``exit``: the exit status of the
     job's script, as far as it is known; 128 + n after signal n. ``tasks``: the same of each task
-    of an array, by number, as far as the scheduler tells them apart; the array itself runs while one
-    of them does, is queued while one of them is, and then has ended as its worst has.
+    of an array, by number, as far as the scheduler tells them apart; the array itself runs while
+    one of them does, is queued while one of them is, and then has ended as its worst has. ``name``:
+    what the scheduler calls it, as its request did; empty where it doesn't tell.
     """
 
     state: JobState
     reason: str = ""
     exit: int | None = None
     tasks: Mapping[int, JobStatus] = field(default_factory=dict)
+    name: str = ""
 
     @property
     def ended(self) -> bool:
@@ -107,6 +109,13 @@ class BatchScheduler(Protocol):
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         """The status of each of these jobs. Raises SchedulerSilent if there is no answer."""
+        ...
+
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What the scheduler calls these jobs, of those that it still knows.
+
+        Ids are used again over the years, and a name tells whose a job is. Raises SchedulerSilent.
+        """
         ...
 
     def cancel(self, ids: Iterable[str]) -> None:

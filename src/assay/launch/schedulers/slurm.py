@@ -117,6 +117,17 @@ class SlurmScheduler(Batch):
             found |= self._accounting(forgotten)
         return {job: _whole(found.get(job, {})) for job in asked}
 
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What the queue calls these jobs."""
+        asked = ",".join(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        answer = self.run(["squeue", "--noheader", f"--jobs={asked}", "--format=%F|%j"])
+        if answer.status != 0 and not _UNKNOWN.search(answer.said):
+            raise unreadable(self.title, "squeue", answer)
+        pairs = (line.strip().partition("|") for line in answer.out.splitlines())
+        return {job: name for job, _, name in pairs if name}
+
     def _queue(self, ids: list[str]) -> dict[str, dict[int | None, JobStatus]]:
         answer = self.run(
             [
@@ -212,7 +223,7 @@ def _whole(found: Mapping[int | None, JobStatus]) -> JobStatus:
 
 
 def _quote(value: object) -> str:
-    """A directive's value, in quotes where it needs them: sbatch takes those off as a shell does."""
+    """A directive's value, in quotes where it needs them, which sbatch takes off."""
     text = str(value)
     if _PLAIN.fullmatch(text):
         return text
