@@ -13,6 +13,7 @@ from assay.campaign.state import CampaignState
 from assay.launch.executor import LaunchOrder
 from assay.launch.fake import FakeExecutor
 from assay.launch.scenario import Behaviour, Scenario
+from assay.plans.model import Placement
 from assay.records.model import LaunchRecord, RunData
 from assay.records.schema import Begin
 from records_builder import make_cell, make_launch, make_plan, make_run
@@ -28,6 +29,12 @@ class Mute:
         begin = Begin(order.job.measurements[0].measurement, "npb.cg")
         order.stream.write_bytes(msgspec.json.encode(begin) + b"\n")
         return self
+
+    def fits(self, placement: Placement) -> bool:
+        return True
+
+    def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
+        return ()
 
     def poll(self) -> LaunchRecord | None:
         return None

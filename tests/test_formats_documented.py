@@ -11,10 +11,13 @@ import pytest
 from assay.plans.model import Cell, Placement, Replication
 from assay.records import schema
 from assay.records.directory import Seal
+from assay.records.jobs import JobEnd, JobEvent
 from assay.records.model import LaunchRecord, Manifest
 from assay.records.reading import read_run
+from assay.records.request import JobShape, RunRequest
 from assay.records.tables import measurement_table, sample_table
 from assay.stats.model import CellSummary, MetricSummary
+from assay.system.survey import AdapterFact, HostSurvey
 from records_builder import make_cell, make_plan, make_record, make_run, make_stream
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +29,9 @@ STRUCTS = [
     for thing in vars(schema).values()
     if isinstance(thing, type) and issubclass(thing, msgspec.Struct) and thing is not msgspec.Struct
 ]
+STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd]
 STRUCTS += [Seal, LaunchRecord, Manifest, Cell, Placement, Replication, CellSummary, MetricSummary]
+STRUCTS += [HostSurvey, AdapterFact]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import subprocess
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.config import ClusterConfig
@@ -61,6 +66,56 @@ def test_launch_lines_over_hosts_are_these(flavour: Flavour, wanted: str) -> Non
     assert line(flavour, Placement(nodes=3, ppn=2), environment={"SITE": "1"}) == wanted
 
 
+SLURM = ClusterConfig(("a", "b", "c"), "/c/shell", None, "slurm")
+STEP = "env SLURM_CPU_BIND=none SLURM_MPI_TYPE=none SLURM_OVERLAP=1"
+
+
+@pytest.mark.parametrize(
+    ("flavour", "wanted"),
+    [
+        (
+            "mpich",
+            f"{STEP} mpirun -n 6 -launcher slurm -rmk user -hosts a,b,c -ppn 2 -bind-to none "
+            f"{GENV} {PROGRAM}",
+        ),
+        (
+            "intel",
+            f"{STEP} mpirun -n 6 -bootstrap slurm -hosts a,b,c -ppn 2 -genv I_MPI_PIN 0 "
+            f"{GENV} {PROGRAM}",
+        ),
+        (
+            "openmpi",
+            f"mpirun -n 6 --host a:2,b:2,c:2 --mca plm_rsh_agent /c/shell "
+            f"--mca ras ^slurm --mca plm ^slurm --bind-to none {X} {PROGRAM}",
+        ),
+    ],
+)
+def test_launch_lines_in_a_slurm_job_are_these(flavour: Flavour, wanted: str) -> None:
+    assert line(flavour, Placement(nodes=3, ppn=2), SLURM) == wanted
+
+
+def test_srun_takes_the_place_of_mpirun() -> None:
+    toolchain = Toolchain(
+        *("t", "site", "cc", None, "other", None, "g++", "12", None),
+        launch_flags=("--mpi=pmix",),
+        environment={"SITE": "1"},
+    )
+    paths = Path("/c/kernels"), Placement(nodes=2, ppn=3), Path("/r/l.job.json"), Path("/r/l.jsonl")
+    variables = " ".join(f"{name}={value}" for name, value in THREADS)
+    wanted = (
+        f"env SITE=1 {variables} srun --nodes=2 --ntasks=6 --ntasks-per-node=3 --nodelist=a,b "
+        "--distribution=block --cpu-bind=none --overlap --overcommit --kill-on-bad-exit=1 "
+        f"--input=none --quiet --mpi=pmix {PROGRAM}"
+    )
+    assert " ".join(mpirun_command(toolchain, *paths, cluster=SLURM)) == wanted
+    asked = msgspec.structs.replace(toolchain, mpirun="mpirun", launcher="srun")
+    assert " ".join(mpirun_command(asked, *paths, cluster=SLURM)) == wanted
+    with pytest.raises(AssayError, match="needs a Slurm job around it"):
+        mpirun_command(asked, *paths, cluster=CLUSTER)
+    with pytest.raises(AssayError, match="has no mpirun"):
+        mpirun_command(toolchain, *paths, cluster=CLUSTER)
+
+
 def test_one_node_of_a_cluster_is_its_first_host() -> None:
     assert " -hosts a -ppn 4 " in line("mpich", Placement(nodes=1, ppn=4))
     assert " --host a:4 " in line("openmpi", Placement(nodes=1, ppn=4))
@@ -70,7 +125,7 @@ def test_one_node_of_a_cluster_is_its_first_host() -> None:
 
 def test_what_no_launcher_can_do() -> None:
     wrong = [
-        ("mpich", Placement(nodes=4), CLUSTER, "names 3 hosts, and the placement needs 4"),
+        ("mpich", Placement(nodes=4), CLUSTER, "There are 3 hosts, and the placement needs 4"),
         ("mpich", Placement(nodes=2), None, "There is one node, this machine"),
         ("mpich", Placement(ppn=2, adapter="eth0"), CLUSTER, "talk through memory"),
         ("other", Placement(nodes=2), CLUSTER, "No way is known to launch on several hosts"),
@@ -172,6 +227,35 @@ def test_hosts_that_see_everything_pass(tmp_path: Path, seen: tuple[Path, Path])
     assert sorted((tmp_path / "asked").read_text().split()) == ["a", "b"]
 
 
+def test_kernels_that_a_cut_off_host_kept_are_ended(
+    tmp_path: Path, seen: tuple[Path, Path]
+) -> None:
+    """Those of this run alone: another run's, and other programs that name it, are left."""
+    program = tmp_path / "bin" / "assay-kernels"
+    program.parent.mkdir()
+    shutil.copy("/bin/sh", program)
+    here = str(seen[1].parent.absolute())
+    wait = ["-c", "read line", "--out"]
+    with contextlib.ExitStack() as stack:
+
+        def start(*words: str) -> subprocess.Popen[bytes]:
+            process = subprocess.Popen(words, stdin=subprocess.PIPE)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            return process
+
+        left = start(str(program), *wait, f"{here}/0001.jsonl")
+        relative = start(str(program), *wait, f"{seen[1].parent}/0001.jsonl")
+        other = start(str(program), *wait, f"{here}-2/0001.jsonl")
+        program.with_name("tail").symlink_to("/bin/sh")
+        reader = start(str(program.with_name("tail")), *wait, f"{here}/0001.jsonl")
+        time.sleep(0.2)  # until they have become what they are
+        check_hosts(shell(tmp_path, ""), ("a",), *seen)
+        assert (left.wait(10), relative.wait(10)) == (-9, -9)
+        assert other.poll() is None
+        assert reader.poll() is None
+
+
 def test_a_host_that_lacks_the_run_or_the_kernels_is_named(
     tmp_path: Path, seen: tuple[Path, Path]
 ) -> None:
@@ -192,7 +276,7 @@ def test_a_host_that_does_not_answer_is_named(
     with pytest.raises(AssayError, match="The host 'b' can't be reached") as error:
         check_hosts(refusing, ("a", "b"), *seen)
     assert error.value.detail == "no route"
-    monkeypatch.setattr(hosts, "_PATIENCE", 0.1)
+    monkeypatch.setattr(hosts, "PATIENCE", 0.1)
     with pytest.raises(AssayError, match="can't be reached") as error:
         check_hosts(shell(tmp_path, "sleep 20"), ("a", "b"), *seen)
     assert "no answer within 0.1 s" in error.value.detail

@@ -97,7 +97,7 @@ def test_a_portable_plan_leaves_out_lists_for_other_numbers_of_ranks(tmp_path: P
 
 def test_the_fake_machine_obeys_orders() -> None:
     placement = Placement(nodes=2, ppn=2, order="2,0,3,1")
-    seats = [(rank.host, rank.local_rank) for rank in _ranks(placement, None)]
+    seats = [(rank.host, rank.local_rank) for rank in _ranks(placement, ["fake0", "fake1"], None)]
     assert seats == [("fake1", 0), ("fake0", 0), ("fake1", 1), ("fake0", 1)]
 
 

@@ -122,6 +122,7 @@ def placement_text(placement: Placement) -> str:
         _order_text(placement.order),
         f"{placement.binding} binding" if placement.binding != "compact" else "",
         f"over {placement.adapter}" if placement.adapter else "",
+        f"node set {placement.node_set}" if placement.node_set else "",
     ]
     return " ".join(word for word in words if word)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from assay.campaign.carry_out import carry_out, new_run, prepare
 from assay.campaign.machine import Machine
 from assay.config import Config
+from assay.kernels.probes import cache_home
 from assay.plans.model import Plan
 from assay.stats.model import CellSummary
 
@@ -25,7 +26,7 @@ def measure_cells(
     from assay.stats.cells import summarise_cells
 
     bench = prepare(machine, plan, console)
-    with _root(root) as folder:
+    with _root(root, shared=machine.context.nodes > 1) as folder:
         run = new_run(machine, bench, plan, folder, command)
         return summarise_cells(carry_out(run, bench, console, kept=root is not None))
 
@@ -36,9 +37,13 @@ def runs_folder(config: Config, runs: Path | None, *, keep: bool) -> Path | None
 
 
 @contextmanager
-def _root(root: Path | None) -> Iterator[Path]:
+def _root(root: Path | None, *, shared: bool) -> Iterator[Path]:
+    """``root``, or a folder that is gone afterwards; ``shared``: one that other hosts see, too."""
     if root is not None:
         yield root
         return
-    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+    place = cache_home() if shared else None
+    if place is not None:
+        place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="assay-", dir=place) as folder:
         yield Path(folder)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
-from assay.campaign.state import CampaignState, Interruption
+from assay.campaign.state import LEAST_BUDGET, CampaignState, Interruption, OutOfTime
 from assay.config import PATIENCE
 from assay.errors import AssayError
-from assay.launch.executor import Executor, Launch, LaunchOrder
+from assay.hostnames import names_text
+from assay.launch.executor import Executor, HostsLost, Launch, LaunchOrder
 from assay.plans.model import Cell, Value
 from assay.plans.schedule import block_order
 from assay.records.directory import RunDirectory
@@ -23,6 +25,10 @@ from assay.records.stream import Stream, StreamTail, read_stream
 # Between looks at a growing stream, seconds: every look takes a core from a rank that is measured.
 # The end of a launch is noticed at once.
 LOOK = 0.25
+# Seconds of silence after which the hosts of a launch are asked whether they are still there; again
+# after twice as long each time. It disturbs a little, but kernels that are well are never silent so
+# long.
+SILENCE = 30.0
 
 
 class Observer(Protocol):
@@ -46,7 +52,11 @@ class Observer(Protocol):
 
 
 class Campaign:
-    """Carries out the plan of one run directory."""
+    """Carries out the plan of one run directory.
+
+    ``deadline``: Unix time; nothing is begun that would not end before it, and what is under way
+    then is asked to end.
+    """
 
     def __init__(
         self,
@@ -56,28 +66,47 @@ class Campaign:
         make_state: Callable[[Manifest], CampaignState],
         *,
         patience: float = PATIENCE,
+        deadline: float | None = None,
     ) -> None:
         self._run = run
         self._manifest = run.manifest()
         self._executor = executor
         self._observer = observer
         self._patience = patience
+        self._deadline = math.inf if deadline is None else deadline
+        self._launched = 0
+        self._overhead = 0.0  # seconds that a launch took beyond its measurements, the most so far
         self._state = make_state(self._manifest)
         self._streams: list[tuple[str, Stream]] = []
         self._parameters: dict[str, dict[str, Value]] = {}
         self._notes: set[str] = set()
 
+    @property
+    def left_out(self) -> list[Cell]:
+        """The cells that this execution had to leave, for want of hosts."""
+        return [state.cell for state in self._state.cells.values() if state.left_out]
+
     def execute(self) -> RunData:
-        """Do what is missing. Raises Interruption if asked to stop, and AssayError."""
+        """Do what is missing.
+
+        Raises Interruption if asked to stop, OutOfTime at the deadline, and AssayError. Cells for
+        which there are not hosts enough are left out.
+        """
         self._take_in_what_is_there()
         while (block := self._state.next_block()) is not None:
             replicate, cells = block
             pending = {cell.id for cell in cells}
             self._settle(cells)
+            before, waiting = self._launched, False
             for group in block_order(self._manifest.plan, replicate, pending):
                 if replicate > 0 and self._state.spent >= self._manifest.plan.replication.budget:
                     break
-                self._launch_group(replicate, self._state.affordable(replicate, group))
+                affordable = self._state.affordable(replicate, group)
+                begun = self._in_time(replicate, affordable)
+                waiting |= len(begun) < len(affordable)
+                self._launch_group(replicate, begun)
+            if waiting and self._launched == before:
+                raise OutOfTime
         return gather(self._run, self._manifest, self._streams, self._run.launches())
 
     def _take_in_what_is_there(self) -> None:
@@ -86,28 +115,57 @@ class Campaign:
             stream = read_stream(path)
             self._streams.append((path.stem, stream))
             record = launches.get(path.stem)
-            last = stream.measurements[-1] if stream.measurements else None
-            seen = last.start + last.wall if last else 0.0
-            self._state.spent += record.wall if record else seen
+            self._state.spent += _cost(record, stream)
         for measurement in measurements_of(self._streams, self._manifest.plan.cells):
             self._state.add(measurement)
         for record in launches.values():
             if record.outcome in ("crash", "timeout") and record.blamed:
                 self._state.blame(record, self._manifest.plan.cells, progressed=True)
 
+    def _in_time(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
+        """Of cells that one launch would measure, those that would end before the deadline.
+
+        Before anything was launched there is at least one, the quickest: more time than it has now
+        it would never get.
+        """
+        if self._deadline == math.inf or not cells:
+            return list(cells)
+        budgets = self._state.measurement_budgets(replicate, cells)
+        needs = {c.id: self._state.cells[c.id].expected(budgets[c.id]) for c in cells}
+        left = self._deadline - time.time() - self._overhead
+        kept = []
+        for cell in cells:
+            if needs[cell.id] <= left:
+                kept.append(cell)
+                left -= needs[cell.id]
+        if not kept and not self._launched and left > 0:
+            return [min(cells, key=lambda cell: needs[cell.id])]
+        return kept
+
     def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
         """Launch cells of one placement; after a crash, again without the one it died in."""
         waiting = list(group)
         while waiting:
+            if not self._executor.fits(waiting[0].placement):
+                self._state.leave_out(waiting)
+                return
             order = self._order(replicate, waiting)
-            record = self._follow(replicate, order, waiting)
+            self._launched += 1
+            try:
+                record = self._follow(replicate, order, waiting)
+            except HostsLost as lost:
+                record = self._never_begun(order, lost)
             full = record.exit == EXIT_STREAM
             if full:  # no cell's fault
                 record = msgspec.structs.replace(record, outcome="interrupted", blamed=None)
+            elif record.outcome in ("crash", "timeout"):
+                record = self._unless_hosts_are_lost(record, order)
             self._run.append_launch(record)
-            self._state.spent += record.wall
             stream = read_stream(order.stream)
+            self._state.spent += _cost(record, stream)
             self._streams.append((order.launch, stream))
+            measured = sum(measurement.wall for measurement in stream.measurements)
+            self._overhead = max(self._overhead, record.wall - measured)
             for measurement in measurements_of([(order.launch, stream)], waiting):
                 self._state.add(measurement)
             if full:
@@ -118,14 +176,34 @@ class Campaign:
                     "complete is kept.",
                 )
             if record.outcome == "interrupted":
-                raise Interruption
+                raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
-            if record.outcome != "complete":
+            if record.outcome == "lost":
+                self._observer.note(f"{record.error}; what it left is done on other hosts.")
+            elif record.outcome != "complete":
                 self._state.blame(record, left, progressed=len(left) < len(waiting))
             elif left:
                 # It ended well, yet left something out: asked to stop from outside.
                 raise Interruption
             waiting = self._unfinished(replicate, left)
+
+    def _unless_hosts_are_lost(self, record: LaunchRecord, order: LaunchOrder) -> LaunchRecord:
+        """The record of a launch that ended badly; if its hosts did, that is no cell's fault."""
+        return _with_lost(record, self._executor.lost_hosts(order))
+
+    def _never_begun(self, order: LaunchOrder, lost: HostsLost) -> LaunchRecord:
+        order.stream.touch()
+        record = LaunchRecord(
+            launch=order.launch,
+            toolchain=order.toolchain,
+            command=[],
+            utc=time.time(),
+            wall=0.0,
+            exit=None,
+            outcome="lost",
+            stderr=lost.detail,
+        )
+        return _with_lost(record, lost.hosts)
 
     def _unfinished(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
         return [
@@ -139,6 +217,7 @@ class Campaign:
         plan = self._manifest.plan
         rule = plan.replication
         budgets = self._state.measurement_budgets(replicate, cells)
+        left = max(self._deadline - time.time(), LEAST_BUDGET)
         launch = self._run.new_launch()
         placement = cells[0].placement
         job = Job(
@@ -155,7 +234,7 @@ class Campaign:
                     parameters=self._parameters[cell.id],
                     precision=rule.precision,
                     confidence=rule.confidence,
-                    budget=budgets[cell.id],
+                    budget=min(budgets[cell.id], left),
                     min_samples=rule.min_samples,
                     max_samples=rule.max_samples,
                 )
@@ -169,6 +248,7 @@ class Campaign:
             job=job,
             stream=self._run.raw / f"{launch}.jsonl",
             patience=self._patience,
+            seed=plan.seed,
         )
 
     def _settle(self, cells: Sequence[Cell]) -> None:
@@ -185,17 +265,25 @@ class Campaign:
         launch = self._executor.start(order)
         tail = StreamTail(order.stream)
         heard = time.monotonic()
+        ask_after = SILENCE
         try:
             while True:
                 record = launch.wait(LOOK)
                 for news in tail.new():
-                    heard = time.monotonic()
+                    heard, ask_after = time.monotonic(), SILENCE
                     self._observer.record(news)
                 self._observer.tick(self._state)
                 if record is not None:
                     return record
-                if time.monotonic() - heard > self._patience:
+                if time.time() >= self._deadline:
+                    return msgspec.structs.replace(launch.stop(), outcome="interrupted")
+                silence = time.monotonic() - heard
+                if silence > self._patience:
                     return self._give_up(launch, order)
+                if silence > ask_after:
+                    ask_after *= 2
+                    if lost := self._executor.lost_hosts(order):
+                        return _with_lost(launch.stop(), lost)
         except KeyboardInterrupt:
             record = launch.stop()
             return msgspec.structs.replace(record, outcome="interrupted")
@@ -212,3 +300,21 @@ class Campaign:
             blamed=begun,
             error=f"no word from it for {self._patience:g} s (patience in assay.toml's [defaults])",
         )
+
+
+def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:
+    """The record of a launch whose hosts no longer answer; as it was if all of them do."""
+    if not lost:
+        return record
+    error = f"{names_text(lost)} no longer answer{'s' if len(lost) == 1 else ''}"
+    return msgspec.structs.replace(record, outcome="lost", lost=lost, blamed=None, error=error)
+
+
+def _cost(record: LaunchRecord | None, stream: Stream) -> float:
+    """Seconds of the budget that a launch has used up: all of it, or the part that was of use where
+    hosts were lost, or nobody saw its end.
+    """
+    if record is not None and record.outcome != "lost":
+        return record.wall
+    last = stream.measurements[-1] if stream.measurements else None
+    return last.start + last.wall if last else 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -11,15 +12,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay import __version__
 from assay.campaign.building import build_display
 from assay.campaign.campaign import Campaign
+from assay.campaign.finish import tell_left_out
 from assay.campaign.machine import Bench, Machine
 from assay.campaign.progress import Display, Silent
 from assay.campaign.state import CampaignState
 from assay.errors import AssayError
 from assay.plans.model import Plan
 from assay.records.directory import RunDirectory, create_run
-from assay.records.model import Manifest, RunData
+from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
 from assay.records.reading import read_run
 
 if TYPE_CHECKING:
@@ -27,7 +30,11 @@ if TYPE_CHECKING:
 
 
 def prepare(machine: Machine, plan: Plan, console: Console) -> Bench:
-    """Build what the plan needs, showing how far that is on a terminal."""
+    """Say what of the machine whoever reads the numbers should know, and build what the plan needs,
+    showing how far that is on a terminal.
+    """
+    for sentence in machine.context.notes:
+        console.print(sentence, style="dim", markup=False)
     with build_display(console) as progress:
         return machine.prepare({cell.toolchain for cell in plan.cells}, progress)
 
@@ -39,9 +46,14 @@ def tell_choices(plan: Plan, console: Console) -> None:
 
 
 def new_run(
-    machine: Machine, bench: Bench, plan: Plan, root: Path, command: Sequence[str]
+    machine: Machine,
+    bench: Bench,
+    plan: Plan,
+    root: Path,
+    command: Sequence[str],
+    name: str | None = None,
 ) -> RunDirectory:
-    """Make the run directory of a plan."""
+    """Make the run directory of a plan; ``name``: in place of the usual one."""
     return create_run(
         root,
         plan=plan,
@@ -50,22 +62,59 @@ def new_run(
         toolchains=bench.toolchains,
         command=list(command),
         prices=machine.prices,
+        name=name,
     )
 
 
-def carry_out(run: RunDirectory, bench: Bench, console: Console, *, kept: bool = True) -> RunData:
+def begin_run(
+    run: RunDirectory, machine: Machine, bench: Bench, plan: Plan, command: Sequence[str]
+) -> None:
+    """Give the directory of a run that was only asked for its manifest."""
+    run.begin(
+        Manifest(
+            schema=MANIFEST_SCHEMA,
+            run=run.name,
+            utc=time.time(),
+            assay=__version__,
+            command=list(command),
+            plan=plan,
+            system=msgspec.to_builtins(machine.system),
+            toolchains=bench.toolchains,
+            prices=machine.prices,
+        )
+    )
+
+
+def carry_out(
+    run: RunDirectory,
+    bench: Bench,
+    console: Console,
+    *,
+    kept: bool = True,
+    deadline: float | None = None,
+    patience: float = 0.0,
+) -> RunData:
     """Measure what is missing in the run, file it and seal it.
 
-    A run that is not ``kept`` gets neither tables nor seal: its streams alone are read. Raises
-    Interruption with everything filed if asked to stop, AssayError if it can't go on.
+    A run that is not ``kept`` gets neither tables nor seal: its streams alone are read. One whose
+    cells could not all be measured, for want of hosts, says which and stays incomplete. Raises
+    Interruption with everything filed if asked to stop (OutOfTime at the ``deadline``, Unix time),
+    AssayError if it can't go on. Somebody else who works on the run is waited for ``patience``
+    seconds.
     """
     manifest = run.manifest()
-    with run.locked():
+    with run.locked(patience=patience):
+        run.append_nodes(bench.nodes)
         display = Display(console, manifest.plan.title) if console.is_terminal else None
         campaign = Campaign(
-            run, bench.executor, display or Silent(), _state_of, patience=bench.patience
+            run,
+            bench.executor,
+            display or Silent(),
+            state_of,
+            patience=bench.patience,
+            deadline=deadline,
         )
-        with display or nullcontext(), _stopping_at_sigterm():
+        with display or nullcontext(), stopping_at_sigterm():
             try:
                 data = campaign.execute()
             except BaseException:
@@ -73,10 +122,13 @@ def carry_out(run: RunDirectory, bench: Bench, console: Console, *, kept: bool =
                     with suppress(AssayError):
                         _file(read_run(run.path))
                 raise
+        left_out = campaign.left_out
         if kept:
             _file(data)
-            run.seal()
-    return dataclasses.replace(data, complete=True)
+            if not left_out:
+                run.seal()
+    tell_left_out(left_out, data, console)
+    return dataclasses.replace(data, complete=not left_out)
 
 
 def _file(data: RunData) -> None:
@@ -86,7 +138,8 @@ def _file(data: RunData) -> None:
     write_tables(data)
 
 
-def _state_of(manifest: Manifest) -> CampaignState:
+def state_of(manifest: Manifest) -> CampaignState:
+    """Where a campaign of this manifest begins; records are added to it."""
     from assay.stats.cells import launch_value
     from assay.stats.replication import needs_more
 
@@ -99,11 +152,18 @@ def _state_of(manifest: Manifest) -> CampaignState:
 
 
 @contextmanager
-def _stopping_at_sigterm() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a campaign as Ctrl-C does: what is complete is filed."""
+def stopping_at_sigterm() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a campaign as Ctrl-C does: what is complete is filed.
+
+    Being asked once is enough: schedulers warn, and then end a job, by the same signal.
+    """
+    asked = False
 
     def stop(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
+        nonlocal asked
+        if not asked:
+            asked = True
+            raise KeyboardInterrupt
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:

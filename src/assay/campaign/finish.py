@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from assay.hostnames import names_text
 from assay.kernels import is_search
+from assay.plans.model import Cell
 from assay.records.directory import REPORT, RunDirectory
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# Cells that are named one by one.
+NAMED = 8
 
 FailOn = Literal["never", "failure", "precision"]
 
@@ -38,6 +43,16 @@ def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
     return cells
 
 
+def file_report(run: RunData) -> None:
+    """Write the report of a run into it. Raises AssayError if it can't be written."""
+    from assay.report import build_report, write_report
+    from assay.report.history import read_history
+    from assay.stats.cells import summarise_cells
+
+    assert run.path is not None
+    write_report(build_report(run, summarise_cells(run), read_history(run)), run.path / REPORT)
+
+
 def interrupted(run: RunDirectory, console: Console) -> int:
     """Say what was kept and how to go on; the shell's status for an interruption."""
     from assay.records.reading import read_run
@@ -52,10 +67,29 @@ def interrupted(run: RunDirectory, console: Console) -> int:
     return 130
 
 
-def exit_status(cells: Sequence[CellSummary], fail_on: FailOn) -> int:
-    """0, or 1 if a cell did what the user asked to fail on."""
+def tell_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> None:
+    """Name the cells that could not be measured for want of hosts, and how to go on."""
+    if not cells:
+        return
+    from assay.campaign.progress import describe_cell
+
+    lost = dict.fromkeys(host for launch in run.launches for host in launch.lost)
+    named = "; ".join(describe_cell(cell) for cell in cells[:NAMED])
+    more = f"; and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+    nodes = max(cell.placement.nodes for cell in cells)
+    lines = [f"Left out, for want of {nodes} nodes: {named}{more}."]
+    if lost:
+        lines.insert(0, f"Lost on the way: {names_text(list(lost))}.")
+    lines.append(f"Once there are enough: assay run --resume {run.manifest.run}")
+    console.print("\n".join(lines), soft_wrap=True, markup=False)
+
+
+def exit_status(cells: Sequence[CellSummary], fail_on: FailOn, *, complete: bool = True) -> int:
+    """0, or 1 if a cell did what the user asked to fail on, or could not be measured at all."""
     if fail_on == "never":
         return 0
+    if not complete:
+        return 1
     if any(cell.status == "failed" or cell.verified is False for cell in cells):
         return 1
     imprecise = any(

@@ -1,7 +1,8 @@
-"""What a campaign runs on: this machine with its toolchains, or a fake one."""
+"""What a campaign runs on: this machine or a cluster's hosts with toolchains, or a fake one."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from assay.config import NO_PRICES, PATIENCE, Config, Prices
+from assay.config import NO_PRICES, PATIENCE, ClusterConfig, Config, Prices
 from assay.launch.executor import Executor
 from assay.plans.model import ASSUMED_CACHES, PlanContext
 from assay.system.model import System
 
 if TYPE_CHECKING:
+    from assay.campaign.survey import Surveyed
     from assay.kernels.building import BuildProgress
+    from assay.launch.allocation import Allocation
+    from assay.system.survey import HostSurvey
 
 
 # Cores of a fake node whose scenario names none.
@@ -26,12 +30,14 @@ FAKE_CORES = 2
 class Bench:
     """Ready to measure: the executor, and what the manifest says of the toolchains.
 
-    ``patience``: seconds without a word from kernels after which they are given up.
+    ``patience``: seconds without a word from kernels after which they are given up. ``nodes``: the
+    hosts as they are now, empty for this machine alone.
     """
 
     executor: Executor
     toolchains: dict[str, dict[str, object]]
     patience: float = PATIENCE
+    nodes: tuple[HostSurvey, ...] = ()
 
 
 class Machine(Protocol):
@@ -50,23 +56,34 @@ class Machine(Protocol):
 
 
 class ThisMachine:
-    """The machine that assay runs on."""
+    """The machine that assay runs on, or the hosts of its allocation or of ``[cluster]``.
 
-    def __init__(self, config: Config) -> None:
+    ``runs``: the folder that the hosts must share. An allocation around this process comes before
+    ``[cluster]``; one that is this machine alone needs no way to other hosts. Over several hosts
+    the facts are those of the smallest in each respect, and ``system`` is the first host.
+    """
+
+    def __init__(self, config: Config, runs: Path | None = None) -> None:
+        from assay.campaign.survey import survey_hosts
         from assay.kernels.toolchains import detect_toolchains, select_toolchain
+        from assay.launch.allocation import find_allocation
         from assay.system.detect import detect
 
         self._config = config
+        self.allocation: Allocation | None = find_allocation()
+        self.cluster = _cluster(self.allocation, config)
+        self.surveyed: Surveyed | None = None
         self.system = detect()
+        if self.cluster is not None:
+            self.surveyed = survey_hosts(self.cluster, runs or config.runs, config.path)
+            answering = tuple(node.host for node in self.surveyed.nodes)
+            self.cluster = msgspec.structs.replace(self.cluster, hosts=answering)
+            self.system = self.surveyed.systems[0]
         self.prices = config.prices
         self.name = config.system.name or self.system.os.hostname or "unnamed"
-        self.context = PlanContext(
-            cores=self.system.usable_cores or 1,
-            nodes=len(config.cluster.hosts) if config.cluster else 1,
-            memory=self.system.memory.available,
-            numa=self.system.usable_numa,
-            caches=self.system.last_level_caches or ASSUMED_CACHES,
-            adapters=tuple(adapter.name for adapter in self.system.adapters) or None,
+        self.context = _context(
+            self.system,
+            self.surveyed,
             default_toolchain=select_toolchain(None, config).name,
             toolchains=tuple(t.name for t in detect_toolchains(config) if not t.problem),
         )
@@ -74,21 +91,75 @@ class ThisMachine:
     def prepare(
         self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
     ) -> Bench:
-        """Build the kernels with each toolchain."""
-        from assay.kernels.building import build_kernels
+        """Build the kernels with each toolchain, for each kind of processor among the hosts."""
+        from assay.campaign.builds import build_everywhere
         from assay.kernels.toolchains import select_toolchain
         from assay.launch.local import LocalExecutor
 
         selected = {name: select_toolchain(name, self._config) for name in sorted(toolchains)}
-        executables = {name: build_kernels(t, progress) for name, t in selected.items()}
+        nodes = self.surveyed.nodes if self.surveyed else ()
+        built = build_everywhere(selected, nodes, self.cluster, self._config.path, progress)
         return Bench(
-            LocalExecutor(selected, executables, cluster=self._config.cluster),
+            LocalExecutor(
+                selected,
+                {name: build.program for name, build in built.items()},
+                cluster=self.cluster,
+            ),
             {
-                name: {**msgspec.to_builtins(t), "executable": str(executables[name])}
+                name: {**msgspec.to_builtins(t), **built[name].described}
                 for name, t in selected.items()
             },
             self._config.patience,
+            nodes,
         )
+
+
+def _cluster(allocation: Allocation | None, config: Config) -> ClusterConfig | None:
+    if allocation is None:
+        return config.cluster
+    by_srun = any(entry.launcher == "srun" for entry in config.toolchains.values())
+    if allocation.hosts in ((_own_name(),), (os.uname().nodename,)) and not by_srun:
+        return None
+    return allocation.cluster
+
+
+def _own_name() -> str:
+    """This host's name without its domain, as schedulers have it."""
+    return os.uname().nodename.partition(".")[0]
+
+
+def _context(
+    system: System,
+    surveyed: Surveyed | None,
+    *,
+    default_toolchain: str,
+    toolchains: tuple[str, ...],
+) -> PlanContext:
+    from assay.system.nodes import common_adapters, common_numa, least
+
+    if surveyed is None:
+        return PlanContext(
+            cores=system.usable_cores or 1,
+            memory=system.memory.available,
+            numa=system.usable_numa,
+            caches=system.last_level_caches or ASSUMED_CACHES,
+            adapters=tuple(adapter.name for adapter in system.adapters) or None,
+            default_toolchain=default_toolchain,
+            toolchains=toolchains,
+        )
+    nodes = surveyed.nodes
+    return PlanContext(
+        cores=least([node.cores for node in nodes]) or 1,
+        nodes=len(nodes),
+        memory=least([node.available for node in nodes]),
+        numa=common_numa(nodes),
+        # The largest: what must not fit into caches must not fit into any host's.
+        caches=max((node.caches or 0 for node in nodes), default=0) or ASSUMED_CACHES,
+        adapters=common_adapters(nodes) or None,
+        default_toolchain=default_toolchain,
+        toolchains=toolchains,
+        notes=surveyed.notes,
+    )
 
 
 class FakeMachine:
@@ -102,7 +173,10 @@ class FakeMachine:
         self.prices = prices
         self.name = "fake"
         self.context = PlanContext(
-            cores=self._scenario.cores or FAKE_CORES, default_toolchain="fake", toolchains=("fake",)
+            cores=self._scenario.cores or FAKE_CORES,
+            nodes=self._scenario.nodes or 1,
+            default_toolchain="fake",
+            toolchains=("fake",),
         )
 
     def prepare(

@@ -95,6 +95,8 @@ class Display:
         self._samples: str = ""
         self._sample = _SampleUnderWay()
         self._live: Live | None = None
+        # What is shown beside the campaign's own progress: of the job that it runs in, say.
+        self.status = ""
 
     def __enter__(self) -> Display:
         from rich.live import Live
@@ -138,8 +140,12 @@ class Display:
             count = len(record.series[0].values) if record.series else 0
             self._samples = f"{count} samples{width}"
 
-    def tick(self, state: CampaignState) -> None:
-        """Redraw if it is time to."""
+    def expect(self, cells: Sequence[Cell]) -> None:
+        """The cells that records may be of, where launches are somebody else's."""
+        self._cells = {cell.id: cell for cell in cells}
+
+    def tick(self, state: CampaignState | None) -> None:
+        """Redraw if it is time to; without a state there is no plan yet."""
         now = time.monotonic()
         if self._live is not None and now - self._drawn >= REDRAW:
             self._drawn = now
@@ -149,13 +155,17 @@ class Display:
         """Say it above the live lines, where it stays."""
         self._console.print(sentence, style="dim", markup=False)
 
-    def _render(self, state: CampaignState) -> RenderableType:
+    def _render(self, state: CampaignState | None) -> RenderableType:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
         elapsed = time.monotonic() - self._began
+        status = Text(self.status, style="yellow", no_wrap=True, overflow="ellipsis")
+        if state is None:
+            gone = Text(f"{self._title}  ", style="bold")
+            return Group(gone.append(f"{format_duration(elapsed)} gone", style="dim"), status)
         head = Table.grid(padding=(0, 1))
         head.add_row(
             Text(self._title, style="bold"),
@@ -168,4 +178,5 @@ class Display:
         line.append(self._current)
         if self._samples:
             line.append(f"  {self._samples}", style="cyan")
-        return Group(head, line, Text(self._launch, style="dim", no_wrap=True))
+        parts: list[RenderableType] = [head, line, Text(self._launch, style="dim", no_wrap=True)]
+        return Group(*parts, status) if self.status else Group(*parts)

@@ -27,6 +27,10 @@ class Interruption(Exception):
     """The campaign was asked to stop; everything measured is filed."""
 
 
+class OutOfTime(Interruption):
+    """The time that there is for it is over; what is missing is for another time."""
+
+
 @dataclass
 class CellState:
     """One cell's part: its launches' values by replicate, and how its last measurement went.
@@ -34,6 +38,7 @@ class CellState:
     ``wall``: seconds it took. ``sampling``: those of them that went into samples; the rest is
     set-up and verification. ``sample``: what one sample takes, expected before the first was
     taken. ``sated``: it had enough before its time was up. ``facts``: of a search, what it found.
+    ``left_out``: there are not hosts enough for it now.
     """
 
     cell: Cell
@@ -45,12 +50,13 @@ class CellState:
     sated: bool = False
     failure: str | None = None
     satisfied: bool = False
+    left_out: bool = False
     facts: dict[str, Value] = field(default_factory=dict)
 
     @property
     def pending(self) -> bool:
         """Whether it is to be measured again, if there is time."""
-        return self.failure is None and not self.satisfied
+        return self.failure is None and not self.satisfied and not self.left_out
 
     @property
     def overhead(self) -> float:
@@ -61,6 +67,11 @@ class CellState:
     def least(self) -> float:
         """Seconds that a measurement takes at least, for one sample is always taken."""
         return self.overhead + self.sample
+
+    def expected(self, budget: float) -> float:
+        """Seconds that a measurement granted ``budget`` may be expected to take."""
+        most = max(budget, self.least)
+        return min(most, SPARE * (self.wall or 0.0)) if self.sated else most
 
 
 class CampaignState:
@@ -117,6 +128,11 @@ class CampaignState:
             guilty = list(cells)
         for cell in guilty:
             self.cells[cell.id].failure = launch.error or launch.outcome
+
+    def leave_out(self, cells: Sequence[Cell]) -> None:
+        """There are not hosts enough for these cells: they are for another execution to measure."""
+        for cell in cells:
+            self.cells[cell.id].left_out = True
 
     def _is_satisfied(self, state: CellState) -> bool:
         if state.search:

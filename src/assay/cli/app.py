@@ -19,6 +19,8 @@ COMMANDS = {
         assay run                                     the suite 'quick', about 90 seconds
         assay run plan.toml --budget "10 min"         a plan of your own
         assay run --resume                            what the newest unfinished run still lacks
+        assay run network --submit --nodes 8          in a job of the batch scheduler
+        assay run --submit --per-node --nodes 400     each of 400 nodes by itself
         """,
     ),
     "measure": (
@@ -41,6 +43,8 @@ COMMANDS = {
         """
         assay runs
         assay runs --check                            compare sealed runs with their checksums
+        assay runs --follow                           the newest one that was submitted
+        assay runs --clean --yes                      end the jobs that are left of them
         """,
     ),
     "system": (
@@ -62,9 +66,12 @@ COMMANDS = {
         """
         assay doctor
         assay doctor --fail-on warning                exit with 1 if there is one
+        assay doctor --cluster                        the hosts of a job, or of [cluster]
         """,
     ),
 }
+# What job scripts run; nothing for people.
+HIDDEN = {"job": "Do a job's part of a run that was submitted."}
 
 app = App(
     name="assay",
@@ -80,6 +87,8 @@ for _name, (_help, _examples) in COMMANDS.items():
         help=_help,
         help_epilogue="Examples:\n" + indent(dedent(_examples).strip(), "  "),
     )
+for _name, _help in HIDDEN.items():
+    app.command(f"assay.cli.{_name}:{_name}", name=_name, help=_help, show=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from assay.config import Config
     from assay.system.doctor import Diagnosis
 
 
 def doctor(
     *,
+    cluster: Annotated[bool, Parameter(negative=())] = False,
     fail_on: Literal["note", "warning", "problem"] | None = None,
     seconds: float = 1.0,
     config: Path | None = None,
@@ -26,6 +28,10 @@ def doctor(
 
     Parameters
     ----------
+    cluster
+        Look at the hosts of the job around this, or of [cluster] in assay.toml, or of a job of two
+        nodes that is submitted for it, instead: whether they see the runs, agree in versions and
+        clocks, and whether compiler and MPI work there.
     fail_on
         Exit with 1 if there is a finding at least as grave as this.
     seconds
@@ -52,6 +58,13 @@ def doctor(
             f"--seconds {seconds:g} is not a time to look for.", mend="Give 0.1 to 3600."
         )
     site = load_config(config)
+    if cluster:
+        found = _examine(site)
+        if json:
+            print_json(found)
+        else:
+            _show(found)
+        return 1 if fail_on is not None and at_least(found.worst, fail_on) else 0
     look = probe(seconds, site.runs)
     diagnosis = diagnose(detect(), look, detect_toolchains(site))
     if json:
@@ -59,6 +72,20 @@ def doctor(
     else:
         _show(diagnosis)
     return 1 if fail_on is not None and at_least(diagnosis.worst, fail_on) else 0
+
+
+def _examine(site: Config) -> Diagnosis:
+    from assay.campaign.examine import examine_by_job
+    from assay.campaign.trial import examine_cluster
+    from assay.cli.output import console
+    from assay.config import SchedulerConfig
+    from assay.launch.allocation import find_allocation
+
+    by_job = site.scheduler is not None or site.cluster is None
+    if by_job and find_allocation() is None:
+        options = site.scheduler or SchedulerConfig()
+        return examine_by_job(site, options, site.runs, console(stderr=True))
+    return examine_cluster(site)
 
 
 def _show(diagnosis: Diagnosis) -> None:

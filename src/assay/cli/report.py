@@ -49,8 +49,17 @@ def report(
     from assay.report.history import read_history
     from assay.stats.cells import summarise_cells
 
-    data = read_run(find_run(runs or load_config(config).runs, run).path)
-    made = build_report(data, summarise_cells(data), read_history(data))
+    directory = find_run(runs or load_config(config).runs, run)
+    request = directory.request()
+    if request is not None and request.members is not None:
+        from assay.records.group import read_group
+        from assay.report.by_node import build_group, measured_nodes
+
+        group = read_group(directory.path)
+        made = build_group(group, measured_nodes(group))
+    else:
+        data = read_run(directory.path)
+        made = build_report(data, summarise_cells(data), read_history(data))
     if json:
         print_json(made)
         return
@@ -58,9 +67,7 @@ def report(
     print_summary(made, screen)
     if format_ == "terminal":
         return
-    target = output or data.path
-    assert target is not None  # what was read from a directory has one
-    (written,) = write_report(made, target, [format_])
+    (written,) = write_report(made, output or directory.path, [format_])
     screen.print(f"\nreport: {written}", markup=False, soft_wrap=True)
     if open_ and format_ == "html":
         import webbrowser

@@ -12,6 +12,16 @@ def run(
     suite: str = "quick",
     *factors: str,
     resume: Annotated[bool, Parameter(negative=())] = False,
+    nodes: str | None = None,
+    ppn: str | None = None,
+    per_node: Annotated[bool, Parameter(negative=())] = False,
+    submit: Annotated[bool, Parameter(negative=())] = False,
+    here: Annotated[bool, Parameter(negative=())] = False,
+    detach: Annotated[bool, Parameter(negative=())] = False,
+    dry_run: Annotated[bool, Parameter(negative=())] = False,
+    walltime: str | None = None,
+    partition: str | None = None,
+    account: str | None = None,
     runs: Path | None = None,
     seed: int | None = None,
     budget: str | None = None,
@@ -22,7 +32,7 @@ def run(
     fail_on: Literal["never", "failure", "precision"] = "failure",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Measure this machine and write its report.
+    """Measure this machine, or a cluster through its scheduler, and write the report.
 
     Parameters
     ----------
@@ -32,6 +42,27 @@ def run(
         key=value in the place of the plan's own, wherever a kernel has it, such as class=A ppn=1,2.
     resume
         Go on with an unfinished run (the newest, if none is named).
+    nodes
+        Nodes of the measures that name none, such as 4 or 1,2,4; the most of them is what a plan
+        calls all nodes. With --per-node, how many nodes measure themselves.
+    ppn
+        Ranks per node in the place of the plan's own, such as 2 or 1,all.
+    per_node
+        Let each node measure the plan by itself, all at once, and hold them side by side.
+    submit
+        Measure in jobs of the batch scheduler [default if assay.toml has a [scheduler]].
+    here
+        Measure on this machine all the same.
+    detach
+        Submit, and follow later with `assay runs --follow`.
+    dry_run
+        Print the scripts of all jobs, and submit none.
+    walltime
+        What each job asks for, such as "2 h" [default: as estimated, at most as assay.toml says].
+    partition
+        The scheduler's partition or queue [default: as assay.toml says].
+    account
+        The scheduler's account or project [default: as assay.toml says].
     runs
         The folder that holds runs [default: ./runs, or as assay.toml says].
     seed
@@ -51,41 +82,35 @@ def run(
     json
         Print the answers and all cells as JSON on stdout.
     """
-    from assay.campaign.carry_out import carry_out, new_run, prepare, tell_choices
-    from assay.campaign.finish import exit_status, interrupted, present
-    from assay.campaign.machine import machine_for
-    from assay.campaign.state import Interruption
+    from assay.campaign.asked import Asked
+    from assay.campaign.away import After, Site
+    from assay.campaign.start import Begin, begin, resume_run
     from assay.cli.output import command_line, console
     from assay.config import load_config
     from assay.errors import AssayError
-    from assay.plans.amend import override
-    from assay.plans.suites import find_plan, load_plan
-    from assay.plans.words import read_words
-    from assay.records.directory import find_run
 
     settings = load_config(config)
-    root = runs or settings.runs
-    err = console(stderr=True)
-    if resume and factors:
+    how = Begin(
+        config=settings,
+        root=runs or settings.runs,
+        console=console(stderr=True),
+        command=command_line(),
+        fake=fake,
+        submit=submit,
+        here=here,
+        detach=detach,
+        dry_run=dry_run,
+        per_node=per_node,
+        site=Site(partition, account, walltime),
+        after=After(report, json, fail_on),
+    )
+    if not resume:
+        given = {"nodes": nodes, "ppn": ppn, "budget": budget, "precision": precision}
+        return begin(Asked.of(suite, factors, **given, seed=seed), how)
+    if factors or nodes or ppn:
         raise AssayError(
             "A run that goes on has the factors it began with.",
-            where=factors[0],
+            where=factors[0] if factors else f"--nodes {nodes}" if nodes else f"--ppn {ppn}",
             mend="Leave them out, or begin a new run.",
         )
-    if resume:
-        directory = find_run(root, "" if suite == "quick" else suite, incomplete=True)
-        machine = machine_for(settings, fake)
-        bench = prepare(machine, directory.manifest().plan, err)
-    else:
-        machine = machine_for(settings, fake)
-        plan = load_plan(find_plan(suite), machine.context, seed, read_words(factors))
-        plan = override(plan, budget=budget, precision=precision)
-        tell_choices(plan, err)
-        bench = prepare(machine, plan, err)
-        directory = new_run(machine, bench, plan, root, command_line())
-    try:
-        data = carry_out(directory, bench, err)
-    except Interruption:
-        return interrupted(directory, err)
-    cells = present(data, report=report, as_json=json)
-    return exit_status(cells, fail_on)
+    return resume_run("" if suite == "quick" else suite, how)

@@ -1,17 +1,23 @@
-"""``assay runs``: the runs there are."""
+"""``assay runs``: the runs there are, and the jobs that carry them out."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 
 def runs(
+    run: str = "",
     *,
     runs: Path | None = None,
     check: Annotated[bool, Parameter(negative=())] = False,
+    follow: Annotated[bool, Parameter(negative=())] = False,
+    clean: Annotated[bool, Parameter(negative=())] = False,
+    yes: Annotated[bool, Parameter(negative=())] = False,
+    report: bool = True,
+    fail_on: Literal["never", "failure", "precision"] = "failure",
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -19,28 +25,38 @@ def runs(
 
     Parameters
     ----------
+    run
+        With --follow, a run's name or path [default: the newest unfinished one].
     runs
         The folder that holds runs [default: ./runs, or as assay.toml says].
     check
         Read every file of sealed runs, and exit with 1 if one is not as it was sealed.
+    follow
+        Follow a run that was submitted to its end, and present it as `assay run` does.
+    clean
+        Show the jobs of runs here that still exist, and what dead labs have left.
+    yes
+        With --clean, end them.
+    report
+        With --follow, write report.html into the run.
+    fail_on
+        With --follow, exit with 1 if a cell failed or missed its precision.
     config
         The assay.toml to use.
     json
-        Print a list of objects on stdout.
+        Print a list of objects on stdout; with --follow, the answers and all cells.
     """
-    from assay.cli.output import console, print_json
+    from assay.campaign.listing import clean_up, follow_again, show
+    from assay.cli.output import console
     from assay.config import load_config
-    from assay.records.directory import list_runs
-    from assay.records.listing import describe_run
+    from assay.errors import AssayError
 
-    root = runs or load_config(config).runs
-    found = [describe_run(run, check=check) for run in list_runs(root)]
-    if json:
-        print_json(found)
-    elif not found:
-        console().print(f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True)
-    else:
-        from assay.report.listing import run_table
-
-        console().print(run_table(found))
-    return int(any(run.state == "damaged" for run in found))
+    settings = load_config(config)
+    root = runs or settings.runs
+    if follow:
+        return follow_again(root, run, console(stderr=True), report, json, fail_on)
+    if run:
+        raise AssayError("A run is named only with --follow.", where=run, mend="Add --follow.")
+    if clean:
+        return clean_up(root, settings, end=yes, as_json=json)
+    return show(root, check=check, as_json=json)

@@ -117,11 +117,16 @@ def cpu_identity(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     return "\n".join([os.uname().machine, *(f"{k}: {v}" for k, v in re.findall(kept, first))])
 
 
+def cpu_kind() -> str:
+    """A digest of ``cpu_identity``: equal on hosts that one build for "native" suits."""
+    return hashlib.sha256(cpu_identity().encode()).hexdigest()[:12]
+
+
 def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
     """All that the executable depends on, as JSON."""
     described = msgspec.to_builtins(toolchain)
     # What it is called, how it was found and how it launches makes no other executable.
-    for name in ("name", "kind", "mpirun", "launch_flags", "problem", "mend"):
+    for name in ("name", "kind", "mpirun", "launcher", "launch_flags", "problem", "mend"):
         described.pop(name)
     libraries = toolchain.blas.libraries if toolchain.blas else ()
     return {

@@ -71,7 +71,7 @@ class Toolchain(msgspec.Struct, frozen=True):
 
     ``problem`` is one sentence if kernels can't be built with it, ``mend`` what to do about that.
     ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't launch
-    locally. ``environment`` holds for building and running.
+    locally. ``environment`` holds for building and running. ``launcher``: what starts the ranks.
     """
 
     name: str
@@ -86,6 +86,7 @@ class Toolchain(msgspec.Struct, frozen=True):
     flags: str = DEFAULT_FLAGS
     launch_flags: tuple[str, ...] = ()
     environment: dict[str, str] = {}
+    launcher: Literal["mpirun", "srun"] = "mpirun"
     problem: str = ""
     mend: str = ""
 
@@ -185,6 +186,7 @@ def _examine(
         flags=DEFAULT_FLAGS if entry.flags is None else entry.flags,
         launch_flags=entry.launch_flags,
         environment=entry.environment,
+        launcher=entry.launcher,
         problem=problem,
         mend=mend,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from assay.errors import AssayError
 from assay.plans.model import Placement
 from assay.records.model import LaunchRecord
 from assay.records.schema import Job
@@ -17,7 +18,8 @@ class LaunchOrder:
     """One launch: the job, where it runs, and the file that will hold its stream.
 
     ``timeout``: seconds after which it is ended. ``patience``: seconds without a word after which
-    whoever follows the stream ends it, for those who simulate both.
+    whoever follows the stream ends it, for those who simulate both. ``seed``: the plan's, by which
+    node sets are drawn.
     """
 
     launch: str
@@ -27,13 +29,39 @@ class LaunchOrder:
     stream: Path
     timeout: float = math.inf
     patience: float = math.inf
+    seed: int = 0
+
+
+class HostsLost(AssayError):
+    """Hosts did not answer when a launch was to be started; they are not used again."""
+
+    def __init__(
+        self, hosts: tuple[str, ...], what: str, *, mend: str = "", detail: str = ""
+    ) -> None:
+        super().__init__(what, mend=mend, detail=detail)
+        self.hosts = hosts
 
 
 class Executor(Protocol):
     """Runs launches, one at a time."""
 
     def start(self, order: LaunchOrder) -> Launch:
-        """Start the launch and return at once. Raises AssayError if it can't be started at all."""
+        """Start the launch and return at once.
+
+        Raises HostsLost if some of its hosts don't answer, AssayError if it can't be started at
+        all.
+        """
+        ...
+
+    def fits(self, placement: Placement) -> bool:
+        """Whether there are hosts enough for it, of those that have not been lost."""
+        ...
+
+    def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
+        """Ask the hosts of a launch; those that don't answer, which are not used again.
+
+        Always none for launches on this machine alone.
+        """
         ...
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -22,6 +22,7 @@ from assay import __version__
 from assay.errors import AssayError
 from assay.launch.executor import LaunchOrder
 from assay.launch.fake_samples import FakeSamples
+from assay.launch.node_sets import choose_hosts
 from assay.launch.outcome import judge
 from assay.launch.scenario import Failure, FailureKind, Scenario, compile_scenario
 from assay.plans.model import Placement
@@ -61,6 +62,8 @@ class FakeExecutor:
         self.now = 0.0
         self._launches = 0
         self._failed = [0] * len(self.machine.scenario.failure)
+        self._dead: set[str] = set()
+        self._lost: set[str] = set()  # those of the dead that somebody asked
 
     def start(self, order: LaunchOrder) -> FakeLaunch:
         """Start a launch. Raises AssayError if the scenario says that it can't be started."""
@@ -72,6 +75,28 @@ class FakeExecutor:
             text = failures["no start"].text
             raise AssayError(f"The launch can't be started: {text}.", where=order.launch)
         return FakeLaunch(self, order, failures)
+
+    def hosts_of(self, order: LaunchOrder) -> tuple[str, ...]:
+        """The hosts of a launch, of those that nobody knows to be lost."""
+        count = self.machine.scenario.nodes
+        there = count or order.placement.nodes + len(self._lost)
+        hosts = [f"fake{node}" for node in range(there) if f"fake{node}" not in self._lost]
+        return choose_hosts(hosts, order.placement.nodes, order.placement.node_set, order.seed)
+
+    def fits(self, placement: Placement) -> bool:
+        """Whether there are hosts enough for it, of those that nobody knows to be lost."""
+        count = self.machine.scenario.nodes
+        return count is None or placement.nodes <= count - len(self._lost)
+
+    def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
+        """The dead among the hosts of a launch; they are not used again."""
+        found = tuple(host for host in self.hosts_of(order) if host in self._dead)
+        self._lost |= set(found)
+        return found
+
+    def kill(self, host: str) -> None:
+        """Let a host die: it answers no more."""
+        self._dead.add(host)
 
     def failures(self, order: LaunchOrder, place: int, *, of_launch: bool = False) -> Failures:
         """What shall go wrong now with the measurement at this place (from 0), or its launch."""
@@ -93,6 +118,10 @@ class FakeExecutor:
                 and (condition is None or condition.value(names))
                 and random.Random(seed).random() < failure.share
             ):
+                if failure.kind == "host lost" and f"fake{failure.host}" not in self.hosts_of(
+                    order
+                ):
+                    continue
                 self._failed[index] += 1
                 found[failure.kind] = failure
         return found
@@ -209,7 +238,8 @@ class FakeLaunch:
                 clock=Clock("simulated", machine.clock_overhead, machine.clock_resolution),
             )
         )
-        for rank in _ranks(order.placement, machine.scenario.cores):
+        hosts = self._executor.hosts_of(order)
+        for rank in _ranks(order.placement, hosts, machine.scenario.cores):
             self._write(rank)
         for place, entry in enumerate(order.job.measurements):
             self._write(Begin(entry.measurement, entry.kernel))
@@ -235,6 +265,10 @@ class FakeLaunch:
         if "crash" in failures:
             self._clock += samples.elapsed / 2
             raise _Ended(-_SIGSEGV, f"assay-fake: {failures['crash'].text}")
+        if "host lost" in failures:
+            self._executor.kill(f"fake{failures['host lost'].host}")
+            self._clock += samples.elapsed / 2
+            raise _Ended(-_SIGKILL, f"assay-fake: {failures['host lost'].text}")
         if "hang" in failures:
             self._clock = min(self._order.timeout, self._clock + self._order.patience)
             raise _Ended(-_SIGKILL, ended_by="timeout")
@@ -297,13 +331,13 @@ class _Ended(Exception):
     ended_by: Literal["timeout"] | None = None
 
 
-def _ranks(placement: Placement, cores: int | None) -> Iterator[RankRecord]:
+def _ranks(placement: Placement, hosts: Sequence[str], cores: int | None) -> Iterator[RankRecord]:
     """Ranks on hosts in the placement's order, each thread on a core of its own."""
     seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
     for rank, (node, seat) in enumerate(seats):
         yield RankRecord(
             rank=rank,
-            host=f"fake{node}",
+            host=hosts[node],
             pid=1000 + rank,
             local_rank=seat,
             cpus=[seat * placement.threads + thread for thread in range(placement.threads)],

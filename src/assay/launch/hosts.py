@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.hostnames import names_text
+from assay.launch.executor import HostsLost
+from assay.launch.remote import run_on_hosts
 
 # Seconds for a host to answer; a login over a slow name service takes several.
-_PATIENCE = 30.0
-_AT_ONCE = 32
+PATIENCE = 30.0
 _MISSING = "assay:missing:"
 
 
 def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: Path) -> None:
-    """Raises AssayError unless each host can be reached, run the executable and read the job.
+    """Raises HostsLost unless each host can be reached, AssayError unless each can run the
+    executable and read the job.
 
     The job file is new and lies in the run directory, so who can read it shares that directory.
+    Kernels of that directory that still run on a host are ended: they are left of a launch that the
+    host was cut off from, and would disturb this one. The caller has no launch under way.
     """
     # A remote shell begins in a folder of its own.
     program, order, folder = (
@@ -26,55 +30,39 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
     )
     missing = f"echo {_MISSING}"
     seen = f"test -x {program} || {missing}{program}; test -r {order} || {missing}{folder}"
-    for first in range(0, len(hosts), _AT_ONCE):
-        asked = [(host, _ask(remote_shell, host, seen)) for host in hosts[first : first + _AT_ONCE]]
-        try:
-            for host, process in asked:
-                _judge(remote_shell, host, process)
-        finally:
-            for _, process in asked:
-                # Closed, not read to their ends: what a shell has started may hold them open.
-                process.kill()
-                for pipe in (process.stdout, process.stderr):
-                    if pipe is not None:
-                        pipe.close()
-                process.wait()
-
-
-def _ask(remote_shell: str, host: str, command: str) -> subprocess.Popen[str]:
-    try:
-        return subprocess.Popen(
-            [remote_shell, host, command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+    command = f"{seen}; {_end_kernels_of(job.parent)}"
+    replies = run_on_hosts(remote_shell, hosts, command, patience=PATIENCE)
+    silent = [reply for reply in replies.values() if not reply.ok]
+    if silent:
+        first = silent[0]
+        raise HostsLost(
+            tuple(reply.host for reply in silent),
+            f"The host '{first.host}' can't be reached by `{remote_shell}`."
+            if len(silent) == 1
+            else f"{len(silent)} hosts can't be reached by `{remote_shell}`: "
+            f"{names_text([reply.host for reply in silent])}.",
+            detail=first.complaint,
+            mend=f"See that `{remote_shell} {first.host} true` works without a password, or "
+            "correct [cluster] in assay.toml.",
         )
-    except OSError as error:
-        raise AssayError(
-            f"The remote shell '{remote_shell}' can't be started: {error.strerror or error}.",
-            mend="Correct remote_shell in [cluster] of assay.toml.",
-        ) from None
+    for host, reply in replies.items():
+        # A login script may have greeted, too.
+        lines = [line for line in reply.out.splitlines() if line.startswith(_MISSING)]
+        if lines:
+            raise AssayError(
+                f"The host '{host}' does not see '{lines[0].removeprefix(_MISSING)}'.",
+                mend="Keep runs and assay's cache (ASSAY_CACHE) in a file system that all hosts "
+                "share under the same path.",
+            )
 
 
-def _judge(remote_shell: str, host: str, process: subprocess.Popen[str]) -> None:
-    try:
-        said, complaint = process.communicate(timeout=_PATIENCE)
-        answered = process.returncode == 0
-    except subprocess.TimeoutExpired:
-        said, complaint, answered = "", f"It gave no answer within {_PATIENCE:g} s.", False
-    if not answered:
-        raise AssayError(
-            f"The host '{host}' can't be reached by `{remote_shell}`.",
-            detail=complaint.strip(),
-            mend=f"See that `{remote_shell} {host} true` works without a password, or correct "
-            "[cluster] in assay.toml.",
-        )
-    # A login script may have greeted, too.
-    lines = [line for line in said.splitlines() if line.startswith(_MISSING)]
-    if lines:
-        raise AssayError(
-            f"The host '{host}' does not see '{lines[0].removeprefix(_MISSING)}'.",
-            mend="Keep runs and assay's cache (ASSAY_CACHE) in a file system that all hosts share "
-            "under the same path.",
-        )
+def _end_kernels_of(folder: Path) -> str:
+    """A line for a shell that ends the kernels whose records go to a folder."""
+    names = dict.fromkeys(shlex.quote(str(path)) for path in (folder.absolute(), folder.resolve()))
+    whose = " | ".join(f"{name}/*" for name in names)
+    return (
+        "for p in $(pgrep -x assay-kernels); do "
+        r"""out=$(tr '\0' '\n' </proc/$p/cmdline | sed -n '/^--out$/{n;p;}'); """
+        'case "$out" in /*) ;; *) out=$(readlink /proc/$p/cwd)/$out ;; esac; '
+        f'case "$out" in {whose}) kill -9 $p ;; esac; done 2>/dev/null; :'
+    )

@@ -13,11 +13,13 @@ import msgspec
 from assay.config import ClusterConfig
 from assay.errors import AssayError, nearest
 from assay.kernels.toolchains import Toolchain
-from assay.launch.executor import Launch, LaunchOrder
-from assay.launch.hosts import check_hosts
-from assay.launch.mpirun import hosts_of, mpirun_command
+from assay.launch.executor import HostsLost, Launch, LaunchOrder
+from assay.launch.hosts import PATIENCE, check_hosts
+from assay.launch.mpirun import hosts_of, launcher_of, mpirun_command
 from assay.launch.outcome import judge, last_words
 from assay.launch.process import LaunchProcess
+from assay.launch.remote import silent_hosts
+from assay.plans.model import Placement
 from assay.records.files import write_atomically
 from assay.records.model import LaunchRecord
 
@@ -56,11 +58,17 @@ class LocalExecutor:
             )
         job = order.stream.with_suffix(".job.json")
         command = mpirun_command(
-            toolchain, executable, order.placement, job, order.stream, cluster=self._cluster
+            toolchain,
+            executable,
+            order.placement,
+            job,
+            order.stream,
+            cluster=self._cluster,
+            seed=order.seed,
         )
-        hosts = hosts_of(order.placement, self._cluster)
+        hosts = hosts_of(order.placement, self._cluster, order.seed)
         shell = [self._cluster.remote_shell] if hosts and self._cluster else []
-        for program in (toolchain.mpirun or "", str(executable), *shell):
+        for program in (launcher_of(toolchain, hosts, self._cluster), str(executable), *shell):
             if shutil.which(program) is None:
                 raise AssayError(
                     f"The launch can't be started: there is no program '{program}'.",
@@ -69,9 +77,31 @@ class LocalExecutor:
         write_atomically(job, msgspec.json.format(msgspec.json.encode(order.job)) + b"\n")
         if self._cluster is not None:
             new = [h for h in hosts if (h, executable, job.parent) not in self._reached]
-            check_hosts(self._cluster.remote_shell, new, executable, job)
+            try:
+                check_hosts(self._cluster.remote_shell, new, executable, job)
+            except HostsLost as lost:
+                self._do_without(lost.hosts)
+                raise
             self._reached |= {(host, executable, job.parent) for host in new}
         return _LocalLaunch(order, command, executable, self._grace, remote=len(hosts) > 0)
+
+    def fits(self, placement: Placement) -> bool:
+        """Whether there are hosts enough for it, of those that have not been lost."""
+        return placement.nodes <= (len(self._cluster.hosts) if self._cluster else 1)
+
+    def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
+        """Ask the hosts of a launch; those that don't answer, which are not used again."""
+        if self._cluster is None:
+            return ()
+        hosts = hosts_of(order.placement, self._cluster, order.seed)
+        lost = silent_hosts(self._cluster.remote_shell, hosts, patience=PATIENCE)
+        self._do_without(lost)
+        return lost
+
+    def _do_without(self, lost: tuple[str, ...]) -> None:
+        assert self._cluster is not None
+        left = tuple(host for host in self._cluster.hosts if host not in lost)
+        self._cluster = msgspec.structs.replace(self._cluster, hosts=left)
 
 
 class _LocalLaunch:

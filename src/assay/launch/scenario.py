@@ -52,6 +52,7 @@ FailureKind = Literal[
     "miscount",
     "disk full",
     "no start",
+    "host lost",
 ]
 
 
@@ -106,11 +107,12 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``where``: an expression. ``launch``: the how-many-th launch of the executor, from 1.
     ``measurement``: the how-many-th of its launch, from 1. ``share``: this share of the
     measurements, drawn. ``times``: so often and no more. ``bytes``: of the stream that fit before
-    the disk is full. ``text``: the error's own words.
+    the disk is full. ``host``: which dies, by its number. ``text``: the error's own words.
 
     Kinds: ``wrong result`` and ``nan`` fail the verification; ``error`` is a kernel that throws;
     ``crash`` dies in the measurement, ``hang`` never ends it; ``torn`` leaves half a line and ends
-    at exit 0; ``no end`` and ``miscount`` spoil the end record; ``disk full``; ``no start``.
+    at exit 0; ``no end`` and ``miscount`` spoil the end record; ``disk full``; ``no start``. With
+    ``host lost`` a host dies in the measurement, if the launch uses it, and answers no more.
     """
 
     kind: FailureKind
@@ -121,6 +123,7 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     share: float = 1.0
     times: int | None = None
     bytes: int = 2000
+    host: int = 0
     text: str = "a planted failure"
 
 
@@ -130,6 +133,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``delay``: real seconds that a measurement takes, so that there is something to watch and to
     kill. ``utc``: when its clock starts, None for now. ``launch_time``: what a launch costs beyond
     its measurements. ``cores`` of a node, if ranks beyond them shall count as oversubscribed.
+    ``nodes``: how many there are, named ``fake0``, ``fake1`` …; None is as many as are asked for.
     """
 
     schema: int = SCENARIO_SCHEMA
@@ -138,6 +142,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     utc: float | None = None
     launch_time: float | str = 0.1
     cores: int | None = None
+    nodes: int | None = None
     clock_resolution: float | str = 1e-9
     clock_overhead: float | str = 2e-8
     kernel: tuple[Behaviour, ...] = ()

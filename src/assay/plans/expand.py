@@ -17,7 +17,7 @@ from assay.plans.model import BINDINGS, Cell, Placement, PlanContext, Value
 from assay.plans.order import order_misfit, read_order
 from assay.units import format_quantity
 
-PLACEMENT_WORDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
+PLACEMENT_WORDS = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
 MOST_CELLS = 100_000
 
@@ -101,7 +101,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     def walk(depth: int, names: dict[str, Value]) -> Iterator[Cell]:
         if depth == len(order):
             if measure.keep is None or measure.keep.value(names, where=measure.keep_where):
-                cell = _make_cell(names, kernel, parameters)
+                cell = _make_cell(names, kernel, parameters, context)
                 misfit = _misfit(cell, kernel, context, measure)
                 if misfit is None:
                     fitting.choices |= dict.fromkeys(fitting.pending.values())
@@ -140,7 +140,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     yield from walk(0, machine)
 
 
-def _make_cell(names: Names, kernel: Kernel, parameters: list[str]) -> Cell:
+def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: PlanContext) -> Cell:
     adapter = str(names["adapter"])
     placement = Placement(
         nodes=int(names["nodes"]),
@@ -149,6 +149,8 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str]) -> Cell:
         order=str(names["order"]),
         binding=str(names["binding"]),
         adapter=adapter if adapter != "default" else None,
+        # All nodes can be drawn in one way only.
+        node_set=int(names["node_set"]) if int(names["nodes"]) < context.nodes else 0,
     )
     return Cell(
         kernel.name, {name: names[name] for name in parameters}, placement, str(names["toolchain"])
@@ -184,6 +186,8 @@ def _values(
         yield from _toolchains(written, fitting.context)
     elif factor in ("nodes", "ppn", "threads"):
         yield from spread(written, lambda level: _count(level, factor, names), factor)
+    elif factor == "node_set":
+        yield from spread(written, lambda level: _set_number(level, names), factor)
     elif factor == "binding":
         yield from _bindings(written, fitting.context)
     elif factor in PLACEMENT_WORDS:
@@ -266,6 +270,19 @@ def _count(level: Level, factor: str, names: Names) -> int:
             f"'{factor}' must be a whole number of at least 1, not {raw}.", where=level.where
         )
     return int(value)
+
+
+def _set_number(level: Level, names: Names) -> int:
+    raw = level.raw
+    if isinstance(raw, str):
+        raw = parse_expression(raw, where=level.where).number(names, where=level.where)
+    if raw != int(raw) or raw < 0:
+        raise AssayError(
+            f"'node_set' must be a whole number of at least 0, not {level.raw}.",
+            where=level.where,
+            mend="0 is the first nodes, 1, 2 … are random draws: node_set = [0, 1, 2].",
+        )
+    return int(raw)
 
 
 def _word(level: Level, factor: str) -> Value:

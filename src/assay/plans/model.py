@@ -10,6 +10,8 @@ from typing import Annotated
 import msgspec
 
 Value = int | float | str
+# The fields of a placement that make a cell's id whatever they are.
+_FIRST_FIELDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
 # Bytes, taken for a node's last-level caches where the system doesn't tell, as the kernels do.
 ASSUMED_CACHES = 64 << 20
 BINDINGS = ("compact", "spread", "none")
@@ -22,7 +24,8 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``order``: how ranks are numbered over nodes, a word of ``plans.order.ORDERS`` or the seat of
     each rank ("0,2,1,3"). ``adapter``: the network adapter to send over, or several ("eth0,eth1");
-    None is the MPI library's own choice.
+    None is the MPI library's own choice. ``node_set``: which of the hosts, where there are more
+    than it takes: 0 the first ones, k the k-th random draw of so many.
     """
 
     nodes: int = 1
@@ -31,6 +34,7 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     order: str = "block"
     binding: Binding = "compact"
     adapter: str | None = None
+    node_set: int = 0
 
     @property
     def ranks(self) -> int:
@@ -54,8 +58,18 @@ class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def id(self) -> str:
-        """Twelve hexadecimal digits that depend on the content alone."""
-        text = msgspec.json.encode(self, order="deterministic")
+        """Twelve hexadecimal digits that depend on the content alone.
+
+        Of the placement's later fields only those count that are not at their defaults, so that a
+        new field changes no id of what was measured before there was one.
+        """
+        content = msgspec.to_builtins(self)
+        content["parameters"] = dict(sorted(self.parameters.items()))
+        plain = Placement()
+        for name in Placement.__struct_fields__:
+            if name not in _FIRST_FIELDS and getattr(self.placement, name) == getattr(plain, name):
+                del content["placement"][name]
+        text = msgspec.json.encode(content)
         return hashlib.sha256(text).hexdigest()[:12]
 
 
@@ -102,7 +116,7 @@ class PlanContext:
     ``memory``: bytes available on a node; None where that isn't known. ``numa``: cores that may be
     used of each NUMA node, by its number; empty where that isn't known. ``caches``: bytes of a
     node's last-level caches. ``adapters``: the names of a node's network adapters; None where they
-    aren't known.
+    aren't known. ``notes``: sentences about the machine that whoever reads the numbers should know.
     """
 
     cores: int
@@ -113,3 +127,4 @@ class PlanContext:
     numa: Mapping[int, int] = field(default_factory=dict)
     caches: int = ASSUMED_CACHES
     adapters: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()

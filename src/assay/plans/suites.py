@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels import kernels as known_kernels
 from assay.plans.expand import FACTORS, Fitting, Measure, expand, parse_keep
-from assay.plans.levels import Written, read_levels
+from assay.plans.levels import Level, Range, Written, read_levels
 from assay.plans.model import Plan, PlanContext
 from assay.plans.replication import read_replication
 from assay.plans.searched import searched
-from assay.toml import TomlDocument, load_toml
+from assay.toml import TomlDocument, load_toml, parse_toml
 
 PLAN_SCHEMA = 1
 _KEYS = (
@@ -52,32 +52,59 @@ def find_plan(word: str) -> Path:
     return Path(word) if word.endswith(".toml") or "/" in word else find_suite(word)
 
 
+@dataclass
+class Source:
+    """Where the text of plans comes from: their files, or what was read of these at another time.
+
+    ``texts``: by path. What is read is added, so that it can be kept.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def load(self, path: Path) -> TomlDocument:
+        """Read a plan. Raises AssayError with the line if it is no TOML."""
+        known = self.texts.get(str(path))
+        if known is not None:
+            return parse_toml(known, path)
+        document = load_toml(path)
+        self.texts[str(path)] = document.text
+        return document
+
+
 def load_plan(
     path: Path,
     context: PlanContext,
     seed: int | None = None,
     instead: Mapping[str, tuple[Written, ...]] | None = None,
+    *,
+    nodes: tuple[Written, ...] | None = None,
+    source: Source | None = None,
+    lenient: bool = False,
 ) -> Plan:
     """Read a plan for this machine.
 
     ``seed`` comes before the file's own; where there is neither, one is drawn. ``instead``: factors
-    that take the place of the plan's own in every measure whose kernel has them. Raises AssayError
-    with file, line, key and mend.
+    that take the place of the plan's own in every measure whose kernel has them. ``nodes``: of the
+    measures that name none. ``lenient``: more ranks than cores are allowed, where the plan is made
+    for a machine that is not seen. Raises AssayError with file, line, key and mend.
     """
-    document = load_toml(path)
+    source = source or Source()
+    document = source.load(path)
     data = document.data
     _check_schema(document)
     document.check_keys((), data, _KEYS)
     fitting = Fitting(
         context,
         portable=document.read(("portable",), data.get("portable", False), bool),
-        oversubscribe=document.read(("oversubscribe",), data.get("oversubscribe", False), bool),
+        oversubscribe=lenient
+        or document.read(("oversubscribe",), data.get("oversubscribe", False), bool),
     )
     replication = document.read(
         ("replication",), data.get("replication", {}), dict[str, str | float]
     )
     rule = read_replication(replication, lambda key: document.where(("replication", key)))
-    cells = expand(_changed(_measures(document), instead or {}), fitting)
+    measures = _changed(_measures(document, source), instead or {})
+    cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
     written_seed = document.read(("seed",), data.get("seed"), int | None)  # type: ignore[arg-type]
     chosen = seed if seed is not None else written_seed
     return Plan(
@@ -86,9 +113,28 @@ def load_plan(
         cells=cells,
         replication=rule,
         seed=chosen if chosen is not None else draw_seed(),
-        notes=tuple(fitting.notes),
+        notes=(*context.notes, *fitting.notes),
         choices=(*fitting.choices, *searched(cells)),
     )
+
+
+def most_nodes(
+    path: Path,
+    instead: Mapping[str, tuple[Written, ...]] | None = None,
+    source: Source | None = None,
+) -> int:
+    """The most nodes that a plan names in figures; 1 where it names none. Raises AssayError."""
+    source = source or Source()
+    measures = _changed(_measures(source.load(path), source), instead or {})
+    written = [level for measure in measures for level in measure.factors.get("nodes", ())]
+    return max([1, *(count_named(level) for level in written)])
+
+
+def count_named(written: Written) -> int:
+    """The greatest count that is written in figures, not in words; 0 where there is none."""
+    ends = [written.start, written.stop] if isinstance(written, Range) else [written]
+    raws = [str(end.raw) for end in ends if isinstance(end, Level)]
+    return max((int(raw) for raw in raws if raw.isascii() and raw.isdigit()), default=0)
 
 
 def draw_seed() -> int:
@@ -108,9 +154,11 @@ def _check_schema(document: TomlDocument) -> None:
         )
 
 
-def _measures(document: TomlDocument, above: tuple[Path, ...] = ()) -> list[Measure]:
+def _measures(
+    document: TomlDocument, source: Source, above: tuple[Path, ...] = ()
+) -> list[Measure]:
     """The measures of the plans it includes, each with that plan's own factors, then its own."""
-    included = _included(document, (*above, document.path.resolve()))
+    included = _included(document, source, (*above, document.path.resolve()))
     tables = document.data.get("measure")
     if tables is None and included:
         return included
@@ -171,7 +219,17 @@ def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]
     return changed
 
 
-def _included(document: TomlDocument, above: tuple[Path, ...]) -> list[Measure]:
+def _spread(measures: list[Measure], nodes: tuple[Written, ...]) -> list[Measure]:
+    """The measures, those on so many nodes that say nothing of nodes."""
+    return [
+        measure
+        if "nodes" in measure.factors
+        else replace(measure, factors={**measure.factors, "nodes": nodes})
+        for measure in measures
+    ]
+
+
+def _included(document: TomlDocument, source: Source, above: tuple[Path, ...]) -> list[Measure]:
     """What ``include`` names: suites, or plans by paths that count from this file's folder."""
     measures = []
     for index, word in enumerate(
@@ -185,10 +243,10 @@ def _included(document: TomlDocument, above: tuple[Path, ...]) -> list[Measure]:
         path = path if path.is_absolute() else document.path.parent / path
         if path.resolve() in above:
             raise document.error(key, f"'{word}' would include itself.", "Take it out.")
-        other = load_toml(path)
+        other = source.load(path)
         _check_schema(other)
         other.check_keys((), other.data, _KEYS)
-        measures += _measures(other, above)
+        measures += _measures(other, source, above)
     return measures
 
 

@@ -48,6 +48,7 @@ def plan_from_words(
         cells=cells,
         replication=replication or Replication(),
         seed=seed if seed is not None else draw_seed(),
+        notes=context.notes,
     )
 
 

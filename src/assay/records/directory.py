@@ -1,19 +1,19 @@
 """The run directory: made, found, locked, appended to, sealed. The files are the database.
 
-``manifest.json`` is written once at the start, ``raw/*.jsonl`` by the kernels, ``launches.jsonl`` a
-line a launch; tables, report and seal follow from them and may be made again at any time.
+``manifest.json`` is written once, when there is a plan, ``raw/*.jsonl`` by the kernels,
+``launches.jsonl`` a line a launch; tables, report and seal follow from them and may be made again
+at any time.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -24,14 +24,20 @@ from assay import __version__
 from assay.config import NO_PRICES, Prices
 from assay.errors import AssayError, nearest
 from assay.plans.model import Plan
-from assay.records.files import append_line, cannot_write, write_atomically
+from assay.records.files import append_line, cannot_write, hold, write_atomically
+from assay.records.jobs import FOLDER as JOBS_FOLDER
+from assay.records.jobs import JOBS
 from assay.records.model import MANIFEST_SCHEMA, LaunchRecord, Manifest
+from assay.records.request import REQUEST, REQUEST_SCHEMA, RunRequest
 
 MANIFEST = "manifest.json"
 LAUNCHES = "launches.jsonl"
+NODES = "nodes.jsonl"
 SEAL = "seal.json"
 RAW = "raw"
+MEMBERS = "members"
 REPORT = "report.html"
+_UNSEALED = (SEAL, REPORT, JOBS, JOBS_FOLDER)
 
 _T = TypeVar("_T")
 
@@ -58,28 +64,41 @@ class RunDirectory:
 
     @property
     def complete(self) -> bool:
-        """Whether the run was finished and sealed."""
+        """Whether the run was finished and sealed; of a group, whether each of its runs was."""
+        if (self.path / MEMBERS).is_dir():
+            request = self.request()
+            count = request.members if request else None
+            return count is not None and all(self.member(n).complete for n in range(count))
         return (self.path / SEAL).exists()
+
+    def member(self, number: int) -> RunDirectory:
+        """Of a group: where a node's run lies, or will lie."""
+        return RunDirectory(self.path / MEMBERS / f"{number:05d}")
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has a plan, and so a manifest."""
+        return (self.path / MANIFEST).exists()
 
     def manifest(self) -> Manifest:
         """Read ``manifest.json``; raises AssayError if it isn't one or is of another version."""
-        path = self.path / MANIFEST
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
+        if not self.begun and (self.path / REQUEST).exists():
             raise AssayError(
-                "There is no run here.", where=str(self.path), mend="`assay runs` lists them."
-            ) from None
-        except OSError as error:
-            raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
-        version = _decode(content, _Versioned, path).schema
-        if version != MANIFEST_SCHEMA:
-            raise AssayError(
-                f"The run has schema version {version}; this assay reads {MANIFEST_SCHEMA}.",
-                where=str(path),
-                mend="Use the assay that wrote it, or a newer one.",
+                "The run has no plan yet: its job has not begun to measure.",
+                where=str(self.path),
+                mend="`assay runs --follow` says what has become of the job.",
             )
-        return _decode(content, Manifest, path)
+        return _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
+
+    def request(self) -> RunRequest | None:
+        """Read ``request.json``; None for a run that was planned as it was begun."""
+        if not (self.path / REQUEST).exists():
+            return None
+        return _read(self.path / REQUEST, RunRequest, REQUEST_SCHEMA)
+
+    def begin(self, manifest: Manifest) -> None:
+        """Write the manifest of a run that had a request alone. Raises AssayError."""
+        write_atomically(self.path / MANIFEST, _pretty(manifest))
 
     def launches(self) -> list[LaunchRecord]:
         """The launches that ended while assay was there to see it; torn lines are passed over."""
@@ -107,34 +126,31 @@ class RunDirectory:
         """Add one line to ``launches.jsonl``."""
         append_line(self.path / LAUNCHES, msgspec.json.encode(record))
 
+    def append_nodes(self, nodes: Iterable[msgspec.Struct]) -> None:
+        """Add a line to ``nodes.jsonl`` for each host as it is now."""
+        lines = [msgspec.json.encode(node) for node in nodes]
+        if lines:
+            append_line(self.path / NODES, b"\n".join(lines))
+
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the run for writing. The kernel drops the lock with the process, however it ends."""
-        try:
-            descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise cannot_write(self.path / ".lock", error) from None
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise AssayError(
-                    "Another assay is working on this run.",
-                    where=str(self.path),
-                    mend="Wait for it, or start another run.",
-                ) from None
+    def locked(self, *, patience: float = 0.0) -> Iterator[None]:
+        """Hold the run for writing; others who do are waited for ``patience`` seconds."""
+        with hold(self.path / ".lock", patience=patience):
             yield
-        finally:
-            os.close(descriptor)
 
     def seal(self) -> None:
-        """Write checksums of everything that can't be made again. Last step of a complete run."""
+        """Write checksums of everything that can't be made again. Last step of a complete run.
+
+        What tells of jobs is left out: the one that seals the run has not ended yet.
+        """
         files = sorted(
-            path
-            for path in self.path.rglob("*")
-            if path.is_file() and not path.name.startswith(".") and path.name not in (SEAL, REPORT)
+            path.relative_to(self.path) for path in self.path.rglob("*") if path.is_file()
         )
-        sums = {str(path.relative_to(self.path)): _sha256(path) for path in files}
+        sums = {
+            str(path): _sha256(self.path / path)
+            for path in files
+            if not path.name.startswith(".") and path.parts[0] not in _UNSEALED
+        }
         seal = Seal(schema=1, utc=time.time(), files=sums)
         write_atomically(self.path / SEAL, msgspec.json.format(msgspec.json.encode(seal)))
 
@@ -151,6 +167,30 @@ class RunDirectory:
 
 class _Versioned(msgspec.Struct):
     schema: int
+
+
+def _read(path: Path, kind: type[_T], schema: int) -> _T:
+    """A file of a run. Raises AssayError if it isn't there, or is of another version."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise AssayError(
+            "There is no run here.", where=str(path.parent), mend="`assay runs` lists them."
+        ) from None
+    except OSError as error:
+        raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
+    version = _decode(content, _Versioned, path).schema
+    if version != schema:
+        raise AssayError(
+            f"The run has schema version {version}; this assay reads {schema}.",
+            where=str(path),
+            mend="Use the assay that wrote it, or a newer one.",
+        )
+    return _decode(content, kind, path)
+
+
+def _pretty(struct: msgspec.Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(struct))
 
 
 def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
@@ -178,38 +218,66 @@ def create_run(
     toolchains: dict[str, dict[str, object]],
     command: list[str],
     prices: Prices = NO_PRICES,
+    name: str | None = None,
 ) -> RunDirectory:
     """Make the run's directory with its manifest; it appears under its name only when whole.
 
-    Raises AssayError where ``root`` can't be written.
+    ``name``: of the directory; by default it tells time, system and suite. Raises AssayError where
+    ``root`` can't be written.
     """
     utc = time.time()
+
+    def fill(folder: Path, run: str) -> None:
+        manifest = Manifest(
+            schema=MANIFEST_SCHEMA,
+            run=run,
+            utc=utc,
+            assay=__version__,
+            command=command,
+            plan=plan,
+            system=system,
+            toolchains=toolchains,
+            prices=prices,
+        )
+        (folder / RAW).mkdir(exist_ok=True)
+        write_atomically(folder / MANIFEST, _pretty(manifest))
+
+    return _make(root, name or run_stem(utc, system_name, plan.name), fill)
+
+
+def create_requested(root: Path, stem: str, request: RunRequest) -> RunDirectory:
+    """Make the directory of a run, or of a group of them, that jobs will fill.
+
+    ``stem``: its name, see ``run_stem``, if no other run has it. Raises AssayError.
+    """
+
+    def fill(folder: Path, run: str) -> None:
+        for part in (JOBS_FOLDER, RAW if request.members is None else MEMBERS):
+            (folder / part).mkdir(exist_ok=True)
+        named = msgspec.structs.replace(request, run=run)
+        write_atomically(folder / REQUEST, _pretty(named))
+
+    return _make(root, stem, fill)
+
+
+def run_stem(utc: float, system: str, suite: str) -> str:
+    """What a run is called: time, system and suite, of which the last two lose odd characters."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(utc))
-    stem = "-".join((stamp, _word(system_name), _word(plan.name)))
+    return "-".join((stamp, _word(system), _word(suite)))
+
+
+def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirectory:
+    """A run's directory, which ``fill`` gives its first files, under a name nobody else has."""
     try:
         root.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{stem}.", dir=root))
         temporary.chmod(0o755)
-        (temporary / RAW).mkdir()
     except OSError as error:
         raise cannot_write(root, error) from None
     try:
         for attempt in range(1, 1000):
             name = stem if attempt == 1 else f"{stem}-{attempt}"
-            manifest = Manifest(
-                schema=MANIFEST_SCHEMA,
-                run=name,
-                utc=utc,
-                assay=__version__,
-                command=command,
-                plan=plan,
-                system=system,
-                toolchains=toolchains,
-                prices=prices,
-            )
-            write_atomically(
-                temporary / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest))
-            )
+            fill(temporary, name)
             try:
                 temporary.rename(root / name)  # fails where another run, never empty, has the name
             except FileExistsError:
@@ -236,8 +304,13 @@ def list_runs(root: Path) -> list[RunDirectory]:
     return [
         RunDirectory(path)
         for path in sorted(root.iterdir())
-        if not path.name.startswith(".") and (path / MANIFEST).is_file()
+        if not path.name.startswith(".") and is_run(path)
     ]
+
+
+def is_run(path: Path) -> bool:
+    """Whether a run lies there, or a group of them, planned already or only asked for."""
+    return (path / MANIFEST).is_file() or (path / REQUEST).is_file()
 
 
 def find_run(root: Path, name: str = "", *, incomplete: bool = False) -> RunDirectory:
@@ -245,7 +318,7 @@ def find_run(root: Path, name: str = "", *, incomplete: bool = False) -> RunDire
 
     ``incomplete`` looks among the unfinished alone. Raises AssayError for none or several.
     """
-    if name and (Path(name) / MANIFEST).is_file():
+    if name and is_run(Path(name)):
         return RunDirectory(Path(name))
     runs = [run for run in list_runs(root) if not (incomplete and run.complete)]
     if not name:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import os
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from assay.errors import AssayError
 
+# What flock says where a file system has no locks.
+_LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+BUSY = "Another assay is working on this run."
 _KEPT = "what was complete is kept, and `assay run --resume` goes on."
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     """Write a temporary sibling, fsync, rename: whole or as before. Raises AssayError."""
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -23,7 +30,7 @@ def write_atomically(path: Path, content: bytes) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
+        Path(temporary).chmod(mode)
         Path(temporary).replace(path)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
@@ -43,6 +50,48 @@ def append_line(path: Path, line: bytes) -> None:
             os.fsync(stream.fileno())
     except OSError as error:
         raise cannot_write(path, error) from None
+
+
+@contextlib.contextmanager
+def hold(path: Path, *, patience: float = 0.0) -> Iterator[None]:
+    """Hold a lock file, for which others are waited for ``patience`` seconds.
+
+    The kernel drops the lock with the process, however it ends. On NFS, Linux makes of flock a
+    lock at the server (NFS(5), since 2.6.12), so that it holds between nodes as well, unless the
+    file system is mounted with ``local_lock=flock`` or ``nolock``; Lustre needs the mount option
+    ``flock``, and with ``localflock`` each node locks by itself alone. Where a file system has no
+    locks at all, none is held: what is written is told apart by names then, never overwritten.
+
+    Raises AssayError where the file can't be made or somebody else keeps the lock.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    try:
+        _lock(descriptor, path, time.monotonic() + patience)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, path: Path, until: float) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise AssayError(
+                    BUSY,
+                    where=str(path.parent),
+                    mend="Wait for it, or start another run.",
+                ) from None
+            time.sleep(0.05)
+        except OSError as error:
+            if error.errno in _LOCKLESS:
+                return
+            raise cannot_write(path, error) from None
 
 
 def cannot_write(path: Path, error: OSError) -> AssayError:

@@ -16,7 +16,10 @@ MANIFEST_SCHEMA = 1
 
 
 class LaunchRecord(msgspec.Struct, frozen=True):
-    """One line of ``launches.jsonl``: a launch that ended, however it did, as assay saw it."""
+    """One line of ``launches.jsonl``: a launch that ended, however it did, as assay saw it.
+
+    ``lost``: hosts that no longer answered, the outcome then being "lost": no cell's fault.
+    """
 
     launch: str
     toolchain: str
@@ -24,10 +27,11 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     utc: float
     wall: float
     exit: int | None
-    outcome: Literal["complete", "crash", "timeout", "interrupted"]
+    outcome: Literal["complete", "crash", "timeout", "interrupted", "lost"]
     error: str | None = None
     blamed: str | None = None
     stderr: str = ""
+    lost: tuple[str, ...] = ()
 
 
 class Manifest(msgspec.Struct, frozen=True):

@@ -9,6 +9,7 @@ from assay import __version__
 from assay.answers import answer_all
 from assay.answers.model import Answer, Evidence
 from assay.answers.select import counted, quantity_text
+from assay.hostnames import names_text
 from assay.records.model import RunData
 from assay.report.cells import cell_table
 from assay.report.figures import figures_of
@@ -130,8 +131,10 @@ def _unfinished(run: RunData, cells: Sequence[CellSummary]) -> str:
     whole = len(run.manifest.plan.cells)
     have = sum(1 for cell in cells if cell.metrics)
     path = str(run.path) if run.path else run.manifest.run
+    lost = list(dict.fromkeys(host for launch in run.launches for host in launch.lost))
+    hosts = f"{names_text(lost)} no longer answered. " if lost else ""
     return (
-        f"This run is incomplete: {have} of {counted(whole, 'cell')} have numbers so far. "
+        f"This run is incomplete: {have} of {counted(whole, 'cell')} have numbers so far. {hosts}"
         f"`assay run --resume {path}` does what is missing and nothing twice."
     )
 

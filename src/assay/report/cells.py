@@ -23,7 +23,10 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
     """One row a cell: its kernel's headline metric, or why there is none."""
     notes: list[str] = []
     several = len({cell.cell.toolchain for cell in cells}) > 1
-    rows = [_row(cell, several, notes) for cell in cells]
+    # Named where cells of as many nodes ran on different ones.
+    placed = {(cell.cell.placement.nodes, hosts) for cell in cells for hosts in cell.hosts}
+    scattered = len(placed) > len({nodes for nodes, _ in placed})
+    rows = [_row(cell, several, scattered, notes) for cell in cells]
     if not notes:
         rows = [row[:-1] for row in rows]
     return Table(
@@ -37,6 +40,7 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
             Column("parameters", "Parameters"),
             Column("placement", "Placement"),
             *([Column("toolchain", "Toolchain")] if several else []),
+            *([Column("hosts", "Hosts")] if scattered else []),
             Column("metric", "Metric"),
             Column("median", "Median [95% interval]", numeric=True),
             Column("min", "Min", numeric=True),
@@ -63,12 +67,13 @@ def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
     return name, cell.metrics[name]
 
 
-def _row(cell: CellSummary, several: bool, notes: list[str]) -> list[Entry]:
+def _row(cell: CellSummary, several: bool, scattered: bool, notes: list[str]) -> list[Entry]:
     first = [
         Entry(cell.kernel),
         Entry(parameters_text(cell.cell)),
         Entry(placement_text(cell.cell.placement), cell.cell.placement.ranks),
         *([Entry(cell.cell.toolchain)] if several else []),
+        *([Entry("; ".join(cell.hosts))] if scattered else []),
     ]
     why = list(cell.caveats)
     if cell.verified is False:

@@ -11,7 +11,13 @@ from assay.records.listing import RunListing
 if TYPE_CHECKING:
     from rich.table import Table
 
-_STYLES = {"complete": "green", "unfinished": "yellow", "damaged": "red", "unreadable": "red"}
+_STYLES = {
+    "complete": "green",
+    "unfinished": "yellow",
+    "queued": "cyan",
+    "damaged": "red",
+    "unreadable": "red",
+}
 
 
 def run_table(runs: Sequence[RunListing]) -> Table:
@@ -29,6 +35,9 @@ def run_table(runs: Sequence[RunListing]) -> Table:
         stamp = time.strftime("%Y-%m-%d %H:%M", time.gmtime(run.utc)) if run.utc else "–"
         counts = (run.cells, run.launches, run.measurements)
         state = Text(run.state, style=_STYLES[run.state])
+        if run.members is not None:
+            counts_of = (f"{count} {name}" for name, count in sorted(run.members.items()))
+            state.append(f": nodes {', '.join(counts_of)}", style="default")
         if run.problem:
             state.append(f" ({run.problem})")
         table.add_row(

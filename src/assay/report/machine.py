@@ -10,6 +10,7 @@ from assay.answers.select import counted
 from assay.errors import AssayError
 from assay.records.model import Manifest, RunData
 from assay.report.model import Column, Entry, Table, Tone
+from assay.report.nodes import node_tables
 from assay.system.model import Processor, System
 from assay.units import format_duration, format_memory, format_quantity, format_share
 
@@ -45,7 +46,7 @@ def system_table(manifest: Manifest) -> Table:
 
 def provenance_tables(run: RunData) -> list[Table]:
     """How the run came about, with what it was built, and every launch of it."""
-    tables = [_origin(run)]
+    tables = [_origin(run), *node_tables(run)]
     if run.manifest.toolchains:
         tables.append(_toolchains(run.manifest.toolchains))
     if run.launches:
@@ -148,6 +149,7 @@ def _origin(run: RunData) -> Table:
         ("Suite", f"{manifest.plan.name}: {manifest.plan.title}"),
         ("Cells", str(len(manifest.plan.cells))),
         ("Chosen by the machine", " ".join(manifest.plan.choices)),
+        ("Noticed", " ".join(manifest.plan.notes)),
         ("Seed", str(manifest.plan.seed)),
         ("Precision asked", f"±{asked.precision * 100:.3g}% at {asked.confidence:.0%}"),
         ("Budget", format_duration(asked.budget)),

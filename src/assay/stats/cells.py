@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import AssayError
+from assay.hostnames import compress_hosts, natural
 from assay.kernels import is_search, known_kernel
 from assay.kernels.catalogue import Kernel, Metric
 from assay.plans.model import Cell
@@ -145,6 +146,12 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
     if failures:
         count = len(failures)
         remarks.append(f"{count} launch{'es' if count > 1 else ''} failed: {failures[0]}")
+    hosts = _host_sets(good)
+    if len(hosts) > 1:
+        remarks.append(
+            f"Its launches ran on {len(hosts)} different sets of hosts: {'; '.join(hosts[:4])}"
+            f"{'; …' if len(hosts) > 4 else ''}."
+        )
     if evidence is not None:
         remarks += caveats(evidence)
     return CellSummary(
@@ -157,7 +164,14 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         metrics=metrics,
         caveats=remarks,
         precise_launches=sum(m.record.stop == "precision" for m in good),
+        hosts=hosts,
     )
+
+
+def _host_sets(measurements: Sequence[Measurement]) -> list[str]:
+    """The different sets of hosts of these measurements, each sorted and in bracket notation."""
+    sets = dict.fromkeys(frozenset(rank.host for rank in m.ranks) for m in measurements if m.ranks)
+    return [compress_hosts(sorted(each, key=natural)) for each in sets]
 
 
 def _refutation(record: MeasurementRecord) -> str:

@@ -42,7 +42,8 @@ class CellSummary(msgspec.Struct, frozen=True):
 
     ``verified`` is null if nothing could be checked, false if any launch failed its check; no
     metric is given then. ``caveats`` are sentences about what touches these numbers.
-    ``precise_launches`` counts those whose own samples reached the precision asked for.
+    ``precise_launches`` counts those whose own samples reached the precision asked for. ``hosts``:
+    the sets of hosts that its launches ran on, each in bracket notation ("n[1-4]").
     """
 
     kernel: str
@@ -55,3 +56,4 @@ class CellSummary(msgspec.Struct, frozen=True):
     caveats: list[str]
     error: str | None = None
     precise_launches: int = 0
+    hosts: list[str] = []

@@ -1,0 +1,244 @@
+"""How alike are its nodes? The same cells on every node by itself, held side by side.
+
+A node's value is the median of its launches' medians, as everywhere. Over nodes the median is the
+usual node, and 1.4826 times the median absolute deviation from it is what a standard deviation
+would be, were values normal (Hampel 1974): nodes that are far off don't widen it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from assay.answers.model import Answer, Confidence, Evidence
+from assay.answers.select import counted, placement_text, quantity_text
+from assay.kernels import known_kernel, parameters_text
+from assay.plans.model import Cell
+from assay.stats.intervals import median_interval
+from assay.stats.model import CellSummary, MetricSummary
+from assay.stats.summary import coefficient_of_variation
+from assay.units import format_share
+
+QUESTION = "nodes"
+TITLE = "How alike are its nodes?"
+# From a median absolute deviation to the standard deviation of a normal distribution.
+ROBUST = 1.4826
+# Fewest nodes of which one can be said to be unlike the others.
+FEWEST = 3
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class MeasuredNode:
+    """One node's summaries. ``name`` is its host's, with the member's number where two share it."""
+
+    name: str
+    member: int
+    cells: Sequence[CellSummary]
+
+
+class NodeValue(msgspec.Struct, frozen=True):
+    """One cell on one node. ``gain``: how much better than the usual node, relative; negative is
+    worse. ``sigmas``: the same in robust standard deviations, null where nodes don't differ.
+    """
+
+    node: str
+    member: int
+    value: float
+    gain: float
+    sigmas: float | None
+
+
+class CellByNode(msgspec.Struct, frozen=True):
+    """One cell's metric over nodes. ``values``: best first. ``median`` with ``ci95``: of the nodes;
+    null under six. ``cov``: between nodes. ``robust``: robust standard deviation over the median.
+    """
+
+    cell: Cell
+    id: str
+    metric: str
+    unit: str
+    better: str
+    median: float
+    ci95: tuple[float, float] | None
+    cov: float | None
+    robust: float
+    values: list[NodeValue]
+
+    @property
+    def spread(self) -> float:
+        """From the worst node to the best, relative to the median."""
+        return self.values[0].gain - self.values[-1].gain
+
+    @property
+    def label(self) -> str:
+        """The cell in words."""
+        words = f"{self.cell.kernel} {parameters_text(self.cell)}".rstrip()
+        return f"{words}, {placement_text(self.cell.placement)}"
+
+
+class NodeGain(msgspec.Struct, frozen=True):
+    """One node over all cells. ``gain``: the median over cells; ``worst``: the cell's label in
+    which it is furthest behind, with its gain there.
+    """
+
+    node: str
+    member: int
+    cells: int
+    gain: float
+    worst: str
+    worst_gain: float
+
+
+def by_node(nodes: Sequence[MeasuredNode]) -> list[CellByNode]:
+    """Each cell's headline metric over the nodes that have it, in the order of the first node's.
+
+    A cell that only one node has tells nothing of others and is left out.
+    """
+    found: dict[str, list[tuple[MeasuredNode, MetricSummary]]] = defaultdict(list)
+    cells: dict[str, tuple[Cell, str]] = {}
+    for node in nodes:
+        for summary in node.cells:
+            headline = _headline(summary)
+            if headline is not None and summary.verified is not False:
+                cells.setdefault(summary.id, (summary.cell, headline[0]))
+                found[summary.id].append((node, headline[1]))
+    return [_over_nodes(*cells[id_], values) for id_, values in found.items() if len(values) > 1]
+
+
+def _headline(summary: CellSummary) -> tuple[str, MetricSummary] | None:
+    if not summary.metrics:
+        return None
+    kernel = known_kernel(summary.kernel)
+    name = kernel.headline if kernel and kernel.headline in summary.metrics else ""
+    name = name or next(iter(summary.metrics))
+    return name, summary.metrics[name]
+
+
+def _over_nodes(
+    cell: Cell, metric: str, found: Sequence[tuple[MeasuredNode, MetricSummary]]
+) -> CellByNode:
+    first = found[0][1]
+    values = np.array([summary.median for _, summary in found])
+    median = float(np.median(values))
+    sigma = ROBUST * float(np.median(np.abs(values - median)))
+    sign = 1.0 if first.better == "more" else -1.0
+    each = [
+        NodeValue(
+            node=node.name,
+            member=node.member,
+            value=summary.median,
+            gain=sign * (summary.median - median) / abs(median) if median else 0.0,
+            sigmas=sign * (summary.median - median) / sigma if sigma > 0 else None,
+        )
+        for node, summary in found
+    ]
+    return CellByNode(
+        cell=cell,
+        id=cell.id,
+        metric=metric,
+        unit=first.unit,
+        better=first.better,
+        median=median,
+        ci95=median_interval(values),
+        cov=coefficient_of_variation(values),
+        robust=sigma / abs(median) if median else 0.0,
+        values=sorted(each, key=lambda value: (-value.gain, value.member)),
+    )
+
+
+def gains(cells: Sequence[CellByNode]) -> list[NodeGain]:
+    """Each node over all cells, the one furthest behind first."""
+    of_node: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
+    for cell in cells:
+        for value in cell.values:
+            of_node[value.node, value.member].append((value.gain, cell.label))
+    made = [
+        NodeGain(
+            node=node,
+            member=member,
+            cells=len(found),
+            gain=float(np.median([gain for gain, _ in found])),
+            worst=min(found)[1],
+            worst_gain=min(found)[0],
+        )
+        for (node, member), found in of_node.items()
+    ]
+    return sorted(made, key=lambda each: (each.gain, each.member))
+
+
+def answer_nodes(
+    cells: Sequence[CellByNode], measured: int, expected: int, absent: Sequence[str]
+) -> Answer:
+    """The verdict over nodes. ``absent``: sentences on the members that have no numbers."""
+    caveats = list(absent)
+    if not cells:
+        return Answer(
+            question=QUESTION,
+            title=TITLE,
+            status="unmeasured",
+            verdict=f"Not measured: {counted(measured, 'node')} of {expected} "
+            "can't be held against each other.",
+            confidence=None,
+            confidence_why="",
+            evidence=[],
+            advice=[],
+            caveats=caveats,
+        )
+    widest = max(cells, key=lambda cell: cell.spread)
+    last, best = widest.values[-1], widest.values[0]
+    few = measured < FEWEST
+    confidence: Confidence = "low" if few else "medium" if measured < expected else "high"
+    why = f"{measured} of {expected} nodes measured"
+    if few:
+        why += ": which of two is the odd one can't be told"
+    return Answer(
+        question=QUESTION,
+        title=TITLE,
+        status="answered",
+        verdict=f"{counted(measured, 'node')}: they differ most in {widest.label}, by "
+        f"{format_share(widest.spread)} of the median "
+        f"{quantity_text(widest.median, widest.unit)}; slowest is {last.node} "
+        f"({_signed(last)}), fastest {best.node} ({_signed(best)}).",
+        confidence=confidence,
+        confidence_why=f"{why}.",
+        evidence=[_evidence(cell) for cell in cells],
+        advice=[],
+        caveats=caveats,
+        method=[
+            "Each node measured the same cells by itself, all at the same time as far as the "
+            "scheduler let them begin together. A node's value is the median of its launches' "
+            "medians; the deviation is from the median over nodes, in percent and in robust "
+            "standard deviations (1.4826 times the median absolute deviation, Hampel 1974)."
+        ],
+        limits=[
+            "What nodes do to each other, over the network and on shared storage, is not here."
+        ],
+    )
+
+
+def _signed(value: NodeValue) -> str:
+    sigmas = "" if value.sigmas is None else f", {value.sigmas:+.1f} σ"
+    return f"{100 * value.gain:+.1f}%{sigmas}"
+
+
+def _evidence(cell: CellByNode) -> Evidence:
+    slow = ", ".join(f"{value.node} {_signed(value)}" for value in cell.values[: -_NAMED - 1 : -1])
+    fast = ", ".join(f"{value.node} {_signed(value)}" for value in cell.values[:_NAMED])
+    return Evidence(
+        label=cell.label,
+        metric=cell.metric,
+        unit=cell.unit,
+        value=cell.median,
+        ci95=cell.ci95,
+        limit=None,
+        limit_source=None,
+        share=None,
+        share_ci95=None,
+        cells=[cell.id],
+        note=f"slowest {slow}; fastest {fast}",
+    )

@@ -1,0 +1,69 @@
+"""``assay runs``: what it shows, follows and cleans up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.campaign.finish import FailOn
+from assay.config import Config
+from assay.errors import AssayError
+from assay.records.directory import find_run, list_runs
+from assay.records.listing import describe_run
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show(root: Path, *, check: bool, as_json: bool) -> int:
+    """List the runs; the exit status."""
+    from assay.cli.output import console, print_json
+
+    found = [describe_run(run, check=check) for run in list_runs(root)]
+    if as_json:
+        print_json(found)
+    elif not found:
+        console().print(f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True)
+    else:
+        from assay.report.listing import run_table
+
+        console().print(run_table(found))
+    return int(any(run.state == "damaged" for run in found))
+
+
+def follow_again(
+    root: Path, name: str, console: Console, report: bool, as_json: bool, fail_on: FailOn
+) -> int:
+    """Follow a run that was submitted; the exit status. Raises AssayError."""
+    from assay.campaign.away import After, follow_run
+
+    run = find_run(root, name, incomplete=not name)
+    request = run.request()
+    if request is None:
+        raise AssayError(
+            "This run was not submitted: there is no job to follow.",
+            where=str(run.path),
+            mend=f"`assay run --resume {run.name}` goes on with it, if it is unfinished.",
+        )
+    return follow_run(run, request, console, After(report, as_json, fail_on))
+
+
+def clean_up(root: Path, config: Config, *, end: bool, as_json: bool) -> int:
+    """Show what is left of runs, and end it if so asked; the exit status. Raises AssayError."""
+    from assay.campaign.clean import leftovers
+    from assay.cli.output import console, print_json
+
+    found = leftovers(list_runs(root), config, end=end)
+    if as_json:
+        print_json(found)
+        return 0
+    out = console()
+    for each in found:
+        whose = f" of {each.run}" if each.run else ""
+        done = "ended" if each.ended else each.state
+        out.print(f"{each.kind} {each.name}{whose}: {done}", soft_wrap=True, markup=False)
+    if not found:
+        out.print(f"Nothing is left of the runs in {root}.", soft_wrap=True, markup=False)
+    elif not end:
+        out.print("`assay runs --clean --yes` ends these.", markup=False)
+    return 0

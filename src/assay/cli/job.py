@@ -1,0 +1,48 @@
+"""``assay job``: what a job script runs on the first of its nodes. Nothing for people to call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def job(
+    run: Path,
+    *,
+    number: int = 1,
+    walltime: float | None = None,
+    leashed: Annotated[bool, Parameter(negative=())] = False,
+    examine: Annotated[bool, Parameter(negative=())] = False,
+    config: Path | None = None,
+) -> int:
+    """Do a job's part of a run that was submitted.
+
+    Parameters
+    ----------
+    run
+        The run's directory, or a group's.
+    number
+        Which of the run's jobs this is.
+    walltime
+        Seconds that the job has from now, where its scheduler doesn't say.
+    leashed
+        End when standard input does; measure this node alone.
+    examine
+        Look at the nodes of this job for the doctor, in the place of measuring.
+    config
+        With --examine, the assay.toml to use.
+    """
+    import os
+
+    if examine:
+        from assay.campaign.examine import examine_here
+
+        return examine_here(run, config)
+    from assay.campaign.job import Turn, work
+    from assay.cli.output import console
+    from assay.launch.schedulers.model import TASK_VARIABLE
+
+    task = int(os.environ.get(TASK_VARIABLE, "0"))
+    return work(run, Turn(number, walltime, task, leashed), console(stderr=True))

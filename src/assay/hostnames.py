@@ -1,0 +1,124 @@
+"""Host names by the dozen: schedulers' bracket notation read and written, and lists in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from assay.errors import AssayError
+
+MOST_HOSTS = 100_000
+_PIECE = re.compile(r"\[([0-9,-]*)\]|([^\[\],\s]+)", re.ASCII)
+_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
+
+
+def expand_hosts(text: str) -> tuple[str, ...]:
+    """The hosts of ``"n[1-3,07-09],m4"``, in the order written; several brackets in a name too.
+
+    The leftmost bracket varies slowest. A range whose first number begins with 0 keeps its width.
+    Raises AssayError for what is not of that form, and for more than ``MOST_HOSTS``.
+    """
+    hosts: list[str] = []
+    for name in _names(text):
+        found = [""]
+        for values in _pieces(name, text):
+            if len(found) * len(values) + len(hosts) > MOST_HOSTS:
+                raise AssayError(f"The host list names more than {MOST_HOSTS} hosts.", where=text)
+            found = [head + value for head in found for value in values]
+        hosts += found
+    return tuple(hosts)
+
+
+def _names(text: str) -> Iterator[str]:
+    """The names between those commas that stand in no bracket."""
+    name, depth = "", 0
+    for letter in text.strip():
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0:
+            yield name
+            name = ""
+        else:
+            name += letter
+    yield name
+
+
+def _pieces(name: str, text: str) -> Iterator[list[str]]:
+    """What may stand at each place of a name: a word, or the numbers of a bracket."""
+    place = 0
+    while place < len(name) or place == 0:
+        match = _PIECE.match(name, place)
+        if match is None:
+            raise _misread(text)
+        place = match.end()
+        if match[2] is not None:
+            yield [match[2]]
+        else:
+            yield [number for part in match[1].split(",") for number in _numbers(part, text)]
+
+
+def _numbers(part: str, text: str) -> list[str]:
+    match = _RANGE.fullmatch(part)
+    if match is None:
+        raise _misread(text)
+    first, last = match[1], match[2] or match[1]
+    count = int(last) - int(first) + 1
+    if not 0 < count <= MOST_HOSTS:
+        raise _misread(text)
+    width = len(first) if first.startswith("0") else 0
+    return [f"{number:0{width}d}" for number in range(int(first), int(last) + 1)]
+
+
+def _misread(text: str) -> AssayError:
+    return AssayError(
+        "This is no list of hosts.", where=text, mend='Hosts are listed as in "n[1-3,07-09],m4".'
+    )
+
+
+def compress_hosts(hosts: Iterable[str]) -> str:
+    """The hosts in bracket notation, in their order: neighbours in number are put together."""
+    groups: list[tuple[str, list[list[str]]]] = []  # what stands before the number, its ranges
+    for host in hosts:
+        match = re.fullmatch(r"(.*?)(\d{1,18})", host, re.ASCII)
+        if match is None or "[" in host:
+            groups.append((host, []))
+            continue
+        head, number = match[1], match[2]
+        if groups and groups[-1][0] == head and groups[-1][1]:
+            ranges = groups[-1][1]
+            if _follows(ranges[-1][0], ranges[-1][1], number):
+                ranges[-1][1] = number
+            else:
+                ranges.append([number, number])
+        else:
+            groups.append((head, [[number, number]]))
+    return ",".join(_written(head, ranges) for head, ranges in groups)
+
+
+def _follows(first: str, last: str, number: str) -> bool:
+    """Whether a range from ``first`` to ``last``, going on, would write the next as ``number``."""
+    width = len(first) if first.startswith("0") else 0
+    return number == f"{int(last) + 1:0{width}d}"
+
+
+def _written(head: str, ranges: Sequence[Sequence[str]]) -> str:
+    if not ranges:
+        return head
+    parts = [first if first == last else f"{first}-{last}" for first, last in ranges]
+    if len(parts) == 1 and "-" not in parts[0]:
+        return head + parts[0]
+    return f"{head}[{','.join(parts)}]"
+
+
+def names_text(hosts: Sequence[str]) -> str:
+    """Hosts in a sentence: up to four by name (``"a, b and c"``), more of them in brackets."""
+    if len(hosts) == 1:
+        return hosts[0]
+    if len(hosts) <= 4:
+        return f"{', '.join(hosts[:-1])} and {hosts[-1]}"
+    return compress_hosts(hosts)
+
+
+def natural(host: str) -> tuple[tuple[int, int | str], ...]:
+    """A key to sort by that puts n10 after n9."""
+    parts = re.findall(r"\d{1,18}|\D+", host, re.ASCII)
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts)

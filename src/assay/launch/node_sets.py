@@ -1,0 +1,24 @@
+"""Which of the hosts a placement takes: the first ones, or a draw that anyone can repeat."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+
+def choose_hosts(hosts: Sequence[str], nodes: int, node_set: int, seed: int) -> tuple[str, ...]:
+    """So many of the hosts, in their order.
+
+    Node set 0 is the first ones; k is the k-th random draw, by the seed. A draw goes by the hosts'
+    names: of the same set, fewer nodes are some of the more, so that scaling compares a set with
+    its part, and where a host is lost the rest of a draw stays.
+    """
+    if node_set == 0 or nodes >= len(hosts):
+        return tuple(hosts[:nodes])
+    drawn = set(sorted(hosts, key=lambda host: _place(seed, node_set, host))[:nodes])
+    return tuple(host for host in hosts if host in drawn)
+
+
+def _place(seed: int, node_set: int, host: str) -> bytes:
+    """A digest to sort by: sorting by independent uniform keys is a uniform shuffle."""
+    return hashlib.sha256(f"{seed}/node set/{node_set}/{host}".encode()).digest()

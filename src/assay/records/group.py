@@ -1,0 +1,115 @@
+"""A group of runs, one a node: ``members/00012`` of its directory is task 12's run.
+
+Whoever wants to compare nodes reads the group; each member is a run like any other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import AssayError
+from assay.records.directory import RunDirectory
+from assay.records.jobs import JobBook, JobEnd
+from assay.records.model import RunData
+from assay.records.reading import read_run
+from assay.records.request import RunRequest
+
+MemberState = Literal["complete", "unfinished", "failed", "missing"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One node's run. ``host``: the node it was on, None before it began.
+
+    ``state``: ``complete``; ``unfinished`` has measured and can go on; ``failed`` says in
+    ``problem`` why it didn't begin; of one that is ``missing`` nothing was heard. ``run`` is None
+    for these two.
+    """
+
+    number: int
+    state: MemberState
+    host: str | None = None
+    run: RunData | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class GroupData:
+    """A whole group in memory, its members by number."""
+
+    path: Path
+    request: RunRequest
+    members: tuple[Member, ...]
+
+
+def describe_members(group: Path, expected: int) -> dict[str, int]:
+    """How many members are in which state, without reading what they measured."""
+    ends = _ends(group)
+    return dict(Counter(_state(group, number, ends.get(number)) for number in range(expected)))
+
+
+def unfinished_members(group: Path, expected: int) -> list[int]:
+    """The numbers of the members that aren't complete."""
+    return [n for n in range(expected) if not RunDirectory(group).member(n).complete]
+
+
+def read_group(path: Path) -> GroupData:
+    """Read a group with all that its members measured. Raises AssayError for what is none.
+
+    Members that can't be read are ``failed``, with the reason.
+    """
+    request = RunDirectory(path).request()
+    if request is None or request.members is None:
+        raise AssayError("This is no group of runs.", where=str(path))
+    ends = _ends(path)
+    return GroupData(
+        path=path,
+        request=request,
+        members=tuple(_read(path, n, ends.get(n)) for n in range(request.members)),
+    )
+
+
+def _read(group: Path, number: int, end: JobEnd | None) -> Member:
+    state = _state(group, number, end)
+    problem = end.error or "" if end else ""
+    if state in ("failed", "missing"):
+        return Member(number, state, problem=problem)
+    try:
+        run = read_run(RunDirectory(group).member(number).path)
+    except AssayError as error:
+        return Member(number, "failed", problem=str(error))
+    return Member(number, state, host=host_of(run), run=run, problem=problem)
+
+
+def host_of(run: RunData) -> str | None:
+    """The node that a run of one node was made on: as its ranks say, else as its system does."""
+    hosts = {rank.host for measurement in run.measurements for rank in measurement.ranks}
+    if hosts:
+        return ", ".join(sorted(hosts))
+    system = run.manifest.system.get("os")
+    name = system.get("hostname") if isinstance(system, dict) else None
+    return str(name) if name else None
+
+
+def _state(group: Path, number: int, end: JobEnd | None) -> MemberState:
+    run = RunDirectory(group).member(number)
+    if run.complete:
+        return "complete"
+    if run.begun:
+        return "unfinished"
+    return "failed" if end is not None and end.error else "missing"
+
+
+def _ends(group: Path) -> dict[int, JobEnd]:
+    """How each member's last job ended, by the members' numbers."""
+    book = JobBook(group)
+    ends: dict[int, JobEnd] = {}
+    for story in book.jobs():
+        for task, member in enumerate(story.members):
+            end = book.end(story.number, task)
+            if end is not None:
+                ends[member] = end
+    return ends

@@ -1,0 +1,62 @@
+"""``request.json``: what was asked of a run whose plan a job makes later, on a compute node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from assay.config import SchedulerConfig
+
+REQUEST_SCHEMA = 1
+REQUEST = "request.json"
+
+
+class JobShape(msgspec.Struct, frozen=True):
+    """What each job of a run asks for: nodes, and the time that the run is expected to take.
+
+    ``seconds``: of all jobs together. ``longest``: what one job may ask for, null without a limit.
+    """
+
+    nodes: int
+    seconds: float
+    longest: float | None = None
+
+
+class RunRequest(msgspec.Struct, frozen=True):
+    """What was asked, as far as a plan needs it. Written once, when the run's directory is made.
+
+    ``tag``: what the names of its jobs have in common. ``folder``: where the command was given.
+    ``plan``: the suite's or plan's file; ``texts``: the content of that and of what it includes, by
+    path, as it was then. ``words``: factors in the place of the plan's own. ``nodes``, ``budget``,
+    ``precision``: as on the command line. ``config``, ``fake``: the paths of assay.toml and of a
+    scenario. ``report``: whether one is wanted. ``job``, ``scheduler``: of its jobs; null where it
+    runs without any. ``members``: how many nodes measure themselves, each in a run of its own; null
+    for a run that is one by itself.
+    """
+
+    schema: int
+    run: str
+    utc: float
+    assay: str
+    tag: str
+    command: list[str]
+    folder: str
+    plan: str
+    texts: dict[str, str]
+    words: list[str] = []
+    nodes: str | None = None
+    budget: str | None = None
+    precision: str | None = None
+    seed: int | None = None
+    config: str | None = None
+    fake: str | None = None
+    report: bool = True
+    job: JobShape | None = None
+    scheduler: SchedulerConfig | None = None
+    members: int | None = None
+
+    @property
+    def suite(self) -> str:
+        """The plan's name."""
+        return Path(self.plan).stem

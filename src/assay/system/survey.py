@@ -1,0 +1,199 @@
+"""What one host of several is, told by itself: ``python -m assay.system.survey`` prints it.
+
+Whoever measures over several hosts asks all of them at once and keeps the answers in the run
+(``nodes.jsonl``), so that every record's host can be looked up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from assay import __version__
+from assay.system.model import System
+
+# What the line with the answer begins with: login scripts may have greeted before it.
+MARK = "assay:survey:"
+# Seconds of the look at steal time; /proc/stat counts in steps of 10 ms.
+_LOOK = 0.2
+
+
+class AdapterFact(msgspec.Struct, frozen=True, kw_only=True):
+    """An adapter that may carry messages; ``speed`` in B/s."""
+
+    name: str
+    kind: str | None = None
+    speed: float | None = None
+    state: str | None = None
+
+
+class HostSurvey(msgspec.Struct, frozen=True, kw_only=True):
+    """One host.
+
+    ``host``: the name by which it is reached; ``hostname``: its own, as in the records. ``utc``:
+    Unix time of the survey, by the clock of whoever asked, s. ``identity``: a digest of processor
+    model and instruction sets, equal where one build suits both. ``cores``, ``threads``: usable
+    physical cores and hardware threads. ``numa``: usable cores by NUMA node. ``caches``: bytes of
+    the last-level caches. ``memory``, ``available``: bytes. ``toolchains``: versions of MPI and
+    compiler by the toolchain's name, or why it can't be used. ``seen``, ``writable``: the folder of
+    the runs, from there. ``ahead``: least and most seconds that its clock (UTC) is ahead of the
+    asker's. ``load``: load average of a minute. ``steal``: share of the wanted CPU time given to
+    others during the look. ``kernels``: process ids of assay-kernels that ran already.
+    """
+
+    host: str
+    utc: float
+    hostname: str
+    processor: str | None = None
+    identity: str
+    architecture: str | None = None
+    cores: int | None = None
+    threads: int | None = None
+    numa: dict[int, int] = {}
+    caches: int | None = None
+    memory: int | None = None
+    available: int | None = None
+    kernel: str | None = None
+    glibc: str | None = None
+    distribution: str | None = None
+    assay: str | None = None
+    python: str | None = None
+    toolchains: dict[str, str] = {}
+    adapters: list[AdapterFact] = []
+    seen: bool | None = None
+    writable: bool | None = None
+    ahead: tuple[float, float] | None = None
+    load: float | None = None
+    steal: float | None = None
+    kernels: list[int] = []
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What a host is asked. ``token``: a file that it should see, and the word in it; ``config``:
+    the assay.toml in force.
+    """
+
+    host: str = ""
+    config: str | None = None
+    token: str | None = None
+    word: str = ""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A host's answer: the survey, and all that ``assay system`` knows of it."""
+
+    survey: HostSurvey
+    system: System
+
+
+def read_nodes(path: Path) -> list[HostSurvey]:
+    """The last survey of each host in a run's ``nodes.jsonl``; none without the file, and torn
+    lines are passed over.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError:
+        return []
+    found: dict[str, HostSurvey] = {}
+    for line in lines:
+        with contextlib.suppress(msgspec.DecodeError):
+            node = msgspec.json.decode(line, type=HostSurvey)
+            found[node.host] = node
+    return list(found.values())
+
+
+def survey(question: Question, system: System | None = None) -> Told:
+    """Survey this machine. ``system``: its facts, where they are known already."""
+    from assay.kernels.building import cpu_kind
+    from assay.system import detect
+    from assay.system.files import Tree
+    from assay.system.probe import KERNELS, steal_share
+    from assay.system.surroundings import cpu_times
+
+    tree = Tree(Path("/"))
+    before, began = cpu_times(tree).get("cpu"), time.monotonic()
+    system = system or detect()
+    toolchains = _toolchains(question.config)
+    seen, writable = _folder(question)
+    time.sleep(max(_LOOK - (time.monotonic() - began), 0.0))
+    found = HostSurvey(
+        host=question.host,
+        utc=time.time(),
+        hostname=os.uname().nodename,
+        processor=system.processor.name or system.processor.microarchitecture,
+        identity=cpu_kind(),
+        architecture=system.processor.architecture,
+        cores=system.usable_cores,
+        threads=system.usable_threads,
+        numa=system.usable_numa,
+        caches=system.last_level_caches,
+        memory=system.memory.total,
+        available=system.memory.available,
+        kernel=system.os.kernel,
+        glibc=os.confstr("CS_GNU_LIBC_VERSION"),
+        distribution=system.os.name,
+        assay=__version__,
+        python=".".join(map(str, sys.version_info[:3])),
+        toolchains=toolchains,
+        adapters=[
+            AdapterFact(name=a.name, kind=a.kind, speed=a.speed, state=a.state)
+            for a in system.adapters
+            if a.kind != "loopback"
+        ],
+        seen=seen,
+        writable=writable,
+        load=system.os.load[0] if system.os.load else None,
+        steal=steal_share(before, cpu_times(tree).get("cpu")),
+        kernels=_running(KERNELS),
+    )
+    return Told(found, system)
+
+
+def _toolchains(config: str | None) -> dict[str, str]:
+    from assay.config import load_config
+    from assay.errors import AssayError
+    from assay.kernels.toolchains import detect_toolchains
+
+    try:
+        found = detect_toolchains(load_config(Path(config) if config else None))
+    except AssayError as error:
+        return {"": str(error)}
+    flavours = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
+    return {
+        t.name: t.problem
+        or f"{flavours.get(t.mpi_flavour, 'MPI')} {t.mpi_version or ''}, {t.cxx_version or t.cxx}"
+        for t in found
+    }
+
+
+def _folder(question: Question) -> tuple[bool | None, bool | None]:
+    """Whether the token is there with its word, and whether its folder can be written."""
+    if question.token is None:
+        return None, None
+    token = Path(question.token)
+    try:
+        seen = token.read_text() == question.word
+    except OSError:
+        return False, False
+    return seen, os.access(token.parent, os.W_OK)
+
+
+def _running(name: str) -> list[int]:
+    import psutil
+
+    return sorted(p.pid for p in psutil.process_iter(["name"]) if p.info["name"] == name)
+
+
+def main(words: list[str]) -> None:
+    """Answer the question given as JSON, with one marked line."""
+    question = msgspec.json.decode(words[0], type=Question)
+    print(MARK + msgspec.json.encode(survey(question)).decode(), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
