@@ -428,6 +428,17 @@ def test_a_disk_too_full_for_the_end_is_told_by_the_jobs_own_words(
     assert done.returncode == 0, done.stderr  # it had sealed the run before
 
 
+def test_a_job_that_nobody_would_know_of_is_given_back(bench: Bench) -> None:
+    bench.scheduler.set(delay=60.0)
+    bench.environment["ASSAY_TEST_NO_SPACE_FOR"] = "jobs.jsonl"
+    done = bench.run("--detach")
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    (job,) = bench.scheduler.jobs()
+    wait_for(lambda: bench.scheduler.status([job])[job].state == "cancelled")
+    assert list_runs(bench.runs) == []
+
+
 def test_a_rank_that_hangs_fails_its_cell_alone(bench: Bench) -> None:
     bench.scenario(failures='[[failure]]\nkind = "hang"\nmatch = "npb.ep"\nwhere = "ppn == 2"')
     done = bench.run()
