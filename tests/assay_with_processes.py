@@ -14,7 +14,7 @@ from assay.cli.app import main
 from assay.errors import AssayError
 from assay.launch.schedulers import find
 from assay.records import jobs
-from assay.records.files import cannot_write, write_atomically
+from assay.records.files import append_line, cannot_write, write_atomically
 from process_scheduler import ProcessScheduler
 
 FOLDER = "ASSAY_TEST_SCHEDULER"
@@ -35,7 +35,7 @@ def hurry() -> None:
     if os.environ.get("ASSAY_TEST_LAG"):
         jobs.JobBook.write_end = _ahead_of_the_rest  # type: ignore[method-assign]
     if os.environ.get("ASSAY_TEST_NO_SPACE_FOR"):
-        jobs.write_atomically = _full
+        jobs.write_atomically, jobs.append_line = _full, _full_line
 
 
 def _refused(*_: object, **__: object) -> NoReturn:
@@ -62,10 +62,19 @@ def _ahead_of_the_rest(book: jobs.JobBook, end: jobs.JobEnd, task: int | None = 
         os._exit(0)
 
 
+def _full_line(path: Path, line: bytes) -> None:
+    _full_for(path)
+    append_line(path, line)
+
+
 def _full(path: Path, content: bytes) -> None:
+    _full_for(path)
+    write_atomically(path, content)
+
+
+def _full_for(path: Path) -> None:
     if path.name.endswith(os.environ["ASSAY_TEST_NO_SPACE_FOR"]):
         raise cannot_write(path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-    write_atomically(path, content)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -12,13 +13,31 @@ from pathlib import Path
 import pytest
 
 from assay.lab.slurm import SlurmCluster
-from assay.records.directory import list_runs
+from assay.records.directory import NODES, list_runs
 from assay.records.group import read_group
+from assay.records.reading import read_run
+from assay.system.survey import read_nodes
 from jobs_bench import Bench, counted, is_whole, made, wait_for
 from slurm_lab import reason, running_slurm
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(reason is not None, reason=reason or "")]
 DRIVER = Path(__file__).with_name("assay_in_a_hurry.py")
+
+
+KERNELS = """
+schema = 1
+[replication]
+precision = "20%"
+budget = "3 s"
+cell_budget = "20 ms"
+[[measure]]
+kernel = "network.pingpong"
+nodes = 2
+bytes = 1024
+[[measure]]
+kernel = "memory.stream"
+elements = 20000
+"""
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +92,29 @@ def test_a_run_is_submitted_followed_and_presented(
     assert f"JobName={story.name}" in record
     assert "TimeLimit=00:03:00" in record
     assert json.loads(done.stdout)["run"] == bench.only_run().name
+
+
+def test_kernels_are_measured_over_two_nodes_through_a_job(
+    bench: Bench, slurm: SlurmCluster, polite_waiting: None
+) -> None:
+    bench.environment.update(
+        {name: value for name, value in os.environ.items() if name.startswith("MPIR_")}
+    )
+    (bench.path / "plan.toml").write_text(KERNELS)
+    done = bench.assay("run", "plan.toml", "--no-report", "--walltime", "9 min", timeout=500)
+    assert done.returncode == 0, done.stderr
+    run = bench.only_run()
+    assert run.complete
+    assert bench.book().job(1).ended is not None
+    data = read_run(run.path)
+    hosts = {(m.cell.kernel, frozenset(rank.host for rank in m.ranks)) for m in data.measurements}
+    first, second = [node.host for node in read_nodes(run.path / NODES)]
+    assert {first, second} <= {node.name for node in slurm.nodes}
+    assert hosts == {
+        ("network.pingpong", frozenset((first, second))),
+        ("memory.stream", frozenset((first,))),
+    }
+    assert {m.record.verified for m in data.measurements} == {True}
 
 
 def test_what_slurm_refuses_is_told_in_its_words(bench: Bench) -> None:

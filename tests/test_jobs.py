@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,9 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from assay.campaign import batch, follow
-from assay.records.directory import list_runs
+from assay.launch.schedulers.model import JobStatus
+from assay.records.directory import NODES, list_runs
 from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from jobs_bench import Bench, counted, is_whole, made, wait_for
@@ -428,6 +432,17 @@ def test_a_disk_too_full_for_the_end_is_told_by_the_jobs_own_words(
     assert done.returncode == 0, done.stderr  # it had sealed the run before
 
 
+def test_a_job_that_nobody_would_know_of_is_given_back(bench: Bench) -> None:
+    bench.scheduler.set(delay=60.0)
+    bench.environment["ASSAY_TEST_NO_SPACE_FOR"] = "jobs.jsonl"
+    done = bench.run("--detach")
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    (job,) = bench.scheduler.jobs()
+    wait_for(lambda: bench.scheduler.status([job])[job].state == "cancelled")
+    assert list_runs(bench.runs) == []
+
+
 def test_a_rank_that_hangs_fails_its_cell_alone(bench: Bench) -> None:
     bench.scenario(failures='[[failure]]\nkind = "hang"\nmatch = "npb.ep"\nwhere = "ppn == 2"')
     done = bench.run()
@@ -492,6 +507,41 @@ def test_polling_grows_to_half_a_minute_and_no_further() -> None:
     assert waits[0] == 2.0
     assert all(later >= sooner for sooner, later in pairwise(waits))
     assert waits[-1] == 30.0
+
+
+def test_the_jobs_state_is_told_in_one_line(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.scheduler.set(delay=60.0)
+    assert bench.run("--detach").returncode == 0
+    run = bench.only_run()
+    request = run.request()
+    assert request is not None
+    console = Console(file=io.StringIO(), width=200)
+    with follow.watching(run, request, console) as watch:
+        follower = follow.Follower(run, request, bench.scheduler, console, watch)
+        story, poll = bench.book().job(1), follow.Poll(due=0.0)
+        assert not follower._asked(story, poll)
+        follower._since -= 180
+        assert follower._status_line() == f"job {story.job}: queued for 3 min, Resources"
+        bench.scheduler.set(silent=True)
+        poll.due = 0.0
+        assert not follower._asked(story, poll)
+        follower._silent_since = (follower._silent_since or 0.0) - 120
+        assert follower._status_line().endswith("no answer from the scheduler for 2 min")
+        bench.scheduler.set(silent=False)
+        bench.scheduler.do("begin")
+        wait_for(lambda: bench.book().job(1).started)
+        poll.due = 0.0
+        follower._asked(story, poll)
+        follower._state = JobStatus("running")
+        line = follower._status_line()
+        assert line.startswith(f"job {story.job}: running on {socket.gethostname()}, ")
+        assert line.endswith(" left")
+        for number in (1, 2):
+            told = {"host": f"n{number}", "hostname": f"n{number}", "utc": time.time()}
+            with (run.path / NODES).open("a") as stream:
+                stream.write(json.dumps({**told, "identity": "a"}) + "\n")
+        assert "running on n[1-2], " in follower._status_line()
+    wait_for(lambda: bench.only_run().complete)
 
 
 def test_a_book_of_jobs_outlives_torn_lines(tmp_path: Path) -> None:

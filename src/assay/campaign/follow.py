@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Literal
 from assay.campaign.batch import submit
 from assay.campaign.watching import GroupWatch, RunWatch, Watch
 from assay.errors import AssayError
+from assay.hostnames import compress_hosts
 from assay.launch.outcome import last_words
 from assay.launch.schedulers.model import BatchScheduler, JobStatus, SchedulerSilent
-from assay.records.directory import RunDirectory
+from assay.records.directory import NODES, RunDirectory
 from assay.records.group import unfinished_members
-from assay.records.jobs import JobBook, JobEnd, JobStory
+from assay.records.jobs import JobBook, JobEnd, JobEvent, JobStory
 from assay.records.request import RunRequest
+from assay.system.survey import read_nodes
 from assay.units import format_duration
 
 if TYPE_CHECKING:
@@ -197,7 +199,7 @@ class Follower:
             words.append(f"queued for {gone}")
             words += [self._state.reason] if self._state.reason else []
         elif story.started is not None:
-            words.append(f"running on {story.started.host}" if story.started.host else "running")
+            words.append(f"running on {self._hosts(story.started)}")
             walltime = story.submitted.walltime if story.submitted else None
             if walltime is not None:
                 left = story.started.utc + walltime - time.time()
@@ -205,6 +207,11 @@ class Follower:
         elif self._state is not None:
             words.append(self._state.state)
         return ": ".join((words[0], ", ".join(words[1:]))) if words[1:] else words[0]
+
+    def _hosts(self, started: JobEvent) -> str:
+        """The nodes of a job, once it has looked at them; before that, the first."""
+        nodes = [node for node in read_nodes(self._run.path / NODES) if node.utc >= started.utc]
+        return compress_hosts([node.host for node in nodes]) or started.host or "its first node"
 
     # ---- after it --------------------------------------------------------------------------------
 
