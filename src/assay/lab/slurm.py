@@ -139,7 +139,7 @@ class SlurmCluster:
         Empty if the controller does not answer.
         """
         said = self._ask("sinfo", "--noheader", "--Node", "--format=%N %t") or ""
-        return {node: state for node, state in (line.split() for line in said.splitlines())}
+        return dict(line.split() for line in said.splitlines())
 
     def await_idle(self) -> None:
         """Wait until all nodes are idle. Raises AssayError after the patience is out."""
