@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -16,7 +16,13 @@ from assay.plans.model import Cell, Value
 from assay.plans.schedule import block_order
 from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord, Manifest, RunData
-from assay.records.reading import gather, measurement_id, measurements_of
+from assay.records.reading import (
+    fit_memory,
+    measurement_id,
+    measurements_of,
+    read_run,
+    read_streams,
+)
 from assay.records.schema import EXIT_STREAM, JOB_SCHEMA, Job, MeasurementOrder, StreamRecord
 from assay.records.stream import Stream, StreamTail, read_stream
 
@@ -63,7 +69,6 @@ class Campaign:
         self._observer = observer
         self._patience = patience
         self._state = make_state(self._manifest)
-        self._streams: list[tuple[str, Stream]] = []
         self._parameters: dict[str, dict[str, Value]] = {}
         self._notes: set[str] = set()
 
@@ -78,18 +83,20 @@ class Campaign:
                 if replicate > 0 and self._state.spent >= self._manifest.plan.replication.budget:
                     break
                 self._launch_group(replicate, self._state.affordable(replicate, group))
-        return gather(self._run, self._manifest, self._streams, self._run.launches())
+        return read_run(self._run.path)
 
     def _take_in_what_is_there(self) -> None:
         launches = {record.launch: record for record in self._run.launches()}
-        for path in self._run.streams():
-            stream = read_stream(path)
-            self._streams.append((path.stem, stream))
-            record = launches.get(path.stem)
-            last = stream.measurements[-1] if stream.measurements else None
-            seen = last.start + last.wall if last else 0.0
-            self._state.spent += record.wall if record else seen
-        for measurement in measurements_of(self._streams, self._manifest.plan.cells):
+
+        def streams() -> Iterator[tuple[str, Stream]]:
+            for launch, stream in read_streams(self._run):
+                record = launches.get(launch)
+                last = stream.measurements[-1] if stream.measurements else None
+                seen = last.start + last.wall if last else 0.0
+                self._state.spent += record.wall if record else seen
+                yield launch, stream
+
+        for measurement in measurements_of(streams(), self._manifest.plan.cells):
             self._state.add(measurement)
         for record in launches.values():
             if record.outcome in ("crash", "timeout") and record.blamed:
@@ -106,8 +113,7 @@ class Campaign:
                 record = msgspec.structs.replace(record, outcome="interrupted", blamed=None)
             self._run.append_launch(record)
             self._state.spent += record.wall
-            stream = read_stream(order.stream)
-            self._streams.append((order.launch, stream))
+            stream = read_stream(order.stream, samples=fit_memory([order.stream]))
             for measurement in measurements_of([(order.launch, stream)], waiting):
                 self._state.add(measurement)
             if full:
@@ -205,7 +211,7 @@ class Campaign:
 
     def _give_up(self, launch: Launch, order: LaunchOrder) -> LaunchRecord:
         record = launch.stop()
-        begun = read_stream(order.stream).begun
+        begun = read_stream(order.stream, samples=False).begun
         return msgspec.structs.replace(
             record,
             outcome="timeout",

@@ -21,6 +21,7 @@ from assay.plans.model import Plan
 from assay.records.directory import RunDirectory, create_run
 from assay.records.model import Manifest, RunData
 from assay.records.reading import read_run
+from assay.records.summary import RunSummary, summarise_run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,7 +76,7 @@ def carry_out(run: RunDirectory, bench: Bench, console: Console, *, kept: bool =
                 raise
         if kept:
             _file(data)
-            run.seal()
+            run.seal(_summary(run, data))
     return dataclasses.replace(data, complete=True)
 
 
@@ -84,6 +85,12 @@ def _file(data: RunData) -> None:
     from assay.records.tables import write_tables
 
     write_tables(data)
+
+
+def _summary(run: RunDirectory, data: RunData) -> RunSummary:
+    from assay.records.tables import TABLES_SCHEMA
+
+    return summarise_run(data, launches=len(run.streams()), tables=TABLES_SCHEMA)
 
 
 def _state_of(manifest: Manifest) -> CampaignState:

@@ -30,11 +30,10 @@ def runs(
     """
     from assay.cli.output import console, print_json
     from assay.config import load_config
-    from assay.records.directory import list_runs
-    from assay.records.listing import describe_run
+    from assay.records.store import Store
 
     root = runs or load_config(config).runs
-    found = [describe_run(run, check=check) for run in list_runs(root)]
+    found = Store(root).listing(check=check)
     if json:
         print_json(found)
     elif not found:

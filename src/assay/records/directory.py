@@ -26,6 +26,7 @@ from assay.errors import AssayError, nearest
 from assay.plans.model import Plan
 from assay.records.files import append_line, cannot_write, write_atomically
 from assay.records.model import MANIFEST_SCHEMA, LaunchRecord, Manifest
+from assay.records.summary import RunSummary
 
 MANIFEST = "manifest.json"
 LAUNCHES = "launches.jsonl"
@@ -37,11 +38,21 @@ _T = TypeVar("_T")
 
 
 class Seal(msgspec.Struct, frozen=True):
-    """``seal.json``: the SHA-256 of each file of a complete run, by its path in the run."""
+    """``seal.json``: the SHA-256 of each file of a complete run, by its path in the run.
+
+    ``summary``: what a list of runs says of it.
+    """
 
     schema: int
     utc: float
     files: dict[str, str]
+    summary: RunSummary | None = None
+
+
+class _SealSummary(msgspec.Struct):
+    """Of a seal the summary alone: there are more files than a list of runs should decode."""
+
+    summary: RunSummary | None = None
 
 
 class RunDirectory:
@@ -50,6 +61,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.raw = path / RAW
+        self._launches = 0
 
     @property
     def name(self) -> str:
@@ -101,7 +113,10 @@ class RunDirectory:
 
     def new_launch(self) -> str:
         """A name for the next launch: its number in the run, and letters no other process draws."""
-        return f"{len(self.streams()):04d}-{os.urandom(3).hex()}"
+        # Looked up once: in a folder of thousands that takes longer than to begin a launch.
+        self._launches = self._launches or len(self.streams())
+        self._launches += 1
+        return f"{self._launches - 1:04d}-{os.urandom(3).hex()}"
 
     def append_launch(self, record: LaunchRecord) -> None:
         """Add one line to ``launches.jsonl``."""
@@ -127,7 +142,22 @@ class RunDirectory:
         finally:
             os.close(descriptor)
 
-    def seal(self) -> None:
+    def summary(self) -> RunSummary | None:
+        """What the seal says of the run; None where it isn't sealed, or not by this version.
+
+        Raises AssayError if the seal can't be read.
+        """
+        path = self.path / SEAL
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
+        summary = _decode(content, _SealSummary, path).summary
+        return summary if summary and summary.manifest == MANIFEST_SCHEMA else None
+
+    def seal(self, summary: RunSummary | None = None) -> None:
         """Write checksums of everything that can't be made again. Last step of a complete run."""
         files = sorted(
             path
@@ -135,7 +165,7 @@ class RunDirectory:
             if path.is_file() and not path.name.startswith(".") and path.name not in (SEAL, REPORT)
         )
         sums = {str(path.relative_to(self.path)): _sha256(path) for path in files}
-        seal = Seal(schema=1, utc=time.time(), files=sums)
+        seal = Seal(schema=1, utc=time.time(), files=sums, summary=summary)
         write_atomically(self.path / SEAL, msgspec.json.format(msgspec.json.encode(seal)))
 
     def broken_seal(self) -> list[str]:

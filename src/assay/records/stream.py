@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from assay.errors import AssayError
+from assay.records.kept import StoredSeries
 from assay.records.schema import (
     STREAM_SCHEMA,
     Begin,
@@ -73,25 +75,38 @@ def decode_line(line: bytes, *, where: str) -> StreamRecord | None:
     return record
 
 
-def read_stream(path: Path) -> Stream:
-    """Read what is there, whole lines only. A missing file is an empty stream."""
+def read_stream(path: Path, *, samples: bool = True) -> Stream:
+    """Read what is there, whole lines only. A missing file is an empty stream.
+
+    Without ``samples`` those of measurements stay in the file, and are read when they are used.
+    """
+    stream = Stream()
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            _read_lines(file, path, stream, samples)
     except FileNotFoundError:
         return Stream()
     except OSError as error:
         raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
-    lines = content.split(b"\n")
-    stream = Stream(torn=lines[-1] != b"")
-    for number, line in enumerate(lines[:-1], 1):
-        if not line:
-            continue
-        record = decode_line(line, where=f"{path}:{number}")
-        if record is None:
-            stream.damaged.append(number)
-        else:
-            stream.add(record)
     return stream
+
+
+def _read_lines(file: BinaryIO, path: Path, stream: Stream, samples: bool) -> None:
+    offset = 0
+    for number, line in enumerate(file, 1):
+        if not line.endswith(b"\n"):
+            stream.torn = True
+            return
+        if len(line) > 1:
+            record = decode_line(line[:-1], where=f"{path}:{number}")
+            if record is None:
+                stream.damaged.append(number)
+            else:
+                if isinstance(record, MeasurementRecord) and not samples:
+                    stored = StoredSeries(path, offset, len(line), len(record.series))
+                    record = msgspec.structs.replace(record, series=stored)
+                stream.add(record)
+        offset += len(line)
 
 
 class StreamTail:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from assay.answers.select import counted
 from assay.errors import AssayError
 from assay.records.model import Manifest, RunData
+from assay.report.hosts import clock_notes, clock_text, network_text
 from assay.report.model import Column, Entry, Table, Tone
 from assay.system.model import Processor, System
 from assay.units import format_duration, format_memory, format_quantity, format_share
@@ -161,12 +162,15 @@ def _origin(run: RunData) -> Table:
             format_quantity(max(c.resolution for c in clocks), "s") if clocks else "",
         ),
         ("Ranks' cores", _pinning(run)),
+        ("Sent between hosts", network_text(run)),
+        ("Hosts' clocks", clock_text(run)),
     ]
     return Table(
         id="origin",
         title="How this run came about",
         columns=_FACT_COLUMNS,
         rows=[[Entry(name), Entry(value, value)] for name, value in facts if value],
+        notes=clock_notes(run),
     )
 
 
