@@ -21,7 +21,7 @@ _STOPS = {
 
 def cell_table(cells: Sequence[CellSummary]) -> Table:
     """One row a cell: its kernel's headline metric, or why there is none."""
-    notes: list[str] = []
+    notes: dict[str, int] = {}
     several = len({cell.cell.toolchain for cell in cells}) > 1
     rows = [_row(cell, several, notes) for cell in cells]
     if not notes:
@@ -48,7 +48,7 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
             *([Column("notes", "Notes")] if notes else []),
         ],
         rows=rows,
-        notes=notes,
+        notes=list(notes),
     )
 
 
@@ -63,7 +63,7 @@ def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
     return name, cell.metrics[name]
 
 
-def _row(cell: CellSummary, several: bool, notes: list[str]) -> list[Entry]:
+def _row(cell: CellSummary, several: bool, notes: dict[str, int]) -> list[Entry]:
     first = [
         Entry(cell.kernel),
         Entry(parameters_text(cell.cell)),
@@ -103,7 +103,5 @@ def _row(cell: CellSummary, several: bool, notes: list[str]) -> list[Entry]:
     ]
 
 
-def _note(sentence: str, notes: list[str]) -> int:
-    if sentence not in notes:
-        notes.append(sentence)
-    return notes.index(sentence) + 1
+def _note(sentence: str, notes: dict[str, int]) -> int:
+    return notes.setdefault(sentence, len(notes) + 1)

@@ -207,12 +207,10 @@ def _toolchains(toolchains: Mapping[str, Mapping[str, object]]) -> Table:
 def _launches(run: RunData) -> Table:
     tones: dict[str, Tone] = {"complete": "", "interrupted": "warn"}
     start = run.manifest.utc
-    notes: list[str] = []
+    notes: dict[str, int] = {}
     rows = []
     for launch in run.launches:
         why = launch.error or ("" if launch.outcome == "complete" else launch.stderr.strip()[-500:])
-        if why and why not in notes:
-            notes.append(why)
         rows.append(
             [
                 Entry(launch.launch, launch.launch),
@@ -221,7 +219,7 @@ def _launches(run: RunData) -> Table:
                 Entry(format_quantity(launch.wall, "s"), launch.wall),
                 Entry(launch.outcome, tone=tones.get(launch.outcome, "bad")),
                 Entry("" if launch.exit is None else str(launch.exit), launch.exit),
-                Entry(str(notes.index(why) + 1) if why else ""),
+                Entry(str(notes.setdefault(why, len(notes) + 1)) if why else ""),
                 Entry(shlex.join(launch.command), tone="quiet"),
             ]
         )
@@ -239,7 +237,7 @@ def _launches(run: RunData) -> Table:
             Column("command", "Command"),
         ],
         rows=rows,
-        notes=notes,
+        notes=list(notes),
     )
 
 
