@@ -107,7 +107,7 @@ def measure_plan() -> None:
             say(f"plan, {name}: the order of a block, {len(order)} launches", taken)
             taken, run = best_of(
                 1,
-                lambda: create_run(  # noqa: B023
+                lambda: create_run(
                     Path(folder, "runs"),
                     plan=plan,  # noqa: B023
                     system_name="x",
@@ -401,7 +401,9 @@ def main() -> None:
     parser.add_argument("--real", action="store_true", help="real kernels, not the fake executor")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--measurements", type=int, default=5000)
-    parser.add_argument("--keep", type=Path, help="a folder for the store, used again if it is there")
+    parser.add_argument(
+        "--keep", type=Path, help="a folder for the store, used again if it is there"
+    )
     asked = parser.parse_args()
     if asked.what == "plan":
         measure_plan()

@@ -12,8 +12,8 @@ from assay.plans.model import Cell, Placement, Replication
 from assay.records import schema
 from assay.records.directory import Seal
 from assay.records.model import LaunchRecord, Manifest
-from assay.records.summary import RunSummary
 from assay.records.reading import read_run
+from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_table
 from assay.stats.model import CellSummary, MetricSummary
 from records_builder import make_cell, make_plan, make_record, make_run, make_stream
@@ -27,7 +27,17 @@ STRUCTS = [
     for thing in vars(schema).values()
     if isinstance(thing, type) and issubclass(thing, msgspec.Struct) and thing is not msgspec.Struct
 ]
-STRUCTS += [Seal, RunSummary, LaunchRecord, Manifest, Cell, Placement, Replication, CellSummary, MetricSummary]
+STRUCTS += [
+    Seal,
+    RunSummary,
+    LaunchRecord,
+    Manifest,
+    Cell,
+    Placement,
+    Replication,
+    CellSummary,
+    MetricSummary,
+]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)

@@ -167,7 +167,7 @@ void Traffic::open_adapter(const std::string& name, const std::string& sent,
   }
 }
 
-void Traffic::read(Reading Adapter::*when) {
+void Traffic::read(Reading Adapter::* when) {
   for (Adapter& adapter : adapters_) {
     const auto sent = number_in(adapter.sent);
     const auto received = number_in(adapter.received);

@@ -32,8 +32,8 @@ double moved(std::uint64_t before, std::uint64_t after);
 // what the busiest did, and more than a few frames.
 std::vector<AdapterTraffic> beyond_noise(std::vector<AdapterTraffic> adapters);
 
-// As a JSON array: an entry for each adapter of each host; of more than kMostHosts hosts an entry for
-// each name of an adapter, with sums and extremes over the hosts.
+// As a JSON array: an entry for each adapter of each host; of more than kMostHosts hosts an entry
+// for each name of an adapter, with sums and extremes over the hosts.
 void write_traffic(JsonWriter& json, const std::vector<AdapterTraffic>& all);
 
 // Reads the adapters' counters before and after the samples, by one rank of each node. Files are
@@ -71,7 +71,7 @@ class Traffic {
   void open_ports(const std::string& root);
   void open_adapter(const std::string& name, const std::string& sent, const std::string& received,
                     std::uint64_t octets);
-  void read(Reading Adapter::*when);
+  void read(Reading Adapter::* when);
 
   MPI_Comm comm_;
   int nodes_;

@@ -2,8 +2,8 @@
 // main(), in a static initialiser. So this unit looks first:
 //
 // - It is compiled for the architecture's baseline (CMakeLists.txt beside it), and uses neither
-//   templates nor inline functions of the C++ library: of such a function the linker keeps one copy,
-//   which may be that of an optimised unit.
+//   templates nor inline functions of the C++ library: of such a function the linker keeps one
+//   copy, which may be that of an optimised unit.
 // - It runs from .preinit_array, that is before all initialisers, those of shared libraries too
 //   (System V ABI, "Initialization and Termination Functions"). Libraries that choose their code by
 //   themselves, such as OpenBLAS and MPI, need no check.
@@ -121,11 +121,11 @@ struct Set {
 };
 
 constexpr Set kSets[] = {
-    {"crc32", AT_HWCAP, 7, 0},     {"atomics", AT_HWCAP, 8, 0},   {"asimdhp", AT_HWCAP, 10, 0},
-    {"asimdrdm", AT_HWCAP, 12, 0}, {"jscvt", AT_HWCAP, 13, 0},    {"fcma", AT_HWCAP, 14, 0},
-    {"lrcpc", AT_HWCAP, 15, 0},    {"asimddp", AT_HWCAP, 20, 0},  {"sve", AT_HWCAP, 22, 0},
-    {"sve2", AT_HWCAP2, 1, 0},     {"frint", AT_HWCAP2, 8, 0},    {"i8mm", AT_HWCAP2, 13, 0},
-    {"bf16", AT_HWCAP2, 14, 0},    {"sve:128", AT_HWCAP, 22, 128}, {"sve:256", AT_HWCAP, 22, 256},
+    {"crc32", AT_HWCAP, 7, 0},      {"atomics", AT_HWCAP, 8, 0},    {"asimdhp", AT_HWCAP, 10, 0},
+    {"asimdrdm", AT_HWCAP, 12, 0},  {"jscvt", AT_HWCAP, 13, 0},     {"fcma", AT_HWCAP, 14, 0},
+    {"lrcpc", AT_HWCAP, 15, 0},     {"asimddp", AT_HWCAP, 20, 0},   {"sve", AT_HWCAP, 22, 0},
+    {"sve2", AT_HWCAP2, 1, 0},      {"frint", AT_HWCAP2, 8, 0},     {"i8mm", AT_HWCAP2, 13, 0},
+    {"bf16", AT_HWCAP2, 14, 0},     {"sve:128", AT_HWCAP, 22, 128}, {"sve:256", AT_HWCAP, 22, 256},
     {"sve:512", AT_HWCAP, 22, 512},
 };
 
@@ -201,7 +201,8 @@ void check_processor(int, char**, [[maybe_unused]] char** environment) {
   say(system.nodename);
   say("' lacks ");
   append(said, sizeof said, missing, strlen(missing) - 1);  // without the last space
-  say(", which this program was built for; build it on that host (assay makes a build for each kind "
+  say(", which this program was built for; build it on that host (assay makes a build for each "
+      "kind "
       "of processor)\n");
   const ssize_t written = write(STDERR_FILENO, said, strlen(said));
   (void)written;  // nobody is left to tell
@@ -209,8 +210,8 @@ void check_processor(int, char**, [[maybe_unused]] char** environment) {
 }
 
 // Called by the dynamic linker, or by the start code of a static program, with main()'s arguments.
-__attribute__((section(".preinit_array"), used)) void (*run_first)(int, char**, char**) =
-    check_processor;
+__attribute__((section(".preinit_array"), used)) void (*run_first)(int, char**,
+                                                                   char**) = check_processor;
 
 }  // namespace
 

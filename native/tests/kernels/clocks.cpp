@@ -127,8 +127,8 @@ class Clocks : public Kernel {
 };
 ASSAY_KERNEL("test.clocks", Clocks);
 
-// Hosts whose clocks are off by planted amounts: rank r sits on the host k = r mod "hosts", whose time
-// of day is ahead by k times "utc" seconds and whose other clock by k times "monotonic".
+// Hosts whose clocks are off by planted amounts: rank r sits on the host k = r mod "hosts", whose
+// time of day is ahead by k times "utc" seconds and whose other clock by k times "monotonic".
 class HostsClocks : public Kernel {
  public:
   HostsClocks(const Context& context, Parameters& parameters)

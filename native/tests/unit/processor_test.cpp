@@ -1,9 +1,8 @@
-#include "processor/check.hpp"
-
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "processor/check.hpp"
 #include "tests/unit/check.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-"""The samples of a run that is too large for memory: they stay in the stream until they are used."""
+"""The samples of a run that is too large for memory: they stay in their streams until used."""
 
 from __future__ import annotations
 

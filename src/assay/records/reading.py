@@ -59,9 +59,7 @@ def fit_memory(streams: Iterable[Path]) -> bool:
     return sum(path.stat().st_size for path in streams if path.exists()) <= IN_MEMORY
 
 
-def read_streams(
-    run: RunDirectory, *, samples: bool | None = None
-) -> Iterator[tuple[str, Stream]]:
+def read_streams(run: RunDirectory, *, samples: bool | None = None) -> Iterator[tuple[str, Stream]]:
     """The run's streams one by one, by the names of their launches.
 
     In memory, ``samples`` take several times the room that they have in the files. Of a run with
@@ -84,7 +82,9 @@ def read_run(path: Path, *, samples: bool | None = None) -> RunData:
     return RunData(
         path=run.path,
         manifest=manifest,
-        measurements=tuple(measurements_of(read_streams(run, samples=samples), manifest.plan.cells)),
+        measurements=tuple(
+            measurements_of(read_streams(run, samples=samples), manifest.plan.cells)
+        ),
         launches=tuple(run.launches()),
         complete=run.complete,
     )

@@ -76,14 +76,14 @@ class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
 
 
 class ClockOffset(msgspec.Struct, frozen=True):
-    """Seconds by which a host's clock is ahead of that of rank 0's host, and may be wrong at most."""
+    """Seconds by which a host's clock is ahead of rank 0's host's, and the most that may be wrong."""
 
     offset: float
     error: float
 
 
 class HostClocks(msgspec.Struct, frozen=True):
-    """The clocks of a host when the launch began: the time of day, and the time since it started."""
+    """A host's clocks when the launch began: the time of day, and the time since it started."""
 
     utc: ClockOffset
     monotonic: ClockOffset

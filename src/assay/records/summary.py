@@ -36,7 +36,7 @@ class RunSummary(msgspec.Struct, frozen=True):
 
 def system_name(run: str, system: Mapping[str, object]) -> str:
     """What the machine of a run of that name is called."""
-    return str(system.get("name") or (run.split("-") + ["", ""])[1])
+    return str(system.get("name") or [*run.split("-"), "", ""][1])
 
 
 def machine_identity(system: Mapping[str, object]) -> Identity:

@@ -1,4 +1,4 @@
-"""What the hosts of a run told of themselves: over which adapters they sent, what time they have."""
+"""What the hosts of a run told of themselves: the bytes over each adapter, and their clocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report that a person can open, of a run with thousands of cells: what is long is cut and says so."""
+"""A report of thousands of cells that a person can open: what is long is cut, and says so."""
 
 from __future__ import annotations
 
