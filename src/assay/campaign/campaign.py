@@ -100,7 +100,8 @@ class Campaign:
             self._state.add(measurement)
         for record in launches.values():
             if record.outcome in ("crash", "timeout") and record.blamed:
-                self._state.blame(record, self._manifest.plan.cells, progressed=True)
+                guilty = self._state.cells.get(record.blamed.rpartition("-")[0])
+                self._state.blame(record, [guilty.cell] if guilty else [], progressed=True)
 
     def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
         """Launch cells of one placement; after a crash, again without the one it died in."""

@@ -76,7 +76,7 @@ class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
 
 
 class ClockOffset(msgspec.Struct, frozen=True):
-    """Seconds by which a host's clock is ahead of rank 0's host's, and the most that may be wrong."""
+    """Seconds by which a clock is ahead of that of rank 0's host, and the most that may be wrong."""
 
     offset: float
     error: float
