@@ -48,7 +48,7 @@ def sent(adapter: str, most: float, host: str | None = "n1") -> AdapterTraffic:
 
 def run_of(*measurements: Measurement) -> RunData:
     cells = [
-        CellSummary(m.cell.kernel, m.cell.id, m.cell, "ok", True, {}, {}) for m in measurements
+        CellSummary(m.cell.kernel, m.cell.id, m.cell, "ok", True, {}, {}, []) for m in measurements
     ]
     return make_run(cells, measurements=measurements)
 
@@ -67,10 +67,10 @@ def test_bytes_are_added_up_over_hosts_and_measurements() -> None:
 
 def test_the_report_says_over_which_adapter() -> None:
     run = run_of(over_network("eth1", [sent("eth1", 12e9), sent("eth0", 5e6)]))
-    assert network_text(run) == "12 GB over eth1, 5 MB over eth0"
+    assert network_text(run) == "12.0 GB over eth1, 5.00 MB over eth0"
     (origin, *_) = provenance_tables(run)
     facts = {row[0].text: row[1].text for row in origin.rows}
-    assert facts["Sent between hosts"] == "12 GB over eth1, 5 MB over eth0"
+    assert facts["Sent between hosts"] == "12.0 GB over eth1, 5.00 MB over eth0"
     silent = provenance_tables(run_of(over_network(None, [])))[0]
     assert "Sent between hosts" not in {row[0].text for row in silent.rows}
 
@@ -78,8 +78,8 @@ def test_the_report_says_over_which_adapter() -> None:
 @pytest.mark.parametrize(
     ("asked", "traffic", "said"),
     [
-        ("eth1", {"eth0": 12e9, "eth1": 1e6}, "12 GB went over eth0 and 1 MB over eth1"),
-        ("eth1", {"eth0": 12e9}, "12 GB went over eth0 and 0 B over eth1"),
+        ("eth1", {"eth0": 12e9, "eth1": 1e6}, "12.0 GB went over eth0 and 1.00 MB over eth1"),
+        ("eth1", {"eth0": 12e9}, "12.0 GB went over eth0 and 0 B over eth1"),
         ("eth0,eth1", {"ib0": 1e9, "eth1": 1e3}, "eth0 and eth1 was asked for"),
         ("eth1", {"eth1": 12e9, "eth0": 11e9}, ""),
         ("eth1", {"eth0": 12e9, "eth1": 7e9}, ""),  # a bond, or both rails
@@ -122,7 +122,7 @@ def test_clocks_far_apart_are_said_and_what_to_do() -> None:
     (note,) = clock_notes(run)
     assert "The time of day of n2 is 500 ms ahead of that of n1" in note
     assert "NTP" in note
-    assert clock_text(run) == "times of day differ by 500 ms at most, known to ±2 µs"
+    assert clock_text(run) == "times of day differ by 500 ms at most, known to ±2.00 µs"
     assert provenance_tables(run)[0].notes == [note]
 
 

@@ -244,7 +244,7 @@ def test_memory_goes_by_measurements_and_not_by_samples(tmp_path: Path) -> None:
     """Ten times the samples, and reading, filing and summarising take little more memory."""
     import tracemalloc
 
-    from assay.records import tables
+    from assay.records import kept, tables
     from assay.stats.cells import summarise_cells
 
     def peak(samples: int) -> int:
@@ -278,6 +278,7 @@ def test_memory_goes_by_measurements_and_not_by_samples(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "_CHUNK", 5000)
+        patch.setattr(kept, "KEPT", 200_000)
         peak(50)  # what is imported and cached the first time
         small, large = peak(500), peak(5000)
     # All samples of the larger run as Python's floats alone take 60 * 5000 * 2 * 32 bytes.

@@ -105,7 +105,7 @@ extern "C" const char assay_built_for[] =
     "avx512ifma "
 #endif
 #ifdef __AVX512VBMI__
-    "avx512_vbmi "
+    "avx512vbmi "
 #endif
 #ifdef __AVX512VBMI2__
     "avx512_vbmi2 "

@@ -68,7 +68,7 @@ constexpr Set kSets[] = {
     {"avx512cd", 7, 0, kEbx, 28, kAvx512},
     {"avx512bw", 7, 0, kEbx, 30, kAvx512},
     {"avx512vl", 7, 0, kEbx, 31, kAvx512},
-    {"avx512_vbmi", 7, 0, kEcx, 1, kAvx512},
+    {"avx512vbmi", 7, 0, kEcx, 1, kAvx512},
     {"avx512_vbmi2", 7, 0, kEcx, 6, kAvx512},
     {"gfni", 7, 0, kEcx, 8, kNone},
     {"vaes", 7, 0, kEcx, 9, kAvx},

@@ -12,8 +12,8 @@ import msgspec
 from assay.errors import AssayError
 from assay.records.schema import Series
 
-# Records whose samples are kept at a time: those of the launches of a cell are used together.
-_KEPT = 64
+# Bytes of records whose samples are kept at a time: those of a cell's launches are used together.
+KEPT = 8 << 20
 
 
 class _Samples(msgspec.Struct):
@@ -23,7 +23,30 @@ class _Samples(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(_Samples)
-_recent: OrderedDict[tuple[Path, int], list[Series]] = OrderedDict()
+_Key = tuple[Path, int, int]
+
+
+class _Recent:
+    """What was read last, by its place: path, offset, length."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[_Key, list[Series]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: _Key) -> list[Series] | None:
+        if key in self._found:
+            self._found.move_to_end(key)
+        return self._found.get(key)
+
+    def put(self, key: _Key, series: list[Series]) -> None:
+        self._found[key] = series
+        self._bytes += key[2]
+        while self._bytes > KEPT:
+            (_, _, length), _ = self._found.popitem(last=False)
+            self._bytes -= length
+
+
+_recent = _Recent()
 
 
 class StoredSeries(Sequence[Series]):
@@ -60,13 +83,11 @@ class StoredSeries(Sequence[Series]):
     __hash__ = None  # type: ignore[assignment]
 
     def _load(self) -> list[Series]:
-        key = (self._path, self._offset)
-        found = _recent.pop(key, None)
+        key = (self._path, self._offset, self._length)
+        found = _recent.get(key)
         if found is None:
             found = self._read()
-        _recent[key] = found
-        if len(_recent) > _KEPT:
-            _recent.popitem(last=False)
+            _recent.put(key, found)
         return found
 
     def _read(self) -> list[Series]:

@@ -76,7 +76,7 @@ class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
 
 
 class ClockOffset(msgspec.Struct, frozen=True):
-    """Seconds by which a clock is ahead of that of rank 0's host, and the most that may be wrong."""
+    """By how many seconds a clock is ahead of that of rank 0's host, and may be wrong at most."""
 
     offset: float
     error: float
