@@ -94,11 +94,11 @@ def measure_plan() -> None:
         many = Path(folder, "many.toml")
         many.write_text(
             'schema = 1\nseed = 1\n[[measure]]\nkernel = "network.collective"\n'
-            "nodes = { from = 1, to = 100, step = 1 }\nppn = [1, 2, 4, 8]\n"
+            "nodes = { from = 2, to = 101, step = 1 }\nppn = [1, 2, 4, 8]\n"
             'order = ["block", "cyclic"]\nop = ["allreduce", "bcast", "alltoall"]\n'
-            'bytes = [8, 1024, 65536, "1 MiB"]\nwhere = "ranks > 1"\n'
+            'bytes = [8, 1024, 65536, "1 MiB"]\n'
         )
-        context = PlanContext(cores=64, nodes=100)
+        context = PlanContext(cores=64, nodes=101)
         for name, path in (("10,000 sizes", one), ("sizes x placements", many)):
             taken, plan = best_of(3, lambda path=path: load_plan(path, context))
             say(f"plan, {name}: load_plan, {len(plan.cells)} cells", taken)

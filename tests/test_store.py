@@ -278,8 +278,8 @@ def test_memory_goes_by_measurements_and_not_by_samples(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "_CHUNK", 5000)
-        patch.setattr(kept, "KEPT", 200_000)
+        patch.setattr(kept, "KEPT", 100_000)
         peak(50)  # what is imported and cached the first time
-        small, large = peak(500), peak(5000)
-    # All samples of the larger run as Python's floats alone take 60 * 5000 * 2 * 32 bytes.
-    assert large < small + 60 * 5000 * 2 * 32 / 4
+        small, large = peak(200), peak(2000)
+    # All samples of the larger run as Python's floats alone take 60 * 2000 * 2 * 32 bytes.
+    assert large < small + 60 * 2000 * 2 * 32 / 4

@@ -174,31 +174,22 @@ def sample_table(run: RunData) -> pl.DataFrame:
 
 def _sample_parts(run: RunData) -> Iterator[pl.DataFrame]:
     """The table of samples in parts of about ``_CHUNK`` rows."""
-    import polars as pl
-
-    waiting: list[pl.DataFrame] = []
+    waiting: list[dict[str, object]] = []
     rows = 0
     for measurement in _in_plan_order(run):
-        for frame in _samples_of(measurement):
-            waiting.append(frame)
-            rows += len(frame)
+        for row in _series_of(measurement):
+            waiting.append(row)
+            rows += len(row["value"])  # type: ignore[arg-type]
         if rows >= _CHUNK:
-            yield pl.concat(waiting)
+            yield _exploded(waiting)
             waiting, rows = [], 0
     if waiting:
-        yield pl.concat(waiting)
+        yield _exploded(waiting)
 
 
-def _samples_of(measurement: Measurement) -> Iterator[pl.DataFrame]:
-    """A frame for each series of a measurement."""
-    import polars as pl
-
+def _series_of(measurement: Measurement) -> Iterator[dict[str, object]]:
+    """A row for each series of a measurement, its samples in lists."""
     record = measurement.record
-    constant = {
-        "kernel": measurement.cell.kernel,
-        "cell": measurement.cell.id,
-        "measurement": measurement_id(measurement.cell, measurement.replicate),
-    }
     all_series = record.series[:]
     for series in all_series:
         length = len(series.values)
@@ -206,20 +197,34 @@ def _samples_of(measurement: Measurement) -> Iterator[pl.DataFrame]:
         starts: Sequence[float | None] = series.starts
         if not starts:
             starts = all_series[0].starts if by_sample else [None] * length
-        yield pl.DataFrame(
-            {"index": range(length), "time": starts, "value": series.values},
-            schema={"index": pl.UInt32, "time": pl.Float64, "value": pl.Float64},
-        ).select(
-            *(pl.lit(value).alias(name) for name, value in constant.items()),
-            pl.lit(series.metric).alias("metric"),
-            pl.lit(series.unit).alias("unit"),
-            pl.lit(series.rank, dtype=pl.Int32).alias("rank"),
-            pl.lit(series.peer, dtype=pl.Int32).alias("peer"),
-            "index",
-            "time",
-            "value",
-            (pl.col("index") < (record.warmup or 0) * by_sample).alias("warmup"),
-        )
+        if length == 0:
+            continue
+        yield {
+            "kernel": measurement.cell.kernel,
+            "cell": measurement.cell.id,
+            "measurement": measurement_id(measurement.cell, measurement.replicate),
+            "metric": series.metric,
+            "unit": series.unit,
+            "rank": series.rank,
+            "peer": series.peer,
+            "index": range(length),
+            "time": starts,
+            "value": series.values,
+            "warmup": (record.warmup or 0) * by_sample,
+        }
+
+
+def _exploded(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
+    """A row a sample, of rows a series."""
+    import polars as pl
+
+    schema = sample_columns()
+    lists = {name: pl.List(schema[name]) for name in ("index", "time", "value")}
+    return (
+        pl.DataFrame(rows, schema={**schema, **lists, "warmup": pl.UInt32})
+        .explode(*lists)
+        .with_columns((pl.col("index") < pl.col("warmup")).alias("warmup"))
+    )
 
 
 def write_tables(run: RunData) -> None:
