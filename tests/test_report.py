@@ -486,7 +486,7 @@ def test_text_can_be_read_on_every_ground_of_the_style_sheet():
 
 def test_a_report_of_thousands_of_cells_stays_short_and_names_every_failure() -> None:
     from assay.report.cells import cell_table
-    from assay.report.shorten import MOST_ROWS, shortened
+    from assay.report.shorten import MOST_POINTS, MOST_ROWS, shortened
 
     cells = [make_summary(make_cell("network.pingpong", bytes=i), 1e-6) for i in range(2000)]
     failed = {7, 1900, 1999}
@@ -509,6 +509,13 @@ def test_a_report_of_thousands_of_cells_stays_short_and_names_every_failure() ->
     assert html.count("<tr>") < 3 * MOST_ROWS
     assert "500 of 2,000 rows" in html
     assert shortened(shortened(report)).cell_table == short
+    (latency,) = (f for s in report.sections for f in s.figures if f.id == "latency")
+    (drawn,) = (f for s in shortened(report).sections for f in s.figures if f.id == "latency")
+    assert len(latency.rows) > MOST_POINTS == len(drawn.rows)
+    assert (drawn.rows[0], drawn.rows[-1]) == (latency.rows[0], latency.rows[-1])
+    assert f"1,000 of {len(latency.rows):,} points are drawn" in drawn.caption
+    whole = base64.b64encode(csv_text(latency).encode()).decode()
+    assert whole in html
 
 
 def test_a_short_report_is_not_touched() -> None:

@@ -37,6 +37,7 @@ def to_html(report: ReportModel) -> str:
     environment.filters["code"] = _code
     environment.filters["data_uri"] = _data_uri
     whole = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()
+    data = {f.id: csv_text(f) for section in report.sections for f in section.figures}
     report = shortened(report)
     figures = [figure for section in report.sections for figure in section.figures]
     return environment.get_template("report.html.j2").render(
@@ -45,7 +46,7 @@ def to_html(report: ReportModel) -> str:
         script=_markup((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
         bundle=_markup(javascript_bundle() if figures else ""),
         drawn={figure.id: svg(figure) for figure in figures},
-        data={figure.id: csv_text(figure) for figure in figures},
+        data=data,
         figures_json=_json(_for_browser(figures)),
         report_json=whole if len(whole) <= _EMBEDDED else "",
     )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.report.model import Entry, ReportModel, Section, Table
+from assay.report.model import Entry, Figure, ReportModel, Section, Table
 
 # Rows of a table that anybody scrolls through and that a browser shows at once; on a terminal.
 MOST_ROWS = 500
 MOST_LINES = 100
+# Rows of a figure's data that are drawn: more than there are pixels from side to side show nothing
+# more, and every one takes half a kilobyte of SVG.
+MOST_POINTS = 1000
 
 
 def shortened(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
-    """The report with no table longer than ``most`` rows, and no more cells than that.
+    """The report with no table longer than ``most`` rows, no more cells than that, and figures
+    that can be drawn.
 
     Of a long table the rows that tell of failures stay, then the first ones; its caption, or else
     its last note, says how many there are and where all of them can be had.
@@ -30,7 +34,21 @@ def _section(section: Section, most: int) -> Section:
     return msgspec.structs.replace(
         section,
         evidence=section.evidence[:most],
+        figures=[_figure(figure) for figure in section.figures],
         tables=[_table(table, most) for table in section.tables],
+    )
+
+
+def _figure(figure: Figure) -> Figure:
+    count = len(figure.rows)
+    if count <= MOST_POINTS:
+        return figure
+    kept = [round(i * (count - 1) / (MOST_POINTS - 1)) for i in range(MOST_POINTS)]
+    said = f"{MOST_POINTS:,} of {count:,} points are drawn; its data has them all."
+    return msgspec.structs.replace(
+        figure,
+        rows=[figure.rows[place] for place in kept],
+        caption=f"{figure.caption} {said}".strip(),
     )
 
 
