@@ -65,6 +65,7 @@ title = "Load"
 seed = 1
 oversubscribe = true
 [replication]
+precision = "0.001%"
 min_launches = 1
 max_launches = 1
 min_samples = {min(samples, 5)}
