@@ -283,3 +283,30 @@ def test_memory_goes_by_measurements_and_not_by_samples(tmp_path: Path) -> None:
         small, large = peak(200), peak(2000)
     # All samples of the larger run as Python's floats alone take 60 * 2000 * 2 * 32 bytes.
     assert large < small + 60 * 2000 * 2 * 32 / 4
+
+
+# ---- the list --------------------------------------------------------------------------------
+
+
+def test_very_many_runs_are_listed_in_the_columns_of_a_few() -> None:
+    from rich.console import Console
+
+    from assay.records.listing import RunListing
+    from assay.report.listing import MANY, run_table
+
+    runs = [
+        RunListing(f"run-{i:04d}", "/x", "complete", 1.6e9 + i, "quick", "seth", i, 2, 3)
+        for i in range(MANY - 1)
+    ]
+    damaged = RunListing("last", "/x", "damaged", problem="not as sealed: raw/[0].jsonl")
+
+    def printed(listed: list[RunListing]) -> list[list[str]]:
+        console = Console(width=200, color_system=None)
+        with console.capture() as capture:
+            console.print(run_table(listed), soft_wrap=True)
+        return [line.split() for line in capture.get().splitlines()]
+
+    few, many = printed(runs), printed([*runs, damaged])
+    assert many[:MANY] == few
+    assert many[MANY:] == [["last", *"–" * 5, "damaged", "(not", "as", "sealed:", "raw/[0].jsonl)"]]
+    assert len(few) == MANY

@@ -39,7 +39,7 @@ def runs(
     elif not found:
         console().print(f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True)
     else:
-        from assay.report.listing import run_table
+        from assay.report.listing import MANY, run_table
 
-        console().print(run_table(found))
+        console().print(run_table(found), soft_wrap=len(found) >= MANY)
     return int(any(run.state == "damaged" for run in found))
