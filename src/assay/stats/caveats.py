@@ -274,7 +274,7 @@ def _other_adapter(evidence: Evidence) -> Iterator[str]:
     busiest = next(iter(sent))
     over = max(sent.get(name, 0.0) for name in asked)
     enough = max(THRESHOLDS.traffic, THRESHOLDS.times_traffic * over)
-    if busiest not in asked and sent[busiest] > enough:
+    if sent[busiest] > enough:
         yield (
             f"{' and '.join(asked)} was asked for, but {format_quantity(sent[busiest], 'B')} went "
             f"over {busiest} and {format_quantity(over, 'B')} over {' and '.join(asked)}."
