@@ -129,7 +129,7 @@ def measure_plan() -> None:
 
 
 def measure_runs(cells: int, real: bool) -> None:
-    for count, samples in ((cells // 10, 5), (cells, 5), (cells, 1000)):
+    for count, samples in ((cells // 10, 5), (cells, 5), (cells, 100), (cells, 1000)):
         if real and samples > 5:
             continue
         with tempfile.TemporaryDirectory() as folder:

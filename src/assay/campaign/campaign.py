@@ -195,7 +195,7 @@ class Campaign:
         try:
             while True:
                 record = launch.wait(LOOK)
-                for news in tail.new():
+                for news in tail.records():
                     heard = time.monotonic()
                     self._observer.record(news)
                 self._observer.tick(self._state)

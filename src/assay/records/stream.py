@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -19,6 +20,9 @@ from assay.records.schema import (
     StreamRecord,
     StreamStart,
 )
+
+# Bytes that are read of a growing stream at a time.
+_PIECE = 1 << 20
 
 _decoder: msgspec.json.Decoder[StreamRecord] = msgspec.json.Decoder(StreamRecord)
 
@@ -119,13 +123,19 @@ class StreamTail:
 
     def new(self) -> list[StreamRecord]:
         """The records that were completed since the last call; none while the file isn't there."""
+        return list(self.records())
+
+    def records(self) -> Iterator[StreamRecord]:
+        """As ``new``, one by one: what piled up is never in memory together."""
         try:
             with self._path.open("rb") as stream:
                 stream.seek(self._offset)
-                content = stream.read()
+                while content := stream.read(_PIECE):
+                    self._offset += len(content)
+                    *lines, self._rest = (self._rest + content).split(b"\n")
+                    for line in lines:
+                        record = decode_line(line, where=str(self._path)) if line else None
+                        if record is not None:
+                            yield record
         except OSError:
-            return []
-        self._offset += len(content)
-        *lines, self._rest = (self._rest + content).split(b"\n")
-        records = (decode_line(line, where=str(self._path)) for line in lines if line)
-        return [record for record in records if record is not None]
+            return
