@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from assay.config import Prices
@@ -308,3 +309,34 @@ def test_measure_prints_one_object_or_a_list(lab: Lab) -> None:
     both = measure("npb.cg", "class=S,W", "--ppn", "2")
     assert [cell["cell"]["parameters"]["class"] for cell in both] == ["S", "W"]
     assert not lab.runs.exists()  # what nobody asked to keep is not kept
+
+
+def test_samples_that_stay_in_streams_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole way in this process, once with all samples in memory, once with none."""
+    from assay.cli.app import main
+    from assay.records import reading
+
+    made = []
+    for most in (reading.IN_MEMORY, 0):
+        monkeypatch.setattr(reading, "IN_MEMORY", most)
+        folder = tmp_path / str(most)
+        folder.mkdir()
+        lab = Lab(folder)
+        flags = ["--fake", str(lab.path / "scenario.toml"), "--runs", str(lab.runs), "--json"]
+        with pytest.raises(SystemExit) as ended:
+            main(["run", str(lab.path / "plan.toml"), *flags])
+        assert ended.value.code == 0
+        made.append(list_runs(lab.runs)[0])
+    monkeypatch.undo()
+    whole, stored = (read_run(run.path) for run in made)
+    assert [m.record for m in stored.measurements] == [m.record for m in whole.measurements]
+    assert len(whole.measurements) >= 12 * 6
+    tables = [
+        [pl.read_parquet(run.path / name) for name in ("measurements.parquet", "samples.parquet")]
+        for run in made
+    ]
+    own = ("run", "launch", "utc")
+    assert tables[0][0].drop(own).equals(tables[1][0].drop(own))
+    assert tables[0][1].equals(tables[1][1])

@@ -15,6 +15,7 @@ from assay.records.jobs import JobEnd, JobEvent
 from assay.records.model import LaunchRecord, Manifest
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunRequest
+from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_table
 from assay.stats.model import CellSummary, MetricSummary
 from assay.system.survey import AdapterFact, HostSurvey
@@ -29,9 +30,18 @@ STRUCTS = [
     for thing in vars(schema).values()
     if isinstance(thing, type) and issubclass(thing, msgspec.Struct) and thing is not msgspec.Struct
 ]
-STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd]
-STRUCTS += [Seal, LaunchRecord, Manifest, Cell, Placement, Replication, CellSummary, MetricSummary]
-STRUCTS += [HostSurvey, AdapterFact]
+STRUCTS += [
+    Seal,
+    RunSummary,
+    LaunchRecord,
+    Manifest,
+    Cell,
+    Placement,
+    Replication,
+    CellSummary,
+    MetricSummary,
+]
+STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd, HostSurvey, AdapterFact]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)

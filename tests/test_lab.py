@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
@@ -27,7 +28,12 @@ from assay.lab.cluster import (
 )
 from assay.records.directory import list_runs
 from assay.records.reading import read_run
+from assay.records.schema import Job, MeasurementOrder
+from assay.records.stream import read_stream
+from assay.records.traffic import sent_by_adapter
+from kernel_runs import faulty
 from lab_shell import detached
+from native_build import TOOLS
 
 MIB = 1 << 20
 reason = network.why_not()
@@ -214,6 +220,69 @@ def test_bandwidth_keeps_within_what_the_networks_can_do(
     commands = [" ".join(launch.command) for launch in data.launches]
     assert len([line for line in commands if "UCX_NET_DEVICES eth1" in line]) == 1
     assert all("-hosts 10.87.0.1,10.87.0.2 -ppn 1" in line for line in commands)
+
+
+@pytest.mark.slow
+@needs_a_lab
+@pytest.mark.parametrize("rail", [0, 1])
+def test_records_say_over_which_adapter_the_bytes_went(
+    cluster: VirtualCluster, folder: Path, rail: int
+) -> None:
+    size, adapter = MIB, f"eth{rail}"
+    words = ["network.pingpong", f"bytes={size}", "--nodes", "2", "--adapter", adapter]
+    few = ["--launches", "1", "--samples", "10", "--budget", "3 s", "--keep", "--json"]
+    done = assay(cluster, folder, "measure", *words, *few)
+    assert done.returncode in (0, 1), done.stderr
+    (run,) = list_runs(folder / "runs")
+    data = read_run(run.path)
+    (measurement,) = data.measurements
+    record = measurement.record
+    traffic = {(each.host, each.adapter): each for each in record.traffic}
+    assert {name for _, name in traffic} == {adapter}
+    # Each sample was sent there and back, with headers and what came before them on top.
+    payload = size * len(record.series[0].values) * (record.batch or 1) / 2
+    for host in ("node1", "node2"):
+        found = traffic[host, adapter]
+        assert payload <= found.sent <= 3 * payload + MIB
+        assert payload <= found.received <= 3 * payload + MIB
+    assert sent_by_adapter([record])[adapter] == traffic["node1", adapter].sent + (
+        traffic["node2", adapter].sent
+    )
+    assert "was asked for" not in done.stdout
+
+
+@pytest.mark.slow
+@needs_a_lab
+def test_clocks_of_hosts_agree_and_one_that_is_ahead_is_found(
+    cluster: VirtualCluster, folder: Path
+) -> None:
+    """All hosts share this machine's clocks; then one is half a second ahead, as planted."""
+    stream, wrong = folder / "stream.jsonl", folder / "wrong.jsonl"
+    job = folder / "job.json"
+    orders = [MeasurementOrder("m0", "network.barrier", {}, 0.2, 0.95, 0.1, 5, 20)]
+    job.write_bytes(msgspec.json.encode(Job(1, "job", 1, "compact", 1, orders)))
+    for out, planted in ((stream, ""), (wrong, "node2=0.5")):
+        hosts = ",".join(host.addresses[0] for host in cluster.hosts)
+        launch = [
+            *(str(TOOLS / "mpirun"), "-n", "2", "-launcher", "ssh"),
+            *("-launcher-exec", str(cluster.remote_shell), "-rmk", "user"),
+            *("-localhost", cluster.hosts[0].addresses[0], "-hosts", hosts, "-ppn", "1"),
+            *("-genv", "ASSAY_TEST_UTC_AHEAD", planted),
+            *(str(faulty()), "--job", str(job), "--out", str(out)),
+        ]
+        done = subprocess.run(
+            cluster.command(cluster.hosts[0], *launch), capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+    first, second = (rank.clocks for rank in read_stream(stream).ranks)
+    assert first is not None and second is not None
+    for clock in (second.utc, second.monotonic):
+        assert 0.0 < clock.error < 0.1
+        assert abs(clock.offset) <= clock.error
+    ahead = read_stream(wrong).ranks[1].clocks
+    assert ahead is not None
+    assert abs(ahead.utc.offset - 0.5) <= ahead.utc.error
+    assert abs(ahead.monotonic.offset) <= ahead.monotonic.error
 
 
 @pytest.mark.slow

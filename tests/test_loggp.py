@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay.models import dips, segments
 from assay.models.dips import valleys
-from assay.models.loggp import LogGP, Sweep, fit
+from assay.models.loggp import LogGP, Sweep, _thinned, fit
 from assay.models.segments import best_cut, fit_line, piece_costs, relative
 from assay.stats.intervals import median_interval
 
@@ -362,3 +362,19 @@ def test_a_shallow_dip_is_not_worth_naming():
         truth = lambda s, by=factor: line(1e-6, 10e9)(s) * (by if s == 1 << 20 else 1)  # noqa: E731
         assert len(fitted(exact(truth)).dips) == count
     assert dips.LEAST_DEPTH == 0.05
+
+
+def test_thousands_of_sizes_are_fitted_by_some_of_them() -> None:
+    sizes = np.arange(1, 20_001, dtype=float)
+    launches = np.tile(1e-6 + sizes / 1e9, (8, 1))
+    found = fit(Sweep(sizes, launches[0], np.full(sizes.size, 0.01), launches))
+    assert found is not None and len(found.pieces) == 1
+    assert found.pieces[0].latency.value == pytest.approx(1e-6)
+    assert found.bandwidth is not None and found.bandwidth.value == pytest.approx(1e9)
+    few = np.geomspace(1, 1e6, 200).round()
+    thin = Sweep(np.unique(few), 1e-6 + np.unique(few) / 1e9)
+    assert _thinned(thin) is thin
+    thinned = _thinned(Sweep(sizes, 1e-6 + sizes / 1e9))
+    assert 100 < thinned.bytes.size <= 202
+    assert (thinned.bytes[0], thinned.bytes[-1]) == (1.0, 20_000.0)
+    assert (thinned.seconds == 1e-6 + thinned.bytes / 1e9).all()

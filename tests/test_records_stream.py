@@ -100,3 +100,17 @@ def test_tail_gives_each_record_once_however_it_is_cut(
         seen += tail.new()
     assert [record for record in seen if isinstance(record, MeasurementRecord)] == RECORDS
     assert len(seen) == WHOLE.count(b"\n")
+
+
+@pytest.mark.parametrize("piece", [1, 7, 100, 1 << 20])
+def test_a_tail_reads_the_same_in_pieces_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr("assay.records.stream._PIECE", piece)
+    path = tmp_path / "stream.jsonl"
+    tail, seen = StreamTail(path), []
+    for end in (0, 1, len(WHOLE) // 3, len(WHOLE) // 2, len(WHOLE) - 1, len(WHOLE)):
+        path.write_bytes(WHOLE[:end])
+        seen += tail.new()
+        assert len(seen) == WHOLE[:end].count(b"\n")
+    assert [r for r in seen if isinstance(r, MeasurementRecord)] == RECORDS

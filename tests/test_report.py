@@ -479,3 +479,48 @@ def test_text_can_be_read_on_every_ground_of_the_style_sheet():
         for tone in ("good", "warn", "bad"):
             assert contrast(full[tone], full[f"{tone}-soft"]) >= 4.5, tone
             assert contrast(full[tone], full["paper"]) >= 4.5, tone
+
+
+# ---- thousands of cells ----------------------------------------------------------------------
+
+
+def test_a_report_of_thousands_of_cells_stays_short_and_names_every_failure() -> None:
+    from assay.report.cells import cell_table
+    from assay.report.shorten import MOST_POINTS, MOST_ROWS, shortened
+
+    cells = [make_summary(make_cell("network.pingpong", bytes=i), 1e-6) for i in range(2000)]
+    failed = {7, 1900, 1999}
+    for place in failed:
+        cells[place] = msgspec.structs.replace(
+            cells[place], status="failed", metrics={}, error=f"planted in {place}"
+        )
+    report = build_report(make_run(cells), cells)
+    assert report.cell_table == cell_table(cells)  # whole for programs
+    short = shortened(report).cell_table
+    assert len(short.rows) == MOST_ROWS
+    assert "500 of 2,000 rows, failures first" in short.caption
+    assert short.notes == [f"planted in {place}" for place in sorted(failed)]
+    noted = [row for row in short.rows if row[-1].text]
+    assert [row[-1].text for row in noted] == ["1", "2", "3"]
+    assert [row[1].text for row in noted] == [f"bytes={place}" for place in sorted(failed)]
+    kept = [row[1].text for row in short.rows if not row[-1].text]
+    assert kept == [f"bytes={i}" for i in range(498) if i not in failed]
+    html = to_html(report)
+    assert html.count("<tr>") < 3 * MOST_ROWS
+    assert "500 of 2,000 rows" in html
+    assert shortened(shortened(report)).cell_table == short
+    (latency,) = (f for s in report.sections for f in s.figures if f.id == "latency")
+    (drawn,) = (f for s in shortened(report).sections for f in s.figures if f.id == "latency")
+    assert len(latency.rows) > MOST_POINTS == len(drawn.rows)
+    assert (drawn.rows[0], drawn.rows[-1]) == (latency.rows[0], latency.rows[-1])
+    assert f"1,000 of {len(latency.rows):,} points are drawn" in drawn.caption
+    whole = base64.b64encode(csv_text(latency).encode()).decode()
+    assert whole in html
+
+
+def test_a_short_report_is_not_touched() -> None:
+    from assay.report.shorten import shortened
+
+    cells = quick_cells()
+    report = build_report(make_run(cells), cells)
+    assert shortened(report) == report

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <sstream>
 
 #include "harness/agreement.hpp"
+#include "harness/host_clocks.hpp"
 #include "harness/json_writer.hpp"
 #include "harness/measurement.hpp"
 #include "harness/ranks.hpp"
@@ -91,15 +93,18 @@ std::string start_record(const Launch& launch, const Job& job) {
   return record.end_object().text();
 }
 
-std::string rank_record(const Launch& launch, const std::string& host) {
+// `clocks`: of its host, which the first rank of each tells.
+std::string rank_record(const Launch& launch, const std::string& host,
+                        const std::optional<HostClocks>& clocks) {
   const Layout& layout = launch.layout;
   JsonWriter record;
   record.begin_object().field("record", "rank").field("rank", launch.rank).field("host", host);
   record.field("pid", static_cast<std::int64_t>(getpid()));
   record.field("local_rank", layout.local_rank).field("cpus", layout.cpus);
   record.field("numa", layout.numa).field("pinned", layout.pinned);
-  record.field("oversubscribed", layout.oversubscribed).end_object();
-  return record.text();
+  record.field("oversubscribed", layout.oversubscribed);
+  if (clocks && layout.local_rank == 0) write_clocks(record.key("clocks"), *clocks);
+  return record.end_object().text();
 }
 
 // The ranks must agree on the clock, because they all derive the batch size from it.
@@ -124,12 +129,15 @@ State agree_on_state(const Launch& launch, const Stream* stream) {
 
 int work_through(Launch& launch, const Job& job, Stream* stream) {
   Covariates covariates(launch.harness, launch.layout);
+  const int nodes = 1 + *std::max_element(launch.nodes.begin(), launch.nodes.end());
+  Traffic traffic(launch.harness, launch.layout, nodes);
+  const Surroundings surroundings{covariates, traffic};
   std::int64_t done = 0;
   bool all_good = true;
   State state = agree_on_state(launch, stream);
   for (const Order& order : job.measurements) {
     if (state.signal || state.stream_failed) break;
-    const Outcome outcome = measure(launch, order, covariates, stream);
+    const Outcome outcome = measure(launch, order, surroundings, stream);
     ++done;
     all_good = all_good && outcome != Outcome::kBad;
     state = agree_on_state(launch, stream);
@@ -183,7 +191,8 @@ int run_job(const std::string& job_path, const std::string& stream_path, Ticks s
   }
   launch.clock = worst_clock(launch.harness);
   launch.global_clock = std::make_unique<GlobalClock>(launch.harness);
-  const auto seats = gather_texts(launch.harness, rank_record(launch, host));
+  const auto clocks = compare_clocks(launch.harness, launch.nodes);
+  const auto seats = gather_texts(launch.harness, rank_record(launch, host, clocks));
   if (stream) {
     stream->write(start_record(launch, *job));
     for (const std::string& seat : seats) stream->write(seat);

@@ -11,10 +11,11 @@
 #include "harness/job.hpp"
 #include "harness/layout.hpp"
 #include "harness/stream.hpp"
+#include "processor/check.hpp"
 
 namespace assay {
 
-// Exit statuses of the program.
+// Exit statuses of the program, besides kExitProcessor.
 constexpr int kExitDone = 0;
 constexpr int kExitUsage = 2;        // wrong command line or job
 constexpr int kExitStream = 3;       // the stream could not be written

@@ -22,6 +22,7 @@ struct Result {
   std::vector<double> rank_medians;
   std::vector<std::string> series;  // each rank's own, as JSON
   std::map<std::string, std::optional<double>> covariates;
+  std::vector<AdapterTraffic> traffic;
 };
 
 Context context_of(const Launch& launch, std::size_t memory) {
@@ -138,8 +139,9 @@ void check_clock(const GlobalClock& clock, std::map<std::string, Value>& facts) 
 }
 
 // All that happens between the begin record and the measurement record.
-void carry_out(const Launch& launch, const Order& order, Covariates& covariates, Ticks begin,
-               ProgressWriter& progress, Result& result) {
+void carry_out(const Launch& launch, const Order& order, const Surroundings& surroundings,
+               Ticks begin, ProgressWriter& progress, Result& result) {
+  auto& [covariates, traffic] = surroundings;
   Context context = context_of(launch, covariates.memory_available());
   if (launch.rank == 0) {
     context.progress = [&progress](double share, double rate) { progress.within(share, rate); };
@@ -164,11 +166,13 @@ void carry_out(const Launch& launch, const Order& order, Covariates& covariates,
   if (result.error) return;
 
   if (kernel->uses_global_clock()) launch.global_clock->synchronise();
+  traffic.begin();
   covariates.begin();
   result.samples =
       take_samples(launch.harness, *kernel, order.limits, launch.clock, *launch.global_clock, begin,
                    [&](const auto& values) { progress.samples(values); });
   covariates.end();
+  traffic.end();
   result.error = result.samples.failure;
   if (result.error) return;
   if (kernel->uses_global_clock()) check_clock(*launch.global_clock, result.samples.facts);
@@ -180,6 +184,7 @@ void carry_out(const Launch& launch, const Order& order, Covariates& covariates,
   resolve();
   result.rank_medians = rank_medians(launch, *kernel, result.samples);
   result.covariates = covariates.combined();
+  if (traffic.counts()) result.traffic = traffic.gathered();
   result.facts = kernel->facts();
   result.facts.insert(result.samples.facts.begin(), result.samples.facts.end());
   result.series = gather_texts(launch.harness, own_series(*kernel));
@@ -212,6 +217,7 @@ void add_samples(JsonWriter& record, const Launch& launch, const Result& result)
   record.end_array();
   record.field("rank_medians", result.rank_medians);
   record.field("covariates", result.covariates);
+  if (!result.traffic.empty()) write_traffic(record.key("traffic"), result.traffic);
 }
 
 void measurement_record(Stream& stream, const Launch& launch, const Order& order, Ticks begin,
@@ -241,13 +247,14 @@ void renew_kernel_communicator(Launch& launch) {
 
 }  // namespace
 
-Outcome measure(Launch& launch, const Order& order, Covariates& covariates, Stream* stream) {
+Outcome measure(Launch& launch, const Order& order, const Surroundings& surroundings,
+                Stream* stream) {
   const Ticks begin = ticks();
   note_measurement(order.measurement, order.kernel, launch.start);
   if (stream) begin_record(*stream, order);
   Result result;
   ProgressWriter progress(stream, order.measurement, order.limits.confidence, begin);
-  carry_out(launch, order, covariates, begin, progress, result);
+  carry_out(launch, order, surroundings, begin, progress, result);
   const bool interrupted =
       !result.error && result.samples.stop == Stop::kSignal &&
       result.samples.own.size() < static_cast<std::size_t>(order.limits.min_samples);

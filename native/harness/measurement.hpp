@@ -2,12 +2,20 @@
 #pragma once
 
 #include "harness/launch.hpp"
+#include "harness/traffic.hpp"
 
 namespace assay {
 
 enum class Outcome { kGood, kBad, kInterrupted };
 
+// What is read around the samples, by all measurements of a launch.
+struct Surroundings {
+  Covariates& covariates;
+  Traffic& traffic;
+};
+
 // Collective. `stream` is null on all ranks but 0. kBad: failed or not verified.
-Outcome measure(Launch& launch, const Order& order, Covariates& covariates, Stream* stream);
+Outcome measure(Launch& launch, const Order& order, const Surroundings& surroundings,
+                Stream* stream);
 
 }  // namespace assay

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from launching import TOOLS, Launch, job, native_sanitized, read_stream
 
-from assay.records.schema import MeasurementRecord
+from assay.records.schema import MeasurementRecord, RankRecord
 
 pytestmark = pytest.mark.slow
 
@@ -84,6 +84,56 @@ def test_two_clocks_of_the_system_itself(kernels: Path, tmp_path: Path) -> None:
     assert min(found[0].series[0].values) >= 1e-3 - unsure
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_planted_offsets_of_hosts_are_recovered(launch: Launch, ranks: int) -> None:
+    """Verified by the kernel: on every rank, and within the error that it was told with."""
+    done = launch(
+        job(
+            ("test.host_clocks", {"utc": 0.5}, FEW),
+            ("test.host_clocks", {"utc": -7200.0, "hosts": 2}, FEW),
+            ("test.host_clocks", {"hosts": 1}, FEW),
+        ),
+        ranks,
+    )
+    assert done.status == 0
+    compared = [m.facts["compared"] for m in done.measurements]
+    assert compared == ([0, 0, 0] if ranks == 1 else [1, 1, 0])
+    for measurement in done.measurements:
+        assert measurement.verified is True, measurement.verification
+        # Half a round trip and its rounding on each step, not the offset itself.
+        assert measurement.facts["bound"] < 0.25
+
+
+def test_one_host_tells_of_no_offset_and_two_of_theirs(kernels: Path, tmp_path: Path) -> None:
+    """The second host has a name of its own and started an hour earlier; its time is the same."""
+    hostname = "echo elsewhere >/proc/sys/kernel/hostname && exec "
+    job_path, stream = tmp_path / "job.json", tmp_path / "stream.jsonl"
+    job_path.write_bytes(job(("network.barrier", {}, FEW)))
+    program = [str(kernels), "--job", str(job_path), "--out", str(stream)]
+    there = [*ELSEWHERE, "--uts", "sh", "-c", hostname + " ".join(program)]
+    try:
+        subprocess.run([*ELSEWHERE, "--uts", "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("namespaces for time and names take root, unshare and Linux 5.6")
+    done = subprocess.run(
+        [str(TOOLS / "mpirun"), "-n", "2", *program, ":", "-n", "1", *there],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    first, second, other = (r for r in read_stream(stream) if isinstance(r, RankRecord))
+    assert (first.host, other.host) == (os.uname().nodename, "elsewhere")
+    assert second.host == first.host and second.clocks is None
+    assert first.clocks is not None and other.clocks is not None
+    assert first.clocks.utc.offset == first.clocks.monotonic.offset == 0.0
+    utc, monotonic = other.clocks.utc, other.clocks.monotonic
+    assert 0.0 < utc.error < 1.0 and 0.0 < monotonic.error < 1.0
+    assert abs(utc.offset) <= utc.error
+    assert abs(monotonic.offset - AHEAD) <= monotonic.error
+
+
 def test_a_sample_is_from_the_appointed_start_to_the_last_finish(launch: Launch) -> None:
     (m,) = launch(job(("test.appointed", {"seconds": 1e-3})), 2).measurements
     (series,) = m.series
@@ -151,6 +201,7 @@ def test_clocks_run_clean_under_the_sanitizers(launch: Launch, ranks: int) -> No
     done = launch(
         job(
             ("test.clocks", {}, FEW),
+            ("test.host_clocks", {}, FEW),
             ("test.appointed", {"late": 2e-3, "times": 2}),
             ("test.appointed", {"start": "barrier"}),
         ),

@@ -7,6 +7,7 @@
 #include "harness/appointments.hpp"
 #include "harness/clock.hpp"
 #include "harness/global_clock.hpp"
+#include "harness/host_clocks.hpp"
 #include "harness/kernel.hpp"
 
 namespace assay {
@@ -125,6 +126,66 @@ class Clocks : public Kernel {
   double round_trip_ = 0.0;
 };
 ASSAY_KERNEL("test.clocks", Clocks);
+
+// Hosts whose clocks are off by planted amounts: rank r sits on the host k = r mod "hosts", whose
+// time of day is ahead by k times "utc" seconds and whose other clock by k times "monotonic".
+class HostsClocks : public Kernel {
+ public:
+  HostsClocks(const Context& context, Parameters& parameters)
+      : context_(context),
+        hosts_(parameters.integer("hosts", context.size)),
+        utc_(parameters.real("utc", 0.5)),
+        monotonic_(parameters.real("monotonic", -86400.0)) {}
+
+  void setup() override {
+    std::vector<int> nodes;
+    for (int rank = 0; rank < context_.size; ++rank) {
+      nodes.push_back(static_cast<int>(rank % hosts_));
+    }
+    const auto ahead = [&](double each) {
+      const auto host = static_cast<double>(context_.rank % hosts_);
+      return static_cast<Ticks>(1e9 * each * host);
+    };
+    found_ = compare_clocks(
+        context_.comm, nodes, [planted = ahead(utc_)] { return utc_ticks() + planted; },
+        [planted = ahead(monotonic_)] { return ticks() + planted; });
+  }
+
+  void run(std::int64_t) override {}
+  std::int64_t max_batch() const override { return 1; }
+
+  Verification verify() override {
+    const auto host = static_cast<double>(context_.rank % hosts_);
+    double worst[] = {0.0, 0.0};
+    if (found_) {
+      const auto compare = [&](const ClockOffset& clock, double each) {
+        const double error = std::abs(clock.offset - host * each);
+        // 1 ns for what doubles and whole nanoseconds lose.
+        worst[0] = std::max(worst[0], error / (clock.error + 1e-9));
+        worst[1] = std::max(worst[1], clock.error);
+      };
+      compare(found_->utc, utc_);
+      compare(found_->monotonic, monotonic_);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, context_.comm);
+    bound_ = worst[1];
+    return {found_.has_value() == (hosts_ > 1 && context_.size > 1) && worst[0] <= 1.0,
+            "error of the hosts' clocks over its bound", worst[0], 1.0};
+  }
+
+  std::map<std::string, Value> facts() const override {
+    return {{"compared", std::int64_t{found_.has_value()}}, {"bound", bound_}};
+  }
+
+ private:
+  Context context_;
+  std::int64_t hosts_;
+  double utc_;
+  double monotonic_;
+  std::optional<HostClocks> found_;
+  double bound_ = 0.0;
+};
+ASSAY_KERNEL("test.host_clocks", HostsClocks);
 
 void spin(double span) {
   const Ticks start = ticks();

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -18,7 +18,13 @@ from assay.plans.model import Cell, Value
 from assay.plans.schedule import block_order
 from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord, Manifest, RunData
-from assay.records.reading import gather, measurement_id, measurements_of
+from assay.records.reading import (
+    fit_memory,
+    measurement_id,
+    measurements_of,
+    read_run,
+    read_streams,
+)
 from assay.records.schema import EXIT_STREAM, JOB_SCHEMA, Job, MeasurementOrder, StreamRecord
 from assay.records.stream import Stream, StreamTail, read_stream
 
@@ -77,7 +83,6 @@ class Campaign:
         self._launched = 0
         self._overhead = 0.0  # seconds that a launch took beyond its measurements, the most so far
         self._state = make_state(self._manifest)
-        self._streams: list[tuple[str, Stream]] = []
         self._parameters: dict[str, dict[str, Value]] = {}
         self._notes: set[str] = set()
 
@@ -107,20 +112,22 @@ class Campaign:
                 self._launch_group(replicate, begun)
             if waiting and self._launched == before:
                 raise OutOfTime
-        return gather(self._run, self._manifest, self._streams, self._run.launches())
+        return read_run(self._run.path)
 
     def _take_in_what_is_there(self) -> None:
         launches = {record.launch: record for record in self._run.launches()}
-        for path in self._run.streams():
-            stream = read_stream(path)
-            self._streams.append((path.stem, stream))
-            record = launches.get(path.stem)
-            self._state.spent += _cost(record, stream)
-        for measurement in measurements_of(self._streams, self._manifest.plan.cells):
+
+        def streams() -> Iterator[tuple[str, Stream]]:
+            for launch, stream in read_streams(self._run):
+                self._state.spent += _cost(launches.get(launch), stream)
+                yield launch, stream
+
+        for measurement in measurements_of(streams(), self._manifest.plan.cells):
             self._state.add(measurement)
         for record in launches.values():
             if record.outcome in ("crash", "timeout") and record.blamed:
-                self._state.blame(record, self._manifest.plan.cells, progressed=True)
+                guilty = self._state.cells.get(record.blamed.rpartition("-")[0])
+                self._state.blame(record, [guilty.cell] if guilty else [], progressed=True)
 
     def _in_time(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
         """Of cells that one launch would measure, those that would end before the deadline.
@@ -161,9 +168,8 @@ class Campaign:
             elif record.outcome in ("crash", "timeout"):
                 record = self._unless_hosts_are_lost(record, order)
             self._run.append_launch(record)
-            stream = read_stream(order.stream)
+            stream = read_stream(order.stream, samples=fit_memory([order.stream]))
             self._state.spent += _cost(record, stream)
-            self._streams.append((order.launch, stream))
             measured = sum(measurement.wall for measurement in stream.measurements)
             self._overhead = max(self._overhead, record.wall - measured)
             for measurement in measurements_of([(order.launch, stream)], waiting):
@@ -269,7 +275,7 @@ class Campaign:
         try:
             while True:
                 record = launch.wait(LOOK)
-                for news in tail.new():
+                for news in tail.records():
                     heard, ask_after = time.monotonic(), SILENCE
                     self._observer.record(news)
                 self._observer.tick(self._state)
@@ -293,7 +299,7 @@ class Campaign:
 
     def _give_up(self, launch: Launch, order: LaunchOrder) -> LaunchRecord:
         record = launch.stop()
-        begun = read_stream(order.stream).begun
+        begun = read_stream(order.stream, samples=False).begun
         return msgspec.structs.replace(
             record,
             outcome="timeout",

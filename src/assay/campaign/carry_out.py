@@ -24,6 +24,7 @@ from assay.plans.model import Plan
 from assay.records.directory import RunDirectory, create_run
 from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
 from assay.records.reading import read_run
+from assay.records.summary import RunSummary, summarise_run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +127,7 @@ def carry_out(
         if kept:
             _file(data)
             if not left_out:
-                run.seal()
+                run.seal(_summary(run, data))
     tell_left_out(left_out, data, console)
     return dataclasses.replace(data, complete=not left_out)
 
@@ -136,6 +137,12 @@ def _file(data: RunData) -> None:
     from assay.records.tables import write_tables
 
     write_tables(data)
+
+
+def _summary(run: RunDirectory, data: RunData) -> RunSummary:
+    from assay.records.tables import TABLES_SCHEMA
+
+    return summarise_run(data, launches=len(run.streams()), tables=TABLES_SCHEMA)
 
 
 def state_of(manifest: Manifest) -> CampaignState:

@@ -9,7 +9,7 @@ from assay.campaign.finish import FailOn
 from assay.config import Config
 from assay.errors import AssayError
 from assay.records.directory import find_run, list_runs
-from assay.records.listing import describe_run
+from assay.records.store import Store
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,15 +19,15 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
     """List the runs; the exit status."""
     from assay.cli.output import console, print_json
 
-    found = [describe_run(run, check=check) for run in list_runs(root)]
+    found = Store(root).listing(check=check)
     if as_json:
         print_json(found)
     elif not found:
         console().print(f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True)
     else:
-        from assay.report.listing import run_table
+        from assay.report.listing import MANY, run_table
 
-        console().print(run_table(found))
+        console().print(run_table(found), soft_wrap=len(found) >= MANY)
     return int(any(run.state == "damaged" for run in found))
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from assay.campaign.settle import Outcome, Settlement, settle_cell
 from assay.kernels import is_search
@@ -94,9 +95,11 @@ class CampaignState:
         self.spent = 0.0
         self._value_of = value_of
         self._enough = enough
+        self._tally: _Tally | None = None
 
     def add(self, measurement: Measurement) -> None:
         """Take in one finished measurement."""
+        self._tally = None
         state = self.cells[measurement.cell.id]
         record = measurement.record
         state.wall = record.wall
@@ -122,6 +125,7 @@ class CampaignState:
         The one it died in has failed. If none was under way and the launch brought nothing at all,
         another would not either: all of them have failed.
         """
+        self._tally = None
         blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
         guilty = [cell for cell in cells if cell.id == blamed]
         if not guilty and not progressed:
@@ -191,19 +195,19 @@ class CampaignState:
 
     def settle(self, cell: Cell) -> Settlement:
         """What a cell is measured with, by the searches that have ended."""
-        settlement = settle_cell(
-            cell,
-            self.plan,
-            {
-                search.cell.id: Outcome(search.facts, search.failure)
-                for search in self._searches
-                if not search.pending
-            },
-        )
+        settlement = settle_cell(cell, self.plan, self._outcomes())
         state = self.cells[cell.id]
         if state.wall is None and settlement.settled.seconds is not None:
             state.sample = settlement.settled.seconds
+            self._tally = None
         return settlement
+
+    def _outcomes(self) -> dict[str, Outcome]:
+        return {
+            search.cell.id: Outcome(search.facts, search.failure)
+            for search in self._searches
+            if not search.pending
+        }
 
     def measurement_budgets(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
         """Seconds that each of ``cells`` may take in this block: a fair share of what is left.
@@ -235,45 +239,77 @@ class CampaignState:
     @property
     def expected(self) -> int:
         """Measurements that the fewest launches of the cells that still stand come to."""
-        rule = self.plan.replication
-        return sum(
-            max(len(state.values), (1 if state.search else rule.min_launches) * state.pending)
-            for state in self.cells.values()
-        )
+        return self._counted().expected
 
     @property
     def done(self) -> int:
         """Measurements made and counted."""
-        return sum(len(state.values) for state in self.cells.values())
+        return self._counted().done
 
     def remaining_seconds(self) -> float:
         """An estimate of the time to the end, from the last wall times and the budget."""
-        rule = self.plan.replication
-        known = [state.wall for state in self.cells.values() if state.wall is not None]
-        typical = sum(known) / len(known) if known else None
-        total = 0.0
-        for state in self.cells.values():
-            if state.pending:
-                launches = 1 if state.search else rule.min_launches
-                missing = max(launches - len(state.values), 1)
-                wall = state.wall if state.wall is not None else state.sample or typical
-                if wall is None:
-                    return max(rule.budget - self.spent, 0.0)
-                total += wall * missing
-        return min(total, max(rule.budget - self.spent, 0.0)) if total else 0.0
+        left = max(self.plan.replication.budget - self.spent, 0.0)
+        return min(self._counted().seconds, left)
+
+    def _counted(self) -> _Tally:
+        """Counted again only after something was added: displays ask several times a second."""
+        if self._tally is None:
+            self._tally = _tally(self.cells.values(), self.plan.replication.min_launches)
+        return self._tally
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """How far all cells are. ``seconds``: of what is missing; inf where nothing tells."""
+
+    expected: int
+    done: int
+    seconds: float
+
+
+def _tally(states: Collection[CellState], min_launches: int) -> _Tally:
+    expected = done = unknown = known = 0
+    seconds = walls = 0.0
+    for state in states:
+        made, pending = len(state.values), state.pending
+        launches = 1 if state.search else min_launches
+        done += made
+        expected += max(made, launches * pending)
+        if state.wall is not None:
+            walls += state.wall
+            known += 1
+        if pending:
+            missing = max(launches - made, 1)
+            if state.wall is not None or state.sample:
+                seconds += (state.sample if state.wall is None else state.wall) * missing
+            else:
+                unknown += missing
+    if unknown:
+        seconds = seconds + walls / known * unknown if known else math.inf
+    return _Tally(expected, done, seconds)
 
 
 def _share(left: float, cells: Sequence[tuple[float, float]]) -> float:
     """The share at which cells take ``left`` seconds together, each no less than the first and no
     more than the second of its two numbers (the most may be inf).
     """
-    most = max((need for _, need in cells), default=math.inf)
+    leasts = sorted(least for least, _ in cells)
+    needs = sorted(max(pair) for pair in cells)
+    least_sums = [0.0, *accumulate(leasts)]
+    need_sums = [0.0, *accumulate(needs)]
+
+    def sharing(share: float) -> tuple[int, int]:
+        """How many take no more than the share at least, and how many of them have enough of it."""
+        return bisect_right(leasts, share), bisect_right(needs, share)
 
     def taken(share: float) -> float:
-        return sum(max(least, min(need, share)) for least, need in cells)
+        reached, sated = sharing(share)
+        above = least_sums[-1] - least_sums[reached]
+        return need_sums[sated] + share * (reached - sated) + above
 
+    most = needs[-1] if needs else math.inf
     # Between two neighbouring ends the cells that take just the share are the same ones.
-    ends = sorted({0.0, *(end for pair in cells for end in pair if end < math.inf)})
+    ends = sorted({0.0, *leasts, *(need for need in needs if need < math.inf)})
     if taken(ends[-1]) <= left and most < math.inf:
         # All have enough with what they took: the same again, and a little more.
         return max(SPARE * most, LEAST_BUDGET)
@@ -281,5 +317,5 @@ def _share(left: float, cells: Sequence[tuple[float, float]]) -> float:
     if place == 0:
         return LEAST_BUDGET
     low = ends[place - 1]
-    sharing = sum(least <= low < need for least, need in cells)
-    return max(low + (left - taken(low)) / max(sharing, 1), LEAST_BUDGET)
+    reached, sated = sharing(low)
+    return max(low + (left - taken(low)) / max(reached - sated, 1), LEAST_BUDGET)

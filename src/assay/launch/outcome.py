@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from assay.errors import AssayError
-from assay.records.schema import EXIT_MEASUREMENT
+from assay.records.schema import EXIT_MEASUREMENT, EXIT_PROCESSOR
 from assay.records.stream import Stream, read_stream
 
 # Whether hosts were lost can't be told from here: they have to be asked.
@@ -44,7 +44,7 @@ def judge(
     the stream's end record with the right count, never the exit status alone.
     """
     try:
-        stream = read_stream(stream_path)
+        stream = read_stream(stream_path, samples=False)
     except AssayError as error:
         return Verdict("crash", error.what.rstrip("."))
     if ended_by == "timeout":
@@ -86,12 +86,25 @@ def last_words(*paths: Path) -> str:
 
 def _crash(stream: Stream, status: int | None, said: str) -> str:
     how = _how(status, said)
+    if stream.start is None and (unfit := _unfit(status, said)):
+        return unfit
     if stream.start is None:
         return f"it never began its stream: {how}"
     if stream.end is not None and not stream.finished:
         wanted, found = stream.end.measurements, len(stream.measurements)
         return f"its stream counts {wanted} measurements and holds {found}: {how}"
     return how
+
+
+def _unfit(status: int | None, said: str) -> str:
+    """What a kernel program says that meets a processor it wasn't built for; empty otherwise.
+
+    Where several ranks end, launchers mix their statuses; the sentence is the surer sign.
+    """
+    found = re.search(r"(?m)^assay-kernels: (the processor of host '.*' lacks .*)$", said)
+    if found:
+        return found[1]
+    return "the processor lacks what it was built for" if status == EXIT_PROCESSOR else ""
 
 
 def _how(status: int | None, said: str) -> str:

@@ -10,7 +10,7 @@ piecewise, as in PLogP (Kielmann et al. 2000). A ping-pong alone tells neither L
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 
 # A step in time at a change that is at least so much of the time there is one of protocol.
 LEAST_STEP = 0.05
+# Sizes that the search for pieces takes; powers of 2 make some 25.
+MOST_SIZES = 200
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class LogGP:
 
 def fit(sweep: Sweep) -> LogGP | None:
     """The model of a sweep; None if it has too few sizes for a line (three) or times of 0."""
+    sweep = _thinned(sweep)
     x, y = sweep.bytes, sweep.seconds
     if x.size < 3 or not (np.isfinite(y).all() and (y > 0).all()):
         return None
@@ -144,6 +147,26 @@ def fit(sweep: Sweep) -> LogGP | None:
         half_size=solver.estimate(solver.half_size) if bandwidth else None,
         misfit=misfit,
         left_out=tuple(int(x[i]) for i in cut.left_out),
+    )
+
+
+def _thinned(sweep: Sweep) -> Sweep:
+    """A sweep of no more than about ``MOST_SIZES`` sizes: the nearest to equal ratios apart.
+
+    The search for the best cut takes time and memory that grow with the square of the sizes.
+    """
+    x = sweep.bytes
+    if x.size <= MOST_SIZES:
+        return sweep
+    wanted = np.geomspace(max(float(x[0]), 1.0), float(x[-1]), MOST_SIZES)
+    kept = np.unique(np.minimum(np.searchsorted(x, wanted), x.size - 1))
+    kept = np.union1d(kept, [0, x.size - 1])
+    return replace(
+        sweep,
+        bytes=x[kept],
+        seconds=sweep.seconds[kept],
+        scatter=None if sweep.scatter is None else sweep.scatter[kept],
+        launches=None if sweep.launches is None else sweep.launches[:, kept],
     )
 
 

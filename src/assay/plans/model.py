@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated
 
 import msgspec
@@ -48,15 +49,18 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return int(number) if kind == "numa" else None
 
 
-class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One kernel with one set of parameters at one placement with one toolchain."""
+class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """One kernel with one set of parameters at one placement with one toolchain.
+
+    ``dict`` holds the id once it was asked for, and is no part of the content.
+    """
 
     kernel: str
     parameters: dict[str, Value]
     placement: Placement
     toolchain: str
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Twelve hexadecimal digits that depend on the content alone.
 

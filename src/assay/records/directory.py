@@ -29,6 +29,7 @@ from assay.records.jobs import FOLDER as JOBS_FOLDER
 from assay.records.jobs import JOBS
 from assay.records.model import MANIFEST_SCHEMA, LaunchRecord, Manifest
 from assay.records.request import REQUEST, REQUEST_SCHEMA, RunRequest
+from assay.records.summary import RunSummary
 
 MANIFEST = "manifest.json"
 LAUNCHES = "launches.jsonl"
@@ -43,11 +44,21 @@ _T = TypeVar("_T")
 
 
 class Seal(msgspec.Struct, frozen=True):
-    """``seal.json``: the SHA-256 of each file of a complete run, by its path in the run."""
+    """``seal.json``: the SHA-256 of each file of a complete run, by its path in the run.
+
+    ``summary``: what a list of runs says of it.
+    """
 
     schema: int
     utc: float
     files: dict[str, str]
+    summary: RunSummary | None = None
+
+
+class _SealSummary(msgspec.Struct):
+    """Of a seal the summary alone: there are more files than a list of runs should decode."""
+
+    summary: RunSummary | None = None
 
 
 class RunDirectory:
@@ -56,6 +67,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.raw = path / RAW
+        self._launches = 0
 
     @property
     def name(self) -> str:
@@ -120,7 +132,10 @@ class RunDirectory:
 
     def new_launch(self) -> str:
         """A name for the next launch: its number in the run, and letters no other process draws."""
-        return f"{len(self.streams()):04d}-{os.urandom(3).hex()}"
+        # Looked up once: in a folder of thousands that takes longer than to begin a launch.
+        self._launches = self._launches or len(self.streams())
+        self._launches += 1
+        return f"{self._launches - 1:04d}-{os.urandom(3).hex()}"
 
     def append_launch(self, record: LaunchRecord) -> None:
         """Add one line to ``launches.jsonl``."""
@@ -138,7 +153,22 @@ class RunDirectory:
         with hold(self.path / ".lock", patience=patience):
             yield
 
-    def seal(self) -> None:
+    def summary(self) -> RunSummary | None:
+        """What the seal says of the run; None where it isn't sealed, or not by this version.
+
+        Raises AssayError if the seal can't be read.
+        """
+        path = self.path / SEAL
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
+        summary = _decode(content, _SealSummary, path).summary
+        return summary if summary and summary.manifest == MANIFEST_SCHEMA else None
+
+    def seal(self, summary: RunSummary | None = None) -> None:
         """Write checksums of everything that can't be made again. Last step of a complete run.
 
         What tells of jobs is left out: the one that seals the run has not ended yet.
@@ -151,7 +181,7 @@ class RunDirectory:
             for path in files
             if not path.name.startswith(".") and path.parts[0] not in _UNSEALED
         }
-        seal = Seal(schema=1, utc=time.time(), files=sums)
+        seal = Seal(schema=1, utc=time.time(), files=sums, summary=summary)
         write_atomically(self.path / SEAL, msgspec.json.format(msgspec.json.encode(seal)))
 
     def broken_seal(self) -> list[str]:

@@ -12,6 +12,7 @@ from assay.records.group import describe_members
 from assay.records.jobs import JobBook
 from assay.records.request import RunRequest
 from assay.records.stream import read_stream
+from assay.records.summary import RunSummary, system_name
 
 
 class RunListing(msgspec.Struct, frozen=True):
@@ -37,26 +38,52 @@ class RunListing(msgspec.Struct, frozen=True):
 
 
 def describe_run(run: RunDirectory, *, check: bool = False) -> RunListing:
-    """List one run; ``check`` compares a sealed one with its checksums. Never raises AssayError."""
+    """List one run; ``check`` compares a sealed one with its checksums. Never raises AssayError.
+
+    A sealed run's seal says it all. Of another one manifest and streams are read.
+    """
     try:
         request = run.request()
         if request is not None and (request.members is not None or not run.begun):
             return _requested(run, request)
-        manifest = run.manifest()
-        streams = [read_stream(path) for path in run.streams()]
-        broken = run.broken_seal() if check and run.complete else []
+        summary = None if check else run.summary()
+        return _sealed(run, summary) if summary else _looked_through(run, check)
     except AssayError as error:
         return RunListing(run=run.name, path=str(run.path), state="unreadable", problem=str(error))
+
+
+def _sealed(run: RunDirectory, summary: RunSummary) -> RunListing:
+    return RunListing(
+        run=run.name,
+        path=str(run.path),
+        state="complete",
+        utc=summary.utc,
+        suite=summary.suite,
+        system=summary.system,
+        cells=summary.cells,
+        launches=summary.launches,
+        measurements=summary.measurements,
+    )
+
+
+def _looked_through(run: RunDirectory, check: bool) -> RunListing:
+    manifest = run.manifest()
+    broken = run.broken_seal() if check and run.complete else []
+    launches = 0
+    measured: set[str] = set()
+    for path in run.streams():
+        launches += 1
+        measured |= {m.measurement for m in read_stream(path, samples=False).measurements}
     return RunListing(
         run=run.name,
         path=str(run.path),
         state="damaged" if broken else "complete" if run.complete else "unfinished",
         utc=manifest.utc,
         suite=manifest.plan.name,
-        system=str(manifest.system.get("name") or _system_of(run)),
+        system=system_name(run.name, manifest.system),
         cells=len(manifest.plan.cells),
-        launches=len(streams),
-        measurements=len({m.measurement for stream in streams for m in stream.measurements}),
+        launches=launches,
+        measurements=len(measured),
         problem=f"not as sealed: {', '.join(broken)}" if broken else None,
     )
 

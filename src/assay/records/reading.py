@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from assay.plans.model import Cell
 from assay.records.directory import RunDirectory
-from assay.records.model import LaunchRecord, Manifest, Measurement, RunData
+from assay.records.model import Measurement, RunData
 from assay.records.stream import Stream, read_stream
+
+# Bytes of streams up to which a run's samples are held in memory, where they take some four times
+# as much.
+IN_MEMORY = 64 << 20
 
 
 def measurement_id(cell: Cell, replicate: int) -> str:
@@ -18,59 +22,69 @@ def measurement_id(cell: Cell, replicate: int) -> str:
 
 def measurements_of(
     streams: Iterable[tuple[str, Stream]], cells: Iterable[Cell]
-) -> list[Measurement]:
+) -> Iterator[Measurement]:
     """The measurements in ``streams`` (launch name, stream) that belong to ``cells``.
 
     Of several records of the same replicate (a killed assay whose kernels lived on) the first
-    counts. Interrupted measurements don't count: they are made again.
+    counts. Interrupted measurements don't count: they are made again. Streams are taken one after
+    the other and not kept.
     """
     by_id = {cell.id: cell for cell in cells}
-    found: dict[str, Measurement] = {}
+    found: set[str] = set()
     for launch, stream in streams:
         utc = stream.start.utc if stream.start else 0.0
+        clock = stream.start.clock if stream.start else None
+        ranks = tuple(stream.ranks)
         for record in stream.measurements:
             cell_id, _, replicate = record.measurement.rpartition("-")
             cell = by_id.get(cell_id)
             if cell is None or not replicate.isdigit() or record.status == "interrupted":
                 continue
-            found.setdefault(
-                record.measurement,
-                Measurement(
-                    cell=cell,
-                    replicate=int(replicate),
-                    launch=launch,
-                    utc=utc + record.start,
-                    record=record,
-                    clock=stream.start.clock if stream.start else None,
-                    ranks=tuple(stream.ranks),
-                ),
+            if record.measurement in found:
+                continue
+            found.add(record.measurement)
+            yield Measurement(
+                cell=cell,
+                replicate=int(replicate),
+                launch=launch,
+                utc=utc + record.start,
+                record=record,
+                clock=clock,
+                ranks=ranks,
             )
-    return list(found.values())
 
 
-def read_run(path: Path) -> RunData:
-    """Read a run, complete or not. Raises AssayError for what is no run or of another version."""
+def fit_memory(streams: Iterable[Path]) -> bool:
+    """Whether the samples of these streams may be held in memory together."""
+    return sum(path.stat().st_size for path in streams if path.exists()) <= IN_MEMORY
+
+
+def read_streams(run: RunDirectory, *, samples: bool | None = None) -> Iterator[tuple[str, Stream]]:
+    """The run's streams one by one, by the names of their launches.
+
+    In memory, ``samples`` take several times the room that they have in the files. Of a run with
+    more than some MiB they stay there unless asked for, and memory is bounded by the number of
+    measurements.
+    """
+    paths = run.streams()
+    if samples is None:
+        samples = fit_memory(paths)
+    for path in paths:
+        yield path.stem, read_stream(path, samples=samples)
+
+
+def read_run(path: Path, *, samples: bool | None = None) -> RunData:
+    """Read a run, complete or not; ``samples``: whether they are held in memory, by default if the
+    run is small. Raises AssayError for what is no run or of another version.
+    """
     run = RunDirectory(path)
     manifest = run.manifest()
-    return gather(
-        run,
-        manifest,
-        [(stream.stem, read_stream(stream)) for stream in run.streams()],
-        run.launches(),
-    )
-
-
-def gather(
-    run: RunDirectory,
-    manifest: Manifest,
-    streams: list[tuple[str, Stream]],
-    launches: list[LaunchRecord],
-) -> RunData:
-    """Put together what was read."""
     return RunData(
         path=run.path,
         manifest=manifest,
-        measurements=tuple(measurements_of(streams, manifest.plan.cells)),
-        launches=tuple(launches),
+        measurements=tuple(
+            measurements_of(read_streams(run, samples=samples), manifest.plan.cells)
+        ),
+        launches=tuple(run.launches()),
         complete=run.complete,
     )

@@ -7,6 +7,7 @@ Times are seconds of the monotonic clock counted from the launch's own start, un
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -17,9 +18,10 @@ JOB_SCHEMA = 1
 STREAM_SCHEMA = 1
 
 # Exit statuses of a kernel program besides 0: its stream could not be written; some measurement
-# failed or was not verified, as the stream says.
+# failed or was not verified, as the stream says; the processor lacks what it was built for.
 EXIT_STREAM = 3
 EXIT_MEASUREMENT = 4
+EXIT_PROCESSOR = 5
 
 
 class MeasurementOrder(msgspec.Struct, frozen=True):
@@ -73,8 +75,25 @@ class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
     compiler: str | None = None
 
 
+class ClockOffset(msgspec.Struct, frozen=True):
+    """By how many seconds a clock is ahead of that of rank 0's host, and may be wrong at most."""
+
+    offset: float
+    error: float
+
+
+class HostClocks(msgspec.Struct, frozen=True):
+    """A host's clocks when the launch began: the time of day, and the time since it started."""
+
+    utc: ClockOffset
+    monotonic: ClockOffset
+
+
 class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
-    """Where a rank sits. ``cpus``: one per thread, in thread order."""
+    """Where a rank sits. ``cpus``: one per thread, in thread order.
+
+    ``clocks``: those of its host, told by the first rank of each of several hosts.
+    """
 
     rank: int
     host: str
@@ -84,6 +103,7 @@ class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
     numa: int | None
     pinned: bool
     oversubscribed: bool
+    clocks: HostClocks | None = None
 
 
 class Begin(msgspec.Struct, frozen=True, tag_field="record", tag="begin"):
@@ -133,6 +153,22 @@ class Verification(msgspec.Struct, frozen=True):
     tolerance: float | None
 
 
+class AdapterTraffic(msgspec.Struct, frozen=True):
+    """Bytes that went through a network adapter while samples were taken, by its own counters.
+
+    ``host``: None for all hosts together, where they are too many to be told one by one; then
+    ``hosts`` counts them, and ``least`` and ``most`` are bytes, both ways, of one of them.
+    """
+
+    adapter: str
+    sent: float
+    received: float
+    host: str | None = None
+    hosts: int = 1
+    least: float | None = None
+    most: float | None = None
+
+
 class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="measurement"):
     """One measurement, whole.
 
@@ -142,7 +178,7 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     operations per sample. ``warmup``: leading samples judged not yet steady; they are kept in the
     series. ``half_width``: relative, of this launch's own interval. ``rank_medians``: each rank's
     own median of the first metric, null where its time does not count. ``covariates``: see
-    docs/formats.md.
+    docs/formats.md. ``traffic``: the adapters that moved anything, of several hosts.
     """
 
     measurement: str
@@ -158,10 +194,11 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     warmup: int | None = None
     stop: Literal["precision", "budget", "samples", "signal"] | None = None
     half_width: float | None = None
-    series: list[Series] = []
+    series: Sequence[Series] = []
     rank_medians: list[float | None] = []
     covariates: dict[str, float | None] = {}
     facts: dict[str, Value] = {}
+    traffic: list[AdapterTraffic] = []
 
 
 class StreamEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):

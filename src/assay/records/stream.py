@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from assay.errors import AssayError
+from assay.records.kept import StoredSeries
 from assay.records.schema import (
     STREAM_SCHEMA,
     Begin,
@@ -17,6 +20,9 @@ from assay.records.schema import (
     StreamRecord,
     StreamStart,
 )
+
+# Bytes that are read of a growing stream at a time.
+_PIECE = 1 << 20
 
 _decoder: msgspec.json.Decoder[StreamRecord] = msgspec.json.Decoder(StreamRecord)
 
@@ -73,25 +79,38 @@ def decode_line(line: bytes, *, where: str) -> StreamRecord | None:
     return record
 
 
-def read_stream(path: Path) -> Stream:
-    """Read what is there, whole lines only. A missing file is an empty stream."""
+def read_stream(path: Path, *, samples: bool = True) -> Stream:
+    """Read what is there, whole lines only. A missing file is an empty stream.
+
+    Without ``samples`` those of measurements stay in the file, and are read when they are used.
+    """
+    stream = Stream()
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            _read_lines(file, path, stream, samples)
     except FileNotFoundError:
         return Stream()
     except OSError as error:
         raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
-    lines = content.split(b"\n")
-    stream = Stream(torn=lines[-1] != b"")
-    for number, line in enumerate(lines[:-1], 1):
-        if not line:
-            continue
-        record = decode_line(line, where=f"{path}:{number}")
-        if record is None:
-            stream.damaged.append(number)
-        else:
-            stream.add(record)
     return stream
+
+
+def _read_lines(file: BinaryIO, path: Path, stream: Stream, samples: bool) -> None:
+    offset = 0
+    for number, line in enumerate(file, 1):
+        if not line.endswith(b"\n"):
+            stream.torn = True
+            return
+        if len(line) > 1:
+            record = decode_line(line[:-1], where=f"{path}:{number}")
+            if record is None:
+                stream.damaged.append(number)
+            else:
+                if isinstance(record, MeasurementRecord) and not samples:
+                    stored = StoredSeries(path, offset, len(line), len(record.series))
+                    record = msgspec.structs.replace(record, series=stored)
+                stream.add(record)
+        offset += len(line)
 
 
 class StreamTail:
@@ -104,13 +123,19 @@ class StreamTail:
 
     def new(self) -> list[StreamRecord]:
         """The records that were completed since the last call; none while the file isn't there."""
+        return list(self.records())
+
+    def records(self) -> Iterator[StreamRecord]:
+        """As ``new``, one by one: what piled up is never in memory together."""
         try:
             with self._path.open("rb") as stream:
                 stream.seek(self._offset)
-                content = stream.read()
+                while content := stream.read(_PIECE):
+                    self._offset += len(content)
+                    *lines, self._rest = (self._rest + content).split(b"\n")
+                    for line in lines:
+                        record = decode_line(line, where=str(self._path)) if line else None
+                        if record is not None:
+                            yield record
         except OSError:
-            return []
-        self._offset += len(content)
-        *lines, self._rest = (self._rest + content).split(b"\n")
-        records = (decode_line(line, where=str(self._path)) for line in lines if line)
-        return [record for record in records if record is not None]
+            return

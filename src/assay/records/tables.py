@@ -1,29 +1,104 @@
-"""The run's Parquet tables, made from its streams: a row a measurement, a row a sample."""
+"""The run's Parquet tables, made from its streams: a row a measurement, a row a sample.
+
+Both are made in parts of bounded size, and every column has a type of its own, so that the tables
+of many runs can be read as one (``records.store``).
+"""
 
 from __future__ import annotations
 
 import io
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.records.files import write_atomically
+from assay.errors import AssayError
+from assay.records.files import cannot_write, write_atomically
 from assay.records.model import Measurement, RunData
 from assay.records.reading import measurement_id
+from assay.records.schema import MeasurementRecord
+from assay.records.traffic import sent_by_adapter
 
 if TYPE_CHECKING:
     import polars as pl
 
 MEASUREMENTS = "measurements.parquet"
 SAMPLES = "samples.parquet"
+# Which columns of which types; a run's seal names it, so that those of older runs are told apart.
+TABLES_SCHEMA = 2
+
+# Samples that are in memory at a time, and rows of a group: what a question about one cell reads.
+_CHUNK = 1 << 20
+_GROUP = 1 << 16
+# Measurements in a part of their table.
+_ROWS = 4096
+# How Polars writes Parquet.
+_FORM: dict[str, Any] = {"compression": "zstd", "statistics": True, "row_group_size": _GROUP}
 
 
-def _measurement_row(run: RunData, measurement: Measurement) -> dict[str, object]:
+def measurement_columns() -> dict[str, pl.DataType | type[pl.DataType]]:
+    """The columns that every table of measurements has; covariates come besides."""
+    import polars as pl
+
+    return {
+        "run": pl.String,
+        "measurement": pl.String,
+        "cell": pl.String,
+        "kernel": pl.String,
+        "toolchain": pl.String,
+        "nodes": pl.Int64,
+        "ppn": pl.Int64,
+        "threads": pl.Int64,
+        "order": pl.String,
+        "binding": pl.String,
+        "adapter": pl.String,
+        "parameters": pl.String,
+        "replicate": pl.Int64,
+        "launch": pl.String,
+        "utc": pl.Float64,
+        "status": pl.String,
+        "error": pl.String,
+        "verified": pl.Boolean,
+        "wall": pl.Float64,
+        "stop": pl.String,
+        "batch": pl.Int64,
+        "warmup": pl.Int64,
+        "half_width": pl.Float64,
+        "median": pl.Float64,
+        "hosts": pl.String,
+        "traffic": pl.String,
+    }
+
+
+def sample_columns() -> dict[str, pl.DataType | type[pl.DataType]]:
+    """The columns of every table of samples."""
+    import polars as pl
+
+    return {
+        "kernel": pl.String,
+        "cell": pl.String,
+        "measurement": pl.String,
+        "metric": pl.String,
+        "unit": pl.String,
+        "rank": pl.Int32,
+        "peer": pl.Int32,
+        "index": pl.UInt32,
+        "time": pl.Float64,
+        "value": pl.Float64,
+        "warmup": pl.Boolean,
+    }
+
+
+def _measurement_row(run: str, measurement: Measurement) -> dict[str, object]:
     record, cell = measurement.record, measurement.cell
     placement = cell.placement
+    sent = sent_by_adapter([record])
     row: dict[str, object] = {
-        "run": run.manifest.run,
+        "run": run,
         "measurement": measurement_id(cell, measurement.replicate),
         "cell": cell.id,
         "kernel": cell.kernel,
@@ -46,79 +121,157 @@ def _measurement_row(run: RunData, measurement: Measurement) -> dict[str, object
         "batch": record.batch,
         "warmup": record.warmup,
         "half_width": record.half_width,
+        "median": _median(record),
         "hosts": ",".join(dict.fromkeys(rank.host for rank in measurement.ranks)),
+        "traffic": ",".join(f"{name}={most:.0f}" for name, most in sent.items()) or None,
     }
-    row |= {f"covariate.{name}": value for name, value in record.covariates.items()}
-    return row
+    return row | {f"covariate.{name}": value for name, value in record.covariates.items()}
+
+
+def _median(record: MeasurementRecord) -> float | None:
+    """Of the first series after its warm-up, of which at most half is left out."""
+    import numpy as np
+
+    if record.status != "ok" or not record.series:
+        return None
+    values = record.series[0].values
+    steady = values[min(record.warmup or 0, len(values) // 2) :]
+    return float(np.median(steady)) if steady else None
+
+
+def _in_plan_order(run: RunData) -> list[Measurement]:
+    """Cell after cell, so that what belongs together lies together."""
+    places = {cell.id: place for place, cell in enumerate(run.manifest.plan.cells)}
+    return sorted(run.measurements, key=lambda m: (places[m.cell.id], m.replicate))
 
 
 def measurement_table(run: RunData) -> pl.DataFrame:
     """One row a measurement; columns are documented in docs/formats.md."""
     import polars as pl
 
-    rows = [_measurement_row(run, measurement) for measurement in run.measurements]
-    table = pl.DataFrame(rows, infer_schema_length=None)
-    covariates = [name for name in table.columns if name.startswith("covariate.")]
-    return table.with_columns(pl.col(covariates).cast(pl.Float64)) if covariates else table
+    measurements = _in_plan_order(run)
+    covariates = dict.fromkeys(
+        f"covariate.{name}" for m in measurements for name in m.record.covariates
+    )
+    schema = measurement_columns() | dict.fromkeys(covariates, pl.Float64)
+    parts = [
+        pl.DataFrame(
+            [_measurement_row(run.manifest.run, m) for m in measurements[first : first + _ROWS]],
+            schema=schema,
+        )
+        for first in range(0, len(measurements), _ROWS)
+    ]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
 
 
 def sample_table(run: RunData) -> pl.DataFrame:
-    """One row a sample: measurement, metric, unit, rank, peer, index, time, value, warmup."""
+    """One row a sample, all of them in memory; columns are documented in docs/formats.md."""
     import polars as pl
 
-    schema = {
-        "measurement": pl.String,
-        "metric": pl.String,
-        "unit": pl.String,
-        "rank": pl.Int32,
-        "peer": pl.Int32,
-        "index": pl.UInt32,
-        "time": pl.Float64,
-        "value": pl.Float64,
-        "warmup": pl.Boolean,
-    }
-    parts = []
-    for measurement in run.measurements:
-        record = measurement.record
-        name = measurement_id(measurement.cell, measurement.replicate)
-        for series in record.series:
-            length = len(series.values)
-            by_sample = length == len(record.series[0].values)
-            starts: list[float | None] = [*series.starts]
-            if not starts:
-                starts = [*record.series[0].starts] if by_sample else [None] * length
-            parts.append(
-                pl.DataFrame(
-                    {
-                        "index": range(length),
-                        "time": starts,
-                        "value": series.values,
-                    },
-                    schema={"index": pl.UInt32, "time": pl.Float64, "value": pl.Float64},
-                ).select(
-                    pl.lit(name).alias("measurement"),
-                    pl.lit(series.metric).alias("metric"),
-                    pl.lit(series.unit).alias("unit"),
-                    pl.lit(series.rank, dtype=pl.Int32).alias("rank"),
-                    pl.lit(series.peer, dtype=pl.Int32).alias("peer"),
-                    "index",
-                    "time",
-                    "value",
-                    (pl.col("index") < (record.warmup or 0) * by_sample).alias("warmup"),
-                )
-            )
-    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+    parts = list(_sample_parts(run))
+    return pl.concat(parts) if parts else pl.DataFrame(schema=sample_columns())
+
+
+def _sample_parts(run: RunData) -> Iterator[pl.DataFrame]:
+    """The table of samples in parts of about ``_CHUNK`` rows."""
+    waiting: list[dict[str, object]] = []
+    rows = 0
+    # By the cell's id: what is asked about one cell then reads the group of rows that it is in.
+    for measurement in sorted(run.measurements, key=lambda m: (m.cell.id, m.replicate)):
+        for row in _series_of(measurement):
+            waiting.append(row)
+            rows += len(row["value"])  # type: ignore[arg-type]
+        if rows >= _CHUNK:
+            yield _exploded(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _exploded(waiting)
+
+
+def _series_of(measurement: Measurement) -> Iterator[dict[str, object]]:
+    """A row for each series of a measurement, its samples in lists."""
+    record = measurement.record
+    all_series = record.series[:]
+    for series in all_series:
+        length = len(series.values)
+        by_sample = length == len(all_series[0].values)
+        starts: Sequence[float | None] = series.starts
+        if not starts:
+            starts = all_series[0].starts if by_sample else [None] * length
+        if length == 0:
+            continue
+        yield {
+            "kernel": measurement.cell.kernel,
+            "cell": measurement.cell.id,
+            "measurement": measurement_id(measurement.cell, measurement.replicate),
+            "metric": series.metric,
+            "unit": series.unit,
+            "rank": series.rank,
+            "peer": series.peer,
+            "index": range(length),
+            "time": starts,
+            "value": series.values,
+            "warmup": (record.warmup or 0) * by_sample,
+        }
+
+
+def _exploded(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
+    """A row a sample, of rows a series."""
+    import polars as pl
+
+    schema = sample_columns()
+    lists = {name: pl.List(schema[name]) for name in ("index", "time", "value")}
+    return (
+        pl.DataFrame(rows, schema={**schema, **lists, "warmup": pl.UInt32})
+        .explode(*lists)
+        .with_columns((pl.col("index") < pl.col("warmup")).alias("warmup"))
+    )
 
 
 def write_tables(run: RunData) -> None:
     """Write both tables into the run, each by an atomic rename. Raises AssayError if it can't."""
     assert run.path is not None
-    _write(run.path / MEASUREMENTS, measurement_table(run))
-    _write(run.path / SAMPLES, sample_table(run))
+    _write(run.path / MEASUREMENTS, [measurement_table(run)])
+    _write(run.path / SAMPLES, _sample_parts(run), sample_columns())
 
 
-def _write(path: Path, table: pl.DataFrame) -> None:
-    # Through memory: Polars itself hides why a file could not be written.
+def _write(
+    path: Path,
+    parts: Iterable[pl.DataFrame],
+    schema: dict[str, pl.DataType | type[pl.DataType]] | None = None,
+) -> None:
+    """Write a table of one part through memory, of several through files of their own.
+
+    Polars itself hides why a file could not be written, so that Python writes what it can.
+    """
+    import polars as pl
+
+    frames = iter(parts)
+    first = next(frames, None)
+    second = next(frames, None)
+    if second is None:
+        write_atomically(path, _encoded(pl.DataFrame(schema=schema) if first is None else first))
+        return
+    assert first is not None
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            files = []
+            for number, frame in enumerate(chain([first, second], frames)):
+                files.append(Path(folder) / f"{number:06d}.parquet")
+                files[-1].write_bytes(_encoded(frame))
+                del frame
+            whole = Path(folder) / path.name
+            pl.scan_parquet(files).sink_parquet(whole, **_FORM)
+            with whole.open("rb") as written:
+                os.fsync(written.fileno())
+            whole.replace(path)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    except pl.exceptions.PolarsError as error:
+        raise AssayError(f"The table can't be written: {error}.", where=str(path)) from None
+
+
+def _encoded(table: pl.DataFrame) -> bytes:
     content = io.BytesIO()
-    table.write_parquet(content, compression="zstd", statistics=True)
-    write_atomically(path, content.getvalue())
+    table.write_parquet(content, **_FORM)
+    return content.getvalue()

@@ -21,7 +21,7 @@ _STOPS = {
 
 def cell_table(cells: Sequence[CellSummary]) -> Table:
     """One row a cell: its kernel's headline metric, or why there is none."""
-    notes: list[str] = []
+    notes: dict[str, int] = {}
     several = len({cell.cell.toolchain for cell in cells}) > 1
     # Named where cells of as many nodes ran on different ones.
     placed = {(cell.cell.placement.nodes, hosts) for cell in cells for hosts in cell.hosts}
@@ -52,7 +52,7 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
             *([Column("notes", "Notes")] if notes else []),
         ],
         rows=rows,
-        notes=notes,
+        notes=list(notes),
     )
 
 
@@ -67,7 +67,7 @@ def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
     return name, cell.metrics[name]
 
 
-def _row(cell: CellSummary, several: bool, scattered: bool, notes: list[str]) -> list[Entry]:
+def _row(cell: CellSummary, several: bool, scattered: bool, notes: dict[str, int]) -> list[Entry]:
     first = [
         Entry(cell.kernel),
         Entry(parameters_text(cell.cell)),
@@ -108,7 +108,5 @@ def _row(cell: CellSummary, several: bool, scattered: bool, notes: list[str]) ->
     ]
 
 
-def _note(sentence: str, notes: list[str]) -> int:
-    if sentence not in notes:
-        notes.append(sentence)
-    return notes.index(sentence) + 1
+def _note(sentence: str, notes: dict[str, int]) -> int:
+    return notes.setdefault(sentence, len(notes) + 1)

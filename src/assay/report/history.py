@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.records.directory import list_runs
 from assay.records.model import RunData
 from assay.records.reading import read_run
+from assay.records.store import Store
+from assay.records.summary import machine_identity
 
-# What makes two runs' machines the same one: what a user can't change without changing its speed.
-_IDENTITY = (("os", "hostname"), ("processor", "name"), ("processor", "cores"))
 _NEWEST = 10  # reading more runs than this would cost more than the report
 
 
@@ -23,25 +21,16 @@ def read_history(run: RunData, root: Path | None = None) -> list[RunData]:
     folder = root or (run.path.parent if run.path else None)
     if folder is None:
         return []
-    wanted = _identity(run.manifest.system)
+    kernels = {cell.kernel for cell in run.manifest.plan.cells}
     found: list[RunData] = []
-    for directory in reversed(list_runs(folder)):
+    for directory, summary in Store(folder).of_machine(machine_identity(run.manifest.system)):
         if len(found) == _NEWEST:
             break
-        if directory.name == run.manifest.run:
+        # A run of other kernels has nothing to say about this one's.
+        if directory.name == run.manifest.run or (summary and kernels.isdisjoint(summary.kernels)):
             continue
         try:
-            if _identity(directory.manifest().system) == wanted:
-                found.append(read_run(directory.path))
+            found.append(read_run(directory.path, samples=False))
         except AssayError:
             continue
     return found
-
-
-def _identity(system: Mapping[str, object]) -> tuple[object, ...]:
-    """The facts that tell machines apart; a fact that is missing tells nothing, and equals None."""
-    facts = []
-    for section, fact in _IDENTITY:
-        part = system.get(section)
-        facts.append(part.get(fact) if isinstance(part, Mapping) else None)
-    return tuple(facts)

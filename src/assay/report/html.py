@@ -12,11 +12,14 @@ import msgspec
 from assay.report.bundle import javascript_bundle
 from assay.report.drawing import csv_text, svg
 from assay.report.model import Figure, ReportModel
+from assay.report.shorten import shortened
 from assay.report.theme import vega_config
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+# Characters up to which the whole report goes into the file, to be had from it as JSON.
+_EMBEDDED = 4 << 20
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -33,6 +36,9 @@ def to_html(report: ReportModel) -> str:
     )
     environment.filters["code"] = _code
     environment.filters["data_uri"] = _data_uri
+    whole = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()
+    data = {f.id: csv_text(f) for section in report.sections for f in section.figures}
+    report = shortened(report)
     figures = [figure for section in report.sections for figure in section.figures]
     return environment.get_template("report.html.j2").render(
         report=report,
@@ -40,9 +46,9 @@ def to_html(report: ReportModel) -> str:
         script=_markup((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
         bundle=_markup(javascript_bundle() if figures else ""),
         drawn={figure.id: svg(figure) for figure in figures},
-        data={figure.id: csv_text(figure) for figure in figures},
+        data=data,
         figures_json=_json(_for_browser(figures)),
-        report_json=msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
+        report_json=whole if len(whole) <= _EMBEDDED else "",
     )
 
 

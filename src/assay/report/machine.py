@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from assay.answers.select import counted
 from assay.errors import AssayError
 from assay.records.model import Manifest, RunData
+from assay.report.hosts import clock_notes, clock_text, network_text
 from assay.report.model import Column, Entry, Table, Tone
 from assay.report.nodes import node_tables
 from assay.system.model import Processor, System
@@ -163,12 +164,15 @@ def _origin(run: RunData) -> Table:
             format_quantity(max(c.resolution for c in clocks), "s") if clocks else "",
         ),
         ("Ranks' cores", _pinning(run)),
+        ("Sent between hosts", network_text(run)),
+        ("Hosts' clocks", clock_text(run)),
     ]
     return Table(
         id="origin",
         title="How this run came about",
         columns=_FACT_COLUMNS,
         rows=[[Entry(name), Entry(value, value)] for name, value in facts if value],
+        notes=clock_notes(run),
     )
 
 
@@ -205,12 +209,10 @@ def _toolchains(toolchains: Mapping[str, Mapping[str, object]]) -> Table:
 def _launches(run: RunData) -> Table:
     tones: dict[str, Tone] = {"complete": "", "interrupted": "warn"}
     start = run.manifest.utc
-    notes: list[str] = []
+    notes: dict[str, int] = {}
     rows = []
     for launch in run.launches:
         why = launch.error or ("" if launch.outcome == "complete" else launch.stderr.strip()[-500:])
-        if why and why not in notes:
-            notes.append(why)
         rows.append(
             [
                 Entry(launch.launch, launch.launch),
@@ -219,7 +221,7 @@ def _launches(run: RunData) -> Table:
                 Entry(format_quantity(launch.wall, "s"), launch.wall),
                 Entry(launch.outcome, tone=tones.get(launch.outcome, "bad")),
                 Entry("" if launch.exit is None else str(launch.exit), launch.exit),
-                Entry(str(notes.index(why) + 1) if why else ""),
+                Entry(str(notes.setdefault(why, len(notes) + 1)) if why else ""),
                 Entry(shlex.join(launch.command), tone="quiet"),
             ]
         )
@@ -237,7 +239,7 @@ def _launches(run: RunData) -> Table:
             Column("command", "Command"),
         ],
         rows=rows,
-        notes=notes,
+        notes=list(notes),
     )
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from assay.records.files import write_atomically
 from assay.report.drawing import svg
 from assay.report.model import ReportModel, Section, Table
+from assay.report.shorten import shortened
 
 
 def write_markdown(report: ReportModel, target: Path) -> None:
     """Write ``target`` and, in ``<stem>-figures`` beside it, one SVG a figure."""
+    report = shortened(report)
     figures = [figure for section in report.sections for figure in section.figures]
     folder = target.with_name(f"{target.stem}-figures")
     if figures:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.report.model import Entry, ReportModel, Section, Table
+from assay.report.shorten import MOST_LINES, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -23,6 +24,7 @@ def print_report(report: ReportModel, console: Console) -> None:
     """Print it in the console's width; without colour where the console has none."""
     from rich.text import Text
 
+    report = shortened(report, MOST_LINES)
     console.print(Text(report.title, style="bold"))
     console.print(Text(f"{report.utc} · {report.summary}", style="dim"))
     if report.unfinished:

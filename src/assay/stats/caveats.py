@@ -10,6 +10,7 @@ import numpy as np
 from assay.kernels import is_search, known_kernel
 from assay.plans.model import Cell
 from assay.records.model import Measurement
+from assay.records.traffic import sent_by_adapter
 from assay.stats.correlation import effective_size, evidence_of_dependence
 from assay.stats.intervals import Floats, smallest_size
 from assay.stats.model import Stop
@@ -48,6 +49,10 @@ class Thresholds:
     evidence: float = 3.3
     # Fewer launches can't show that they depend on each other.
     launches: int = 10
+    # Bytes that another adapter than the one asked for must have sent, and how many times as much:
+    # connections are made, and hosts are managed, over any of them.
+    traffic: float = 1e5
+    times_traffic: float = 2.0
 
 
 THRESHOLDS = Thresholds()
@@ -260,6 +265,22 @@ def _per_second(evidence: Evidence, name: str) -> tuple[float, float]:
     return total, (total / seconds if seconds > 0.0 else 0.0)
 
 
+def _other_adapter(evidence: Evidence) -> Iterator[str]:
+    """The bytes went another way than the placement asked for."""
+    asked = (evidence.cell.placement.adapter or "").split(",")
+    sent = sent_by_adapter(m.record for m in evidence.measurements)
+    if not asked[0] or not sent:
+        return
+    busiest = next(iter(sent))
+    over = max(sent.get(name, 0.0) for name in asked)
+    enough = max(THRESHOLDS.traffic, THRESHOLDS.times_traffic * over)
+    if sent[busiest] > enough:
+        yield (
+            f"{' and '.join(asked)} was asked for, but {format_quantity(sent[busiest], 'B')} went "
+            f"over {busiest} and {format_quantity(over, 'B')} over {' and '.join(asked)}."
+        )
+
+
 _CHECKS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     _few,
     _imprecise,
@@ -269,5 +290,6 @@ _CHECKS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     _ranks,
     _slow_rank,
     _starts,
+    _other_adapter,
     _disturbed,
 )

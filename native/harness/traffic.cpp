@@ -1,0 +1,208 @@
+#include "harness/traffic.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "harness/agreement.hpp"
+#include "harness/ranks.hpp"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Adapters of a host that are read at most, the first by name: nodes of containers have hundreds.
+constexpr std::size_t kMostAdapters = 16;
+// Octets that come and go without anybody's asking: a few frames of ARP, LLDP and the like.
+constexpr double kHum = 4096.0;
+constexpr double kShare = 0.01;
+// InfiniBand counts port_xmit_data and port_rcv_data in words of four octets (InfiniBand
+// Architecture Specification 1, 16.1.3.5).
+constexpr std::uint64_t kWord = 4;
+// ARPHRD_LOOPBACK of linux/if_arp.h.
+constexpr std::uint64_t kLoopback = 772;
+
+int open_file(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }
+
+std::optional<std::uint64_t> number_in(int descriptor) {
+  std::array<char, 32> text{};
+  const ssize_t length = descriptor < 0 ? 0 : pread(descriptor, text.data(), text.size(), 0);
+  std::uint64_t number = 0;
+  if (length <= 0) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + length, number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::uint64_t> number_of(const fs::path& path) {
+  std::uint64_t number = 0;
+  std::ifstream file(path);
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// An interface that leads out of this host: hardware, an end of a pair whose other end is elsewhere
+// (veth, VLAN, macvlan), or a bond of several. Not the loopback, nor bridges within the host.
+bool leads_out(const fs::path& interface) {
+  std::error_code error;
+  if (number_of(interface / "type") == kLoopback) return false;
+  if (fs::exists(interface / "device", error) || fs::exists(interface / "bonding", error)) {
+    return true;
+  }
+  const auto index = number_of(interface / "ifindex");
+  const auto link = number_of(interface / "iflink");
+  return index && link && *index != *link;
+}
+
+}  // namespace
+
+double moved(std::uint64_t before, std::uint64_t after) {
+  return after < before ? 0.0 : static_cast<double>(after - before);
+}
+
+std::vector<AdapterTraffic> beyond_noise(std::vector<AdapterTraffic> adapters) {
+  double most = 0.0;
+  for (const AdapterTraffic& each : adapters) most = std::max(most, each.both());
+  std::erase_if(adapters, [&](const AdapterTraffic& each) {
+    return each.both() <= kHum || each.both() < kShare * most;
+  });
+  return adapters;
+}
+
+void write_traffic(JsonWriter& json, const std::vector<AdapterTraffic>& all) {
+  std::set<std::string> hosts;
+  for (const AdapterTraffic& each : all) hosts.insert(each.host);
+  json.begin_array();
+  if (hosts.size() <= kMostHosts) {
+    for (const AdapterTraffic& each : all) {
+      json.begin_object().field("adapter", each.adapter).field("host", each.host);
+      json.field("sent", each.sent).field("received", each.received).end_object();
+    }
+  } else {
+    struct Sum {
+      std::int64_t hosts = 0;
+      double sent = 0.0, received = 0.0, least = 0.0, most = 0.0;
+    };
+    std::map<std::string, Sum> sums;
+    for (const AdapterTraffic& each : all) {
+      Sum& sum = sums[each.adapter];
+      sum.least = sum.hosts == 0 ? each.both() : std::min(sum.least, each.both());
+      sum.most = std::max(sum.most, each.both());
+      sum.sent += each.sent;
+      sum.received += each.received;
+      ++sum.hosts;
+    }
+    for (const auto& [adapter, sum] : sums) {
+      json.begin_object().field("adapter", adapter).field("hosts", sum.hosts);
+      json.field("sent", sum.sent).field("received", sum.received);
+      json.field("least", sum.least).field("most", sum.most).end_object();
+    }
+  }
+  json.end_array();
+}
+
+Traffic::Traffic(MPI_Comm comm, const Layout& layout, int nodes, const std::string& root)
+    : comm_(comm), nodes_(nodes) {
+  if (nodes_ < 2 || layout.local_rank != 0) return;
+  open_ports(root);
+  open_interfaces(root);
+}
+
+Traffic::~Traffic() {
+  for (const Adapter& adapter : adapters_) {
+    close(adapter.sent);
+    close(adapter.received);
+  }
+}
+
+void Traffic::open_interfaces(const std::string& root) {
+  for (const fs::path& interface : entries(root + "/class/net")) {
+    if (!leads_out(interface)) continue;
+    const std::string folder = interface.string() + "/statistics/";
+    open_adapter(interface.filename(), folder + "tx_bytes", folder + "rx_bytes", 1);
+  }
+}
+
+void Traffic::open_ports(const std::string& root) {
+  for (const fs::path& device : entries(root + "/class/infiniband")) {
+    for (const fs::path& port : entries(device / "ports")) {
+      const std::string name = device.filename().string() + ":" + port.filename().string();
+      const std::string folder = port.string() + "/counters/";
+      open_adapter(name, folder + "port_xmit_data", folder + "port_rcv_data", kWord);
+    }
+  }
+}
+
+void Traffic::open_adapter(const std::string& name, const std::string& sent,
+                           const std::string& received, std::uint64_t octets) {
+  if (adapters_.size() == kMostAdapters) return;
+  Adapter adapter;
+  adapter.name = name;
+  adapter.sent = open_file(sent);
+  adapter.received = open_file(received);
+  adapter.octets = octets;
+  if (adapter.sent >= 0 && adapter.received >= 0) {
+    adapters_.push_back(std::move(adapter));
+    return;
+  }
+  for (const int file : {adapter.sent, adapter.received}) {
+    if (file >= 0) close(file);
+  }
+}
+
+void Traffic::read(Reading Adapter::* when) {
+  for (Adapter& adapter : adapters_) {
+    const auto sent = number_in(adapter.sent);
+    const auto received = number_in(adapter.received);
+    adapter.*when = {sent.value_or(0), received.value_or(0), sent && received};
+  }
+}
+
+std::vector<AdapterTraffic> Traffic::gathered() const {
+  std::vector<AdapterTraffic> mine;
+  for (const Adapter& each : adapters_) {
+    if (!each.before.known || !each.after.known) continue;
+    const auto octets = static_cast<double>(each.octets);
+    mine.push_back({host_name(), each.name, octets * moved(each.before.sent, each.after.sent),
+                    octets * moved(each.before.received, each.after.received)});
+  }
+  // A line for each number: names hold no line ends.
+  std::ostringstream text;
+  text.precision(17);
+  for (const AdapterTraffic& each : beyond_noise(std::move(mine))) {
+    text << each.host << '\n' << each.adapter << '\n' << each.sent << '\n' << each.received << '\n';
+  }
+  std::vector<AdapterTraffic> all;
+  for (const std::string& each : gather_texts(comm_, text.str())) {
+    std::istringstream in(each);
+    AdapterTraffic one;
+    std::string sent;
+    std::string received;
+    while (std::getline(in, one.host) && std::getline(in, one.adapter) && std::getline(in, sent) &&
+           std::getline(in, received)) {
+      one.sent = std::stod(sent);
+      one.received = std::stod(received);
+      all.push_back(one);
+    }
+  }
+  return all;
+}
+
+}  // namespace assay

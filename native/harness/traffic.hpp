@@ -1,0 +1,81 @@
+// What went through the network adapters of each host while a measurement was taken.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/json_writer.hpp"
+#include "harness/layout.hpp"
+
+namespace assay {
+
+// Octets through one adapter of one host, both ways.
+struct AdapterTraffic {
+  std::string host;
+  std::string adapter;
+  double sent = 0.0;
+  double received = 0.0;
+
+  double both() const { return sent + received; }
+};
+
+// Hosts up to which each is told by itself.
+constexpr std::size_t kMostHosts = 64;
+
+// The octets between two readings of a counter; 0 where it was set back, or has run over.
+double moved(std::uint64_t before, std::uint64_t after);
+
+// Those of a host's adapters that did more than hum along: everything that moved a hundredth of
+// what the busiest did, and more than a few frames.
+std::vector<AdapterTraffic> beyond_noise(std::vector<AdapterTraffic> adapters);
+
+// As a JSON array: an entry for each adapter of each host; of more than kMostHosts hosts an entry
+// for each name of an adapter, with sums and extremes over the hosts.
+void write_traffic(JsonWriter& json, const std::vector<AdapterTraffic>& all);
+
+// Reads the adapters' counters before and after the samples, by one rank of each node. Files are
+// opened once per launch. On one node alone there is nothing to read.
+class Traffic {
+ public:
+  // `nodes`: of the launch; `root`: where the system's /sys is.
+  Traffic(MPI_Comm comm, const Layout& layout, int nodes, const std::string& root = "/sys");
+  ~Traffic();
+  Traffic(const Traffic&) = delete;
+  Traffic& operator=(const Traffic&) = delete;
+
+  bool counts() const { return nodes_ > 1; }
+  void begin() { read(&Adapter::before); }
+  void end() { read(&Adapter::after); }
+
+  // Collective; of all hosts on rank 0, nothing elsewhere.
+  std::vector<AdapterTraffic> gathered() const;
+
+ private:
+  struct Reading {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    bool known = false;
+  };
+  struct Adapter {
+    std::string name;
+    int sent = -1;
+    int received = -1;
+    std::uint64_t octets = 1;  // of the counters' unit
+    Reading before;
+    Reading after;
+  };
+  void open_interfaces(const std::string& root);
+  void open_ports(const std::string& root);
+  void open_adapter(const std::string& name, const std::string& sent, const std::string& received,
+                    std::uint64_t octets);
+  void read(Reading Adapter::* when);
+
+  MPI_Comm comm_;
+  int nodes_;
+  std::vector<Adapter> adapters_;
+};
+
+}  // namespace assay

@@ -1,0 +1,164 @@
+"""Many runs at once: listed from their seals, their tables scanned as one.
+
+There is no index that could go stale: what is asked for is read from the runs, which never change
+once they are sealed. Of a sealed run the seal's summary tells whether it is of interest, and its
+tables are scanned lazily, so that a question reads the columns and rows that it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import AssayError
+from assay.records.directory import RunDirectory, list_runs
+from assay.records.listing import RunListing, describe_run
+from assay.records.summary import Identity, RunSummary, machine_identity
+
+if TYPE_CHECKING:
+    import polars as pl
+    from polars._typing import SchemaDict
+
+# What a scan adds to each row, besides its own columns.
+_OF_RUN = ("run", "suite", "system")
+_PATH = "path of the table"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which runs, or which of their rows, a question is about; None is all of them.
+
+    ``since`` and ``until``: Unix times of a run's start, the latter excluded.
+    """
+
+    kernel: str | None = None
+    suite: str | None = None
+    system: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+    def takes(self, run: RunSummary) -> bool:
+        """Whether a run is one of them, as a whole."""
+        return (
+            (self.kernel is None or self.kernel in run.kernels)
+            and (self.suite is None or self.suite == run.suite)
+            and (self.system is None or self.system == run.system)
+            and (self.since is None or run.utc >= self.since)
+            and (self.until is None or run.utc < self.until)
+        )
+
+
+ALL = Choice()
+
+
+class Store:
+    """The runs in one folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def directories(self) -> list[RunDirectory]:
+        """The runs, oldest first."""
+        return list_runs(self.root)
+
+    def listing(self, *, check: bool = False) -> list[RunListing]:
+        """A line for each run, oldest first, unfinished and damaged ones too."""
+        return [describe_run(run, check=check) for run in self.directories()]
+
+    def complete(self, choice: Choice = ALL) -> Iterator[tuple[RunDirectory, RunSummary]]:
+        """The sealed runs that are chosen, with their summaries, oldest first.
+
+        Runs whose seal holds no summary, or can't be read, are passed over.
+        """
+        for run in self.directories():
+            try:
+                summary = run.summary()
+            except AssayError:
+                continue
+            if summary is not None and choice.takes(summary):
+                yield run, summary
+
+    def measurements(self, choice: Choice = ALL) -> pl.LazyFrame:
+        """The rows of ``measurements.parquet`` of the chosen runs, with ``suite`` and ``system``.
+
+        Columns as in docs/formats.md. Covariates are those that the newest run has; they are null
+        in runs that have none of that name.
+        """
+        import polars as pl
+
+        from assay.records.tables import MEASUREMENTS, measurement_columns
+
+        runs = self._with_tables(choice)
+        schema = measurement_columns()
+        if runs:
+            newest = pl.read_parquet_schema(runs[-1][0].path / MEASUREMENTS)
+            covariates = [name for name in newest if name.startswith("covariate.")]
+            schema |= dict.fromkeys(covariates, pl.Float64)
+        return _scan(runs, MEASUREMENTS, schema, choice)
+
+    def samples(
+        self, choice: Choice = ALL, *, cells: Collection[str] = (), metric: str | None = None
+    ) -> pl.LazyFrame:
+        """The rows of ``samples.parquet`` of the chosen runs, with ``run``, ``suite`` and
+        ``system``; ``cells``: of these alone, by id.
+        """
+        import polars as pl
+
+        from assay.records.tables import SAMPLES, sample_columns
+
+        table = _scan(self._with_tables(choice), SAMPLES, sample_columns(), choice)
+        if cells:
+            table = table.filter(pl.col("cell").is_in(list(cells)))
+        return table if metric is None else table.filter(pl.col("metric") == metric)
+
+    def of_machine(self, machine: Identity) -> Iterator[tuple[RunDirectory, RunSummary | None]]:
+        """The runs of a machine, newest first; unfinished ones too, which have no summary.
+
+        Runs that can't be read, of another version say, are passed over.
+        """
+        for run in reversed(self.directories()):
+            try:
+                summary = run.summary()
+                found = summary.machine if summary else machine_identity(run.manifest().system)
+            except AssayError:
+                continue
+            if found == machine:
+                yield run, summary
+
+    def _with_tables(self, choice: Choice) -> list[tuple[RunDirectory, RunSummary]]:
+        from assay.records.tables import TABLES_SCHEMA
+
+        return [found for found in self.complete(choice) if found[1].tables == TABLES_SCHEMA]
+
+
+def _scan(
+    runs: Sequence[tuple[RunDirectory, RunSummary]], name: str, schema: SchemaDict, choice: Choice
+) -> pl.LazyFrame:
+    """One table of all these runs, each row with what its run is called and about."""
+    import polars as pl
+
+    if not runs:
+        return pl.LazyFrame(schema={**schema, **dict.fromkeys(_OF_RUN, pl.String)})
+    paths = [str(run.path / name) for run, _ in runs]
+    table = pl.scan_parquet(
+        paths,
+        schema=schema,
+        glob=False,
+        include_file_paths=_PATH,
+        missing_columns="insert",
+        extra_columns="ignore",
+    )
+    if choice.kernel is not None:
+        table = table.filter(pl.col("kernel") == choice.kernel)
+    about = pl.LazyFrame(
+        {
+            _PATH: paths,
+            "run": [run.name for run, _ in runs],
+            "suite": [summary.suite for _, summary in runs],
+            "system": [summary.system for _, summary in runs],
+        }
+    )
+    table = table.drop("run", strict=False)
+    return table.join(about, on=_PATH, how="left", maintain_order="left").drop(_PATH)

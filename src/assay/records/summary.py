@@ -1,0 +1,67 @@
+"""What a run's seal says of it, so that a list of thousands of runs reads no whole manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from assay.records.model import MANIFEST_SCHEMA, RunData
+
+# What makes two runs' machines the same one: what a user can't change without changing its speed.
+_IDENTITY = (("os", "hostname"), ("processor", "name"), ("processor", "cores"))
+
+Identity = tuple[str | int | float | None, ...]
+
+
+class RunSummary(msgspec.Struct, frozen=True):
+    """A complete run in a few words.
+
+    ``manifest``: the version of its manifest. ``tables``: of its tables, 0 where it has none.
+    ``machine``: the facts that tell machines apart, a missing one null.
+    """
+
+    manifest: int
+    tables: int
+    utc: float
+    suite: str
+    system: str
+    machine: Identity
+    kernels: tuple[str, ...]
+    toolchains: tuple[str, ...]
+    cells: int
+    launches: int
+    measurements: int
+
+
+def system_name(run: str, system: Mapping[str, object]) -> str:
+    """What the machine of a run of that name is called."""
+    return str(system.get("name") or [*run.split("-"), "", ""][1])
+
+
+def machine_identity(system: Mapping[str, object]) -> Identity:
+    """The facts that tell machines apart; a fact that is missing tells nothing, and equals None."""
+    facts: list[str | int | float | None] = []
+    for section, fact in _IDENTITY:
+        part = system.get(section)
+        found = part.get(fact) if isinstance(part, Mapping) else None
+        facts.append(found if isinstance(found, str | int | float) else None)
+    return tuple(facts)
+
+
+def summarise_run(run: RunData, *, launches: int, tables: int) -> RunSummary:
+    """The summary of a run; ``launches``: streams, as many as the run has."""
+    manifest = run.manifest
+    return RunSummary(
+        manifest=MANIFEST_SCHEMA,
+        tables=tables,
+        utc=manifest.utc,
+        suite=manifest.plan.name,
+        system=system_name(manifest.run, manifest.system),
+        machine=machine_identity(manifest.system),
+        kernels=tuple(dict.fromkeys(cell.kernel for cell in manifest.plan.cells)),
+        toolchains=tuple(dict.fromkeys(cell.toolchain for cell in manifest.plan.cells)),
+        cells=len(manifest.plan.cells),
+        launches=launches,
+        measurements=len(run.measurements),
+    )
