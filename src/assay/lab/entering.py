@@ -1,0 +1,81 @@
+"""Programs on a lab's hosts, and assay itself, which measures a lab from the lab's first host."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+import msgspec
+
+from assay.config import ClusterConfig, Config
+from assay.errors import AssayError, nearest
+from assay.lab import network
+from assay.lab.cluster import Cluster, Host
+from assay.lab.store import check_root, find_lab
+
+# Ranks that outnumber the cores and poll take each other's time slices; with these the libraries
+# of MPICH and Open MPI let go of a core while they wait.
+_POLITE = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "true",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "10",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMP_WAIT_POLICY": "passive",
+}
+
+# What schedulers tell a job's programs begins so.
+_ALLOCATIONS = ("SLURM_", "PBS_", "LSB_", "FLUX_")
+
+
+def run_on(name: str, host: str | None, command: Sequence[str]) -> NoReturn:
+    """Become a command on a lab's host, the first by default. Raises AssayError if that can't be."""
+    check_root()
+    cluster = find_lab(name)
+    found = cluster.hosts[0] if host is None else cluster.host(host)
+    if found is None:
+        raise AssayError(
+            f"The lab '{name}' has no host '{host}'.",
+            mend=nearest(host or "", (each.name for each in cluster.hosts)),
+        )
+    if not command:
+        raise AssayError(
+            "There is no command to run.", mend=f"Such as `assay lab run {name} -- uname -n`."
+        )
+    _become(cluster, found, command)
+
+
+def on_lab(name: str, config: Config) -> Config:
+    """The config for measuring on a lab, for an assay that is on the lab's first host.
+
+    One that is not begins anew there, with the same command line, as the same process. The lab's
+    hosts are in the place of the config's, and the system is called after the lab. Raises
+    AssayError.
+    """
+    check_root()
+    cluster = find_lab(name)
+    if not network.is_inside(cluster.hosts[0].namespace):
+        for name in [name for name in os.environ if name.startswith(_ALLOCATIONS)]:
+            del os.environ[name]  # the lab is not what a scheduler around it gave
+        _become(cluster, cluster.hosts[0], [sys.executable, *sys.orig_argv[1:]])
+    hosts = ClusterConfig(
+        tuple(host.addresses[0] for host in cluster.hosts),
+        str(cluster.remote_shell),
+        cluster.hosts[0].addresses[0],
+    )
+    return replace(
+        config, cluster=hosts, system=msgspec.structs.replace(config.system, name=f"lab {name}")
+    )
+
+
+def environment(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
+    """What a program on a host of the lab gets in the place of ``environ``."""
+    return {**(_POLITE if cluster.crowded else {}), **environ}
+
+
+def _become(cluster: Cluster, host: Host, words: Sequence[str]) -> NoReturn:
+    command = cluster.command(host, *words)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execvpe(command[0], command, environment(cluster, os.environ))
