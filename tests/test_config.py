@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from assay.config import (
     BlasConfig,
     ClusterConfig,
     Config,
+    SchedulerConfig,
     ToolchainConfig,
     find_config,
     load_config,
@@ -191,3 +193,97 @@ def test_wrong_clusters(tmp_path, lines, complaint, line):
         load_config(path)
     assert complaint in error.value.what
     assert error.value.where == f"{path}:{line}"
+
+
+def test_a_scheduler_section_is_read(tmp_path):
+    text = """\
+[scheduler]
+kind = "slurm"
+partition = "batch"
+exclusive = false
+walltime = "12 h"
+modules = ["gcc/13"]
+directives = ["--qos=debug"]
+"""
+    section = load_config(put(tmp_path / "assay.toml", text)).scheduler
+    assert section == SchedulerConfig(
+        kind="slurm",
+        partition="batch",
+        exclusive=False,
+        walltime="12 h",
+        modules=("gcc/13",),
+        directives=("--qos=debug",),
+    )
+    assert section.longest == 43200.0
+    assert SchedulerConfig().longest == float("inf")
+    assert SchedulerConfig().exclusive
+    assert load_config(put(tmp_path / "none.toml")).scheduler is None
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("kind = 'slrum'", "'scheduler.kind' can't be 'slrum'"),
+        ("queue = 'x'", "Unknown key 'queue' in [scheduler]"),
+        ("walltime = 0", "'scheduler.walltime' must be above 0"),
+        ("walltime = '12 apples'", "12 apples"),
+        ("modules = 'gcc'", "'scheduler.modules' must be"),
+    ],
+)
+def test_wrong_schedulers(tmp_path, line, complaint):
+    path = put(tmp_path / "assay.toml", f"[scheduler]\n{line}\n")
+    with pytest.raises(AssayError) as error:
+        load_config(path)
+    assert complaint in error.value.what
+    assert error.value.where == f"{path}:2"
+
+
+def come_upon(monkeypatch, folder):
+    monkeypatch.delenv("ASSAY_CONFIG", raising=False)
+    monkeypatch.chdir(folder)
+    return load_config()
+
+
+def test_a_config_that_others_may_have_written_is_refused_until_it_is_named(tmp_path, monkeypatch):
+    path = put(tmp_path / "assay.toml", '[system]\nname = "alba"\n')
+    path.chmod(0o644)
+    assert come_upon(monkeypatch, tmp_path).system.name == "alba"
+    path.chmod(0o646)
+    (tmp_path / "below").mkdir()
+    for folder in (tmp_path, tmp_path / "below"):
+        with pytest.raises(AssayError, match="may be written by everybody") as error:
+            come_upon(monkeypatch, folder)
+        assert error.value.where == str(path)
+        assert "--config" in error.value.mend and "ASSAY_CONFIG" in error.value.mend
+    assert load_config(path).system.name == "alba"
+    monkeypatch.setenv("ASSAY_CONFIG", str(path))
+    assert load_config().system.name == "alba"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_config_of_somebody_else_is_refused(tmp_path, monkeypatch):
+    path = put(tmp_path / "assay.toml", '[system]\nname = "alba"\n')
+    os.chown(path, 12345, 0)
+    with pytest.raises(AssayError, match="belongs to the user with the number 12345"):
+        come_upon(monkeypatch, tmp_path)
+    # A link of theirs to a file of mine: what the file's relative paths mean is theirs to say.
+    mine = put(tmp_path / "mine" / "assay.toml", '[system]\nname = "alba"\n')
+    path.unlink()
+    path.symlink_to(mine)
+    os.lchown(path, 12345, 0)
+    with pytest.raises(AssayError, match="belongs to the user with the number 12345"):
+        come_upon(monkeypatch, tmp_path)
+    os.lchown(path, 0, 0)
+    assert come_upon(monkeypatch, tmp_path).system.name == "alba"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_group_counts_unless_it_is_the_users_own(tmp_path, monkeypatch):
+    path = put(tmp_path / "assay.toml", '[system]\nname = "alba"\n')
+    path.chmod(0o664)
+    assert come_upon(monkeypatch, tmp_path).system.name == "alba"
+    os.chown(path, 0, 54321)
+    with pytest.raises(AssayError, match="may be written by the group with the number 54321"):
+        come_upon(monkeypatch, tmp_path)
+    path.chmod(0o644)
+    assert come_upon(monkeypatch, tmp_path).system.name == "alba"

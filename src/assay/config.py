@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import grp
+import math
 import os
+import pwd
 import re
+import shlex
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from assay.errors import AssayError
-from assay.toml import TomlDocument, load_toml
+from assay.toml import TomlDocument, dotted, load_toml
 from assay.units import parse_quantity
 
 CONFIG_NAME = "assay.toml"
@@ -77,6 +83,32 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     local_address: str | None = None
 
 
+class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[scheduler]``: how jobs are asked for where a batch scheduler gives out the nodes.
+
+    ``kind`` missing is the one whose commands are found. ``walltime``: the longest time that one
+    job may ask for, seconds or such as "12 h". ``modules`` are loaded ahead of assay, ``setup``
+    are lines of shell run after them. ``directives``: further options, each as it stands in a
+    script after the scheduler's own mark: ``"--qos=debug"``.
+    """
+
+    kind: Literal["slurm", "pbs", "pbs-classic", "lsf", "flux"] | None = None
+    partition: str | None = None
+    account: str | None = None
+    reservation: str | None = None
+    constraint: str | None = None
+    exclusive: bool = True
+    walltime: float | str | None = None
+    modules: tuple[str, ...] = ()
+    directives: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+
+    @property
+    def longest(self) -> float:
+        """Seconds that one job may ask for; inf if nothing was said."""
+        return math.inf if self.walltime is None else float(parse_quantity(self.walltime, "s"))
+
+
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[defaults]``: the toolchain of cells that name none, and where runs are kept.
 
@@ -95,6 +127,7 @@ class _File(msgspec.Struct, frozen=True):
     site: dict[str, str] = {}
     defaults: Defaults = Defaults()
     cluster: ClusterConfig | None = None
+    scheduler: SchedulerConfig | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +152,7 @@ class Config:
     site: Mapping[str, str] = field(default_factory=dict)
     defaults: Defaults = field(default_factory=Defaults)
     cluster: ClusterConfig | None = None
+    scheduler: SchedulerConfig | None = None
     patience: float = PATIENCE
 
     @property
@@ -158,8 +192,11 @@ def load_config(path: Path | None = None) -> Config:
         prices=_prices(document, content.prices),
         site=content.site,
         defaults=content.defaults,
-        patience=_patience(document, content.defaults.patience),
+        scheduler=content.scheduler,
+        patience=_duration(document, ["defaults", "patience"], content.defaults.patience, "2 h"),
     )
+    if content.scheduler and content.scheduler.walltime is not None:
+        _duration(document, ["scheduler", "walltime"], content.scheduler.walltime, "12 h")
     return replace(config, cluster=_cluster(config, content.cluster))
 
 
@@ -168,7 +205,8 @@ def find_config(directory: Path | None = None) -> Path | None:
 
     ``$ASSAY_CONFIG`` (AssayError if there is no such file); ``assay.toml`` in the directory or one
     above it, no further up than the root of a repository or the home directory; and
-    ``${XDG_CONFIG_HOME:-~/.config}/assay/assay.toml``.
+    ``${XDG_CONFIG_HOME:-~/.config}/assay/assay.toml``. Raises AssayError for one that was come upon
+    and that somebody else may have written: a config names programs to run.
     """
     named = os.environ.get("ASSAY_CONFIG")
     if named:
@@ -183,6 +221,7 @@ def find_config(directory: Path | None = None) -> Path | None:
     home = _home()
     for folder in (start, *start.parents):
         if (folder / CONFIG_NAME).is_file():
+            _check_trusted(folder / CONFIG_NAME)
             return folder / CONFIG_NAME
         if folder == home or (folder / ".git").exists():
             break
@@ -190,6 +229,53 @@ def find_config(directory: Path | None = None) -> Path | None:
     base = Path(config_home) if config_home else home / ".config" if home else None
     user = base / "assay" / CONFIG_NAME if base else None
     return user if user and user.is_file() else None
+
+
+def _check_trusted(path: Path) -> None:
+    """Raises AssayError unless only this user or root can have written the file.
+
+    A link's owner counts as well as the file's: relative paths count from where the link lies.
+    """
+    me = os.geteuid()
+    for status in (path.lstat(), path.stat()):
+        why = None
+        if status.st_uid not in (me, 0):
+            why = f"belongs to {_user(status.st_uid)}"
+        elif stat.S_ISLNK(status.st_mode):
+            continue  # a link has no permissions of its own
+        elif status.st_mode & stat.S_IWOTH:
+            why = "may be written by everybody"
+        elif status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid):
+            why = f"may be written by the group {_group(status.st_gid)}"
+        if why:
+            raise AssayError(
+                f"This config was found here and {why}, and a config names programs to run.",
+                where=str(path),
+                mend=f"If you trust it, name it: --config {shlex.quote(str(path))}, or ASSAY_CONFIG.",
+            )
+
+
+def _own_group(group: int) -> bool:
+    """Whether it is the group that a user has alone: their first, and of their name."""
+    try:
+        user = pwd.getpwuid(os.geteuid())
+        return user.pw_gid == group and grp.getgrgid(group).gr_name == user.pw_name
+    except KeyError:  # no entry in the databases: containers
+        return os.geteuid() == 0 == group
+
+
+def _user(number: int) -> str:
+    try:
+        return f"'{pwd.getpwuid(number).pw_name}'"
+    except KeyError:
+        return f"the user with the number {number}"
+
+
+def _group(number: int) -> str:
+    try:
+        return f"'{grp.getgrgid(number).gr_name}'"
+    except KeyError:
+        return f"with the number {number}"
 
 
 def _home() -> Path | None:
@@ -220,11 +306,13 @@ def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | N
     return cluster
 
 
-def _patience(document: TomlDocument, written: float | str) -> float:
-    where: list[str | int] = ["defaults", "patience"]
-    seconds = parse_quantity(written, "s", where=document.where(where))
-    if not 0 < seconds < float("inf"):
-        raise document.error(where, "'defaults.patience' must be above 0.", 'Such as "2 h".')
+def _duration(
+    document: TomlDocument, path: list[str | int], written: float | str, example: str
+) -> float:
+    """Seconds. Raises AssayError unless they are some, and not for ever."""
+    seconds = parse_quantity(written, "s", where=document.where(path))
+    if not 0 < seconds < math.inf:
+        raise document.error(path, f"'{dotted(path)}' must be above 0.", f'Such as "{example}".')
     return float(seconds)
 
 

@@ -18,6 +18,7 @@ def up(
     spec: str = "single",
     *,
     name: str | None = None,
+    slurm: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """Make a lab, which stays until it is taken down or the machine starts anew. Needs root.
@@ -30,15 +31,20 @@ def up(
         A shipped spec's name or a spec's TOML file (docs/formats.md); up to 250 hosts.
     name
         What the lab is called [default: as the spec].
+    slurm
+        Start a Slurm over the hosts, too; `assay lab run NAME -- sbatch JOB` submits to it.
     json
         Print one JSON object on stdout.
     """
+    from dataclasses import replace
+
     from assay.cli.output import console, print_json
     from assay.lab.spec import find_spec, load_spec
     from assay.lab.store import bring_up, check_name, check_root, labs
 
     path = find_spec(spec)
     wanted = load_spec(path)
+    wanted = replace(wanted, slurm=wanted.slurm or slurm)
     called = name if name is not None else path.stem
     check_name(called)
     check_root()
@@ -151,6 +157,7 @@ def _facts(lab: Lab) -> dict[str, object]:
         "topology": spec.topology if spec else None,
         "adapters": spec.adapters if spec else None,
         "trunk": spec.trunk if spec else None,
+        "slurm": spec.slurm if spec else None,
         "remote_shell": str(cluster.remote_shell) if cluster else None,
         "hosts": [
             {"name": h.name, "namespace": h.namespace, "addresses": h.addresses, "cores": h.cores}
@@ -170,7 +177,8 @@ def _in_words(lab: Lab) -> str:
         "no limit" if wire.rate is None else format_quantity(wire.rate, "B/s")
         for wire in spec.adapters
     )
-    return f"{title} ({len(lab.cluster.hosts)} hosts, {rates} each way)"
+    slurm = ", with a Slurm" if spec.slurm else ""
+    return f"{title} ({len(lab.cluster.hosts)} hosts, {rates} each way{slurm})"
 
 
 def _watched(what: str) -> AbstractContextManager[Progress | None]:

@@ -14,7 +14,7 @@ from assay.config import ClusterConfig, Config
 from assay.errors import AssayError, nearest
 from assay.lab import network
 from assay.lab.cluster import Cluster, Host
-from assay.lab.store import check_root, find_lab
+from assay.lab.store import check_root, find_lab, slurm_of
 
 # Ranks that outnumber the cores and poll take each other's time slices; with these the libraries
 # of MPICH and Open MPI let go of a core while they wait.
@@ -56,8 +56,8 @@ def on_lab(name: str, config: Config) -> Config:
     check_root()
     cluster = find_lab(name)
     if not network.is_inside(cluster.hosts[0].namespace):
-        for name in [name for name in os.environ if name.startswith(_ALLOCATIONS)]:
-            del os.environ[name]  # the lab is not what a scheduler around it gave
+        for variable in [each for each in os.environ if each.startswith(_ALLOCATIONS)]:
+            del os.environ[variable]  # the lab is not what a scheduler around it gave
         _become(cluster, cluster.hosts[0], [sys.executable, *sys.orig_argv[1:]])
     hosts = ClusterConfig(
         tuple(host.addresses[0] for host in cluster.hosts),
@@ -71,7 +71,8 @@ def on_lab(name: str, config: Config) -> Config:
 
 def environment(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
     """What a program on a host of the lab gets in the place of ``environ``."""
-    return {**(_POLITE if cluster.crowded else {}), **environ}
+    slurm = slurm_of(cluster).environment() if cluster.spec.slurm else {}
+    return {**(_POLITE if cluster.crowded else {}), **environ, **slurm}
 
 
 def _become(cluster: Cluster, host: Host, words: Sequence[str]) -> NoReturn:

@@ -24,7 +24,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -33,6 +33,9 @@ from assay.lab import network
 from assay.lab.cluster import Cluster
 from assay.lab.network import Progress
 from assay.lab.spec import Spec
+
+if TYPE_CHECKING:
+    from assay.lab.slurm import SlurmCluster
 
 LAB_SCHEMA = 1
 # Where another folder than /run/assay-labs is wanted.
@@ -99,6 +102,11 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
     """Make a lab. Raises AssayError, with nothing left of it."""
     check_root()
     check_name(name)
+    if spec.slurm:
+        from assay.lab.slurm import why_not
+
+        if problem := why_not():
+            raise AssayError(problem, mend="Install the packages slurm-wlm and munge.")
     root = _made_root()
     taken = network.namespaces_called(f"{_prefix()}{name}.")
     folder = root / name
@@ -118,11 +126,20 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
         try:
             (folder / _STATE).write_bytes(msgspec.json.format(msgspec.json.encode(file)) + b"\n")
             cluster.make(progress, keep=(descriptor,))
+            if spec.slurm:
+                slurm_of(cluster).__enter__()  # it ends with the lab's processes
         except BaseException:
             with contextlib.suppress(AssayError):
                 _remove(name)
             raise
     return cluster
+
+
+def slurm_of(cluster: Cluster) -> SlurmCluster:
+    """The Slurm over a lab's hosts, whether it was started or not."""
+    from assay.lab.slurm import SlurmCluster
+
+    return SlurmCluster(cluster, folder=cluster.folder / "slurm")
 
 
 def take_down(name: str) -> None:

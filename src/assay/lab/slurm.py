@@ -1,0 +1,339 @@
+"""A Slurm over the hosts of a virtual cluster, with no daemon, key or file of the machine's own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from assay.errors import AssayError
+from assay.lab import network
+from assay.lab.cluster import Cluster, Host
+
+PARTITION = "lab"
+# What people and assay call; daemons are called by the cluster alone.
+_CLIENTS = ("sbatch", "squeue", "scontrol", "scancel", "sacct", "sinfo", "srun", "salloc")
+_DAEMONS = ("munged", "slurmctld", "slurmd")
+# Debian keeps daemons where a user's PATH doesn't lead.
+_SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
+_MUNGED, _CONTROLLER = "munged", "slurmctld"
+# Seconds between two looks at something that is awaited.
+_PAUSE = 0.1
+
+
+class SlurmCluster:
+    """``with VirtualCluster(4) as hosts, SlurmCluster(hosts) as slurm: …``
+
+    The controller runs on the first host; ``nodes`` (default: all hosts) have a slurmd each, under
+    their own names, with as many CPUs as the host has cores, in the partition ``lab``. What it
+    takes is in the packages slurm-wlm and munge. ``settings`` overrule lines of slurm.conf.
+    ``patience``: seconds for the nodes to become idle. ``folder``: where its files are, for one that
+    outlives this process: entered and never left, it goes with its hosts' processes. Raises AssayError where there can't be one,
+    with the daemon's own last words.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        nodes: Sequence[Host] | None = None,
+        settings: Mapping[str, str] | None = None,
+        patience: float = 60.0,
+        folder: Path | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.nodes = tuple(cluster.hosts if nodes is None else nodes)
+        self.folder = folder or Path(tempfile.gettempdir()) / f"{cluster.name}-slurm"
+        self._settings = dict(settings or {})
+        self._patience = patience
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+
+    @property
+    def conf(self) -> Path:
+        """The slurm.conf of daemons and commands."""
+        return self.folder / "slurm.conf"
+
+    def environment(self) -> dict[str, str]:
+        """What to add to a command's environment so that ``sbatch`` and the others are this Slurm's.
+
+        They work on the cluster's hosts and outside of them: PATH begins with a folder of programs
+        that run them on the first host.
+        """
+        path = os.environ.get("PATH", os.defpath)
+        return {"SLURM_CONF": str(self.conf), "PATH": f"{self._programs}{os.pathsep}{path}"}
+
+    def __enter__(self) -> SlurmCluster:
+        problem = why_not()
+        if problem:
+            raise AssayError(problem, mend="Install the packages slurm-wlm and munge.")
+        try:
+            self._make()
+            self._start_daemons()
+        except BaseException:
+            with contextlib.suppress(AssayError):
+                self.remove()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """End jobs and daemons, and remove every file; nothing if that was done."""
+        for daemon in self._daemons.values():
+            daemon.kill()
+        for daemon in self._daemons.values():
+            daemon.wait()
+        self._daemons.clear()
+        for node in self.nodes:
+            self._end_jobs(node)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def node(self, name: str) -> Host:
+        """The compute node of that name."""
+        return next(node for node in self.nodes if node.name == name)
+
+    def kill_node(self, name: str) -> None:
+        """End the slurmd of a node and all that jobs run there, at once, as if it lost its power."""
+        daemon = self._daemons.pop(name)
+        daemon.kill()
+        daemon.wait()
+        self._end_jobs(self.node(name))
+
+    def start_node(self, name: str) -> None:
+        """Start the slurmd of a node that was killed."""
+        self._start_slurmd(self.node(name))
+
+    def stop_controller(self) -> None:
+        """End the controller: commands get no answer, jobs go on."""
+        daemon = self._daemons.pop(_CONTROLLER)
+        daemon.terminate()  # it saves its state
+        try:
+            daemon.wait(self._patience)
+        except subprocess.TimeoutExpired:
+            daemon.kill()
+            daemon.wait()
+
+    def start_controller(self) -> None:
+        """Start the controller with the state that it had; returns when it answers."""
+        self._start(_CONTROLLER, self.cluster.hosts[0], "slurmctld", "-D", "-f", str(self.conf))
+        self._await(lambda: self._ask("scontrol", "ping").returncode == 0, "its controller answers")
+
+    def states(self) -> dict[str, str]:
+        """The nodes' states in Slurm's short words (``idle``, ``alloc``, ``down*`` …).
+
+        Empty if the controller does not answer.
+        """
+        done = self._ask("sinfo", "--noheader", "--Node", "--format=%N %t")
+        if done.returncode != 0:
+            return {}
+        return dict(line.split() for line in done.stdout.splitlines())  # type: ignore[misc]
+
+    def await_idle(self) -> None:
+        """Wait until all nodes are idle. Raises AssayError after the patience is out."""
+        names = {node.name for node in self.nodes}
+        self._await(
+            lambda: all(state == "idle" for state in self.states().values())
+            and self.states().keys() == names,
+            "all its nodes are idle",
+        )
+
+    @property
+    def _programs(self) -> Path:
+        return self.folder / "bin"
+
+    @property
+    def _socket(self) -> Path:
+        return self.folder / "munge.socket"
+
+    def _make(self) -> None:
+        for folder in (self.folder, self._programs, self.folder / "state", self.folder / "spool"):
+            folder.mkdir(mode=0o700)
+        key = self.folder / "munge.key"
+        key.write_bytes(secrets.token_bytes(128))
+        key.chmod(0o600)
+        self.conf.write_text(self._configuration())
+        (self.folder / "hosts").write_text(
+            "127.0.0.1 localhost\n"
+            + "".join(f"{host.addresses[0]} {host.name}\n" for host in self.cluster.hosts)
+        )
+        for client in _CLIENTS:
+            if found := shutil.which(client):
+                program = self._programs / client
+                program.write_text(self._client(found))
+                program.chmod(0o700)
+
+    def _client(self, found: str) -> str:
+        """A script that runs a Slurm command on the first host, wherever it is called."""
+        command = self._command(self.cluster.hosts[0], found)
+        conf = shlex.quote(str(self.conf))
+        return f'#!/bin/sh\nexport SLURM_CONF={conf}\nexec {shlex.join(command)} "$@"\n'
+
+    def _command(self, host: Host, *words: str) -> list[str]:
+        """The command line that runs a program on a host where hosts are known by their names."""
+        known = 'mount --bind "$0" /etc/hosts && exec "$@"'
+        return self.cluster.command(host, "sh", "-c", known, str(self.folder / "hosts"), *words)
+
+    def _configuration(self) -> str:
+        first = self.cluster.hosts[0]
+        settings = {
+            "ClusterName": "lab",
+            "SlurmctldHost": f"{first.name}({first.addresses[0]})",
+            "SlurmUser": "root",
+            "AuthType": "auth/munge",
+            "AuthInfo": f"socket={self._socket}",
+            "StateSaveLocation": str(self.folder / "state"),
+            "SlurmdSpoolDir": str(self.folder / "spool" / "%n"),
+            "SlurmctldPidFile": str(self.folder / "slurmctld.pid"),
+            "SlurmdPidFile": str(self.folder / "%n.pid"),
+            # Neither cgroups nor hardware of a host's own: hosts are namespaces.
+            "ProctrackType": "proctrack/linuxproc",
+            "TaskPlugin": "task/none",
+            "SlurmdParameters": "config_overrides",
+            "SelectType": "select/cons_tres",
+            "SelectTypeParameters": "CR_CPU",
+            "SwitchType": "switch/none",
+            "MpiDefault": "none",
+            "ReturnToService": "2",
+            # What a site gives minutes, a small cluster gives seconds.
+            "SlurmdTimeout": "15",
+            "KillWait": "5",
+            "InactiveLimit": "0",
+            **self._settings,
+        }
+        nodes = [
+            f"NodeName={node.name} NodeHostname={node.name} NodeAddr={node.addresses[0]} "
+            f"CPUs={len(node.cores)} State=UNKNOWN"
+            for node in self.nodes
+        ]
+        names = ",".join(node.name for node in self.nodes)
+        return "".join(
+            f"{line}\n"
+            for line in (
+                *(f"{name}={value}" for name, value in settings.items()),
+                *nodes,
+                f"PartitionName={PARTITION} Nodes={names} Default=YES MaxTime=INFINITE State=UP",
+            )
+        )
+
+    def _start_daemons(self) -> None:
+        first = self.cluster.hosts[0]
+        files = {"key": "munge.key", "pid": "munge.pid", "seed": "munge.seed", "log": "munge.log"}
+        options = [f"--{kind}-file={self.folder / name}" for kind, name in files.items()]
+        self._start(_MUNGED, first, "munged", "--foreground", f"--socket={self._socket}", *options)
+        self._await(self._socket.exists, "its munged answers")
+        self.start_controller()
+        for node in self.nodes:
+            self._start_slurmd(node)
+        self.await_idle()
+
+    def _start_slurmd(self, node: Host) -> None:
+        # A node's spool is its own, and slurmd makes none.
+        (self.folder / "spool" / node.name).mkdir(mode=0o755, exist_ok=True)
+        self._start(node.name, node, "slurmd", "-D", "-N", node.name, "-f", str(self.conf))
+
+    def _start(self, name: str, host: Host, program: str, *words: str) -> None:
+        """Start a daemon in the foreground."""
+        found = _find(program)
+        assert found is not None  # or why_not would have said so
+        with self._log(name).open("ab") as log:
+            self._daemons[name] = subprocess.Popen(
+                self._command(host, found, *words),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**_without_slurm(os.environ), "SLURM_CONF": str(self.conf)},
+                start_new_session=True,
+            )
+
+    def _log(self, name: str) -> Path:
+        return self.folder / f"{name}.log"
+
+    def _await(self, there: Callable[[], bool], what: str) -> None:
+        """Wait until something is there. Raises AssayError if a daemon ends or time is out."""
+        until = time.monotonic() + self._patience
+        while not there():
+            for name, daemon in self._daemons.items():
+                if daemon.poll() is not None:
+                    raise self._failure(f"{name} ended before {what}", name)
+            if time.monotonic() > until:
+                raise self._failure(f"{self._patience:g} s were not enough until {what}")
+            time.sleep(_PAUSE)
+
+    def _failure(self, what: str, name: str = _CONTROLLER) -> AssayError:
+        try:
+            said = self._log(name).read_text(errors="replace").splitlines()[-20:]
+        except OSError:
+            said = []
+        states = ", ".join(f"{node} {state}" for node, state in self.states().items())
+        return AssayError(
+            f"The Slurm of the virtual cluster can't be started: {what}.",
+            detail="\n".join([*([states] if states else []), *said]),
+            mend="On a busy machine, try again with fewer hosts.",
+        )
+
+    def _ask(self, client: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self._programs / client, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=self._patience,
+        )
+
+    def _end_jobs(self, node: Host) -> None:
+        """Kill what slurmd has started on a node: its own helpers, and the jobs' processes."""
+        until = time.monotonic() + self._patience
+        while pids := list(self._started_by_slurmd(node)):
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if time.monotonic() > until:
+                raise AssayError(f"Processes on the host '{node.name}' can't be ended: {pids}.")
+            time.sleep(_PAUSE)
+
+    def _started_by_slurmd(self, node: Host) -> Iterator[int]:
+        """Slurm's helpers, told by their name, and the jobs' processes, told by their variables."""
+        daemons = {daemon.pid for daemon in self._daemons.values()}
+        conf = f"SLURM_CONF={self.conf}".encode()
+        for pid in network.processes_in(node.namespace):
+            try:
+                program = Path(f"/proc/{pid}/comm").read_bytes().strip()
+                variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            except OSError:  # gone meanwhile
+                continue
+            on_a_node = any(variable.startswith(b"SLURMD_NODENAME=") for variable in variables)
+            # A helper writes its title over its environment.
+            helper = program in (b"slurmstepd", b"slurmd") and pid not in daemons
+            if helper or (on_a_node and conf in variables):
+                yield pid
+
+
+def why_not() -> str | None:
+    """A sentence on why there can be no Slurm here; None if there can."""
+    missing = [name for name in (*_DAEMONS, "sbatch", "scontrol", "sinfo") if not _find(name)]
+    return f"A Slurm needs the program '{missing[0]}', which is not here." if missing else None
+
+
+def _find(program: str) -> str | None:
+    return shutil.which(program, path=f"{os.environ.get('PATH', os.defpath)}:{_SBIN}")
+
+
+def _without_slurm(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what a Slurm around this process has put there."""
+    return {name: value for name, value in environ.items() if not name.startswith("SLURM")}

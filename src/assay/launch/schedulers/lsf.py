@@ -1,0 +1,146 @@
+"""IBM Spectrum LSF: bsub, bjobs, bkill."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from psij import Job
+from psij.executors.batch.lsf import LsfExecutorConfig, LsfJobExecutor
+
+from assay.launch.schedulers.batch import Batch, Unpolled, of_array
+from assay.launch.schedulers.commands import Answer, unreadable
+from assay.launch.schedulers.model import JobRequest, JobState, JobStatus
+from assay.launch.schedulers.script import WARNING, plain, refused, warning
+
+# bjobs(1), "Job status".
+_STATES: dict[str, JobState] = {
+    **dict.fromkeys(("PEND", "PROV", "PSUSP", "WAIT"), "queued"),
+    **dict.fromkeys(("RUN", "USUSP", "SSUSP", "UNKWN"), "running"),
+    "DONE": "complete",
+    "EXIT": "failed",
+    "ZOMBI": "node-failed",
+}
+# bacct(1), "Termination reasons displayed by bacct, bhist, and bjobs".
+_REASONS: dict[str, JobState] = {
+    **dict.fromkeys(("TERM_RUNLIMIT", "TERM_DEADLINE", "TERM_WINDOW"), "timeout"),
+    **dict.fromkeys(("TERM_OWNER", "TERM_FORCE_OWNER", "TERM_ADMIN", "TERM_FORCE_ADMIN"), "cancelled"),
+    "TERM_PREEMPT": "preempted",
+    **dict.fromkeys(("TERM_REMOVE_HUNG_JOB", "TERM_ZOMBIE", "TERM_RC_RECLAIM"), "node-failed"),
+}
+_FIELDS = "jobid jobindex stat exit_code exit_reason kill_reason pend_reason"
+# bsub(1), -J: brackets and a percent sign make an array, and * ? are patterns elsewhere.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
+_VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@/+-]*", re.ASCII)
+# bsub(1), -R: an expression with operators and parentheses; quotes would end it.
+_EXPRESSION = re.compile(r"""[^"'\\`$\[\]]+""")
+
+
+class _Executor(Unpolled, LsfJobExecutor):  # type: ignore[misc]
+    """PSI/J's, submitting as LSF's manual has it, ``bsub < script``.
+
+    Called with the script's name, bsub runs the script and passes over what it asks for, unless
+    the site has set LSB_BSUB_PARSE_SCRIPT.
+    """
+
+    def get_submit_command(self, job: Job, submit_file_path: Path) -> list[str]:
+        return ["bsub"]
+
+
+class LsfScheduler(Batch):
+    """LSF."""
+
+    kind = "lsf"
+    title = "LSF"
+    writes_output = False
+    script_on_stdin = True
+    # Indices of LSF's arrays begin with 1.
+    task = '"$((LSB_JOBINDEX - 1))"'
+    gone = re.compile(r"no matching job|already finished|is not found", re.I)
+
+    def __init__(self) -> None:
+        super().__init__(_Executor(None, LsfExecutorConfig()))
+
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """bsub(1), OPTIONS."""
+        options = request.options
+        plain([("name", request.name)], _NAME, "LSF")
+        values = [
+            ("partition", options.partition),
+            ("account", options.account),
+            ("reservation", options.reservation),
+        ]
+        plain(values, _VALUE, "LSF")
+        constraint = options.constraint
+        if constraint is not None and not _EXPRESSION.fullmatch(constraint):
+            raise refused("constraint", constraint, "quotes and brackets would end it")
+        name = request.name
+        return {
+            "name": f'"{name}[1-{request.tasks}]"' if request.tasks > 1 else name,
+            "nodes": str(request.nodes),
+            "exclusive": options.exclusive,
+            "walltime": _minutes(request.walltime),
+            "warning": _minutes(WARNING) if warning(request) else None,
+            "partition": options.partition,
+            "account": options.account,
+            "reservation": options.reservation,
+            "constraint": f'"select[{constraint}]"' if constraint else None,
+            "directives": list(options.directives),
+        }
+
+    def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
+        """bjobs(1), in every state, as JSON; an hour or so after the end, nothing."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        answer = self.run(["bjobs", "-a", "-json", "-o", _FIELDS, *asked])
+        tasks: dict[str, dict[int, JobStatus]] = {}
+        for record in self._records(answer):
+            job, index = str(record.get("JOBID", "")), str(record.get("JOBINDEX", ""))
+            if "ERROR" not in record:
+                number = int(index) if index.isdecimal() else 0
+                tasks.setdefault(job, {})[number - 1] = _status(record)
+        return {job: _whole(tasks.get(job, {})) for job in asked}
+
+    def _records(self, answer: Answer) -> list[Mapping[str, Any]]:
+        if not answer.out.strip() and self.gone.search(answer.said):
+            return []
+        try:
+            return [dict(record) for record in json.loads(answer.out)["RECORDS"]]
+        except (ValueError, KeyError, TypeError):
+            raise unreadable(self.title, "bjobs", answer) from None
+
+
+def _whole(tasks: Mapping[int, JobStatus]) -> JobStatus:
+    """A job without an array has the index 0."""
+    if not tasks:
+        return JobStatus("unknown", "LSF does not know the job")
+    return tasks[-1] if list(tasks) == [-1] else of_array(tasks)
+
+
+def _status(record: Mapping[str, Any]) -> JobStatus:
+    word = str(record.get("STAT", ""))
+    state = _STATES.get(word)
+    if state is None:
+        return JobStatus("unknown", f"LSF calls its state {word or 'nothing'}")
+    ended = state in ("complete", "failed")
+    keys = ("EXIT_REASON", "KILL_REASON") if ended else ("PEND_REASON",)
+    reason = next((text for key in keys if (text := str(record.get(key) or "").strip())), "")
+    if state == "failed":
+        code = re.match(r"TERM_\w+", reason)
+        state = _REASONS.get(code[0], state) if code else state
+    exit_code = str(record.get("EXIT_CODE") or "")
+    number = int(exit_code) if exit_code.isdecimal() else None
+    if state == "complete":
+        number = 0
+    return JobStatus(state, reason, number if ended else None)
+
+
+def _minutes(seconds: float) -> str:
+    """``H:MM``, rounded up."""
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes // 60}:{minutes % 60:02d}"

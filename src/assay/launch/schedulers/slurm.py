@@ -1,0 +1,224 @@
+"""Slurm: sbatch, squeue, scancel; scontrol and sacct for jobs that have ended."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from psij import Job
+from psij.executors.batch.slurm import SlurmExecutorConfig, SlurmJobExecutor
+
+from assay.launch.schedulers.batch import Batch, Unpolled, by_signal, of_array
+from assay.launch.schedulers.commands import Answer, unreadable
+from assay.launch.schedulers.model import JobRequest, JobState, JobStatus
+from assay.launch.schedulers.script import around_task, clock, refused, warning
+
+# squeue(1) and sacct(1), JOB STATE CODES.
+_STATES: dict[str, JobState] = {
+    **dict.fromkeys(
+        ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD"),
+        "queued",
+    ),
+    "SPECIAL_EXIT": "queued",
+    **dict.fromkeys(
+        ("RUNNING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED"),
+        "running",
+    ),
+    "COMPLETED": "complete",
+    "FAILED": "failed",
+    "OUT_OF_MEMORY": "failed",
+    "CANCELLED": "cancelled",
+    "REVOKED": "cancelled",
+    "TIMEOUT": "timeout",
+    "DEADLINE": "timeout",
+    "NODE_FAIL": "node-failed",
+    "BOOT_FAIL": "node-failed",
+    "PREEMPTED": "preempted",
+}
+# A job's own words, its name first of all, can't begin a line of `scontrol show job`.
+_RECORD = re.compile(r"^JobId=(\d+)(?: ArrayJobId=(\d+))?(?: ArrayTaskId=(\S+))? JobName=", re.M)
+_STATE = re.compile(r"^ +JobState=(\S+) Reason=(.*?) Dependency=", re.M)
+_EXIT = re.compile(r"^ +Requeue=.* ExitCode=(\d+):(\d+)\s*$", re.M)
+_NO_REASON = ("", "None", "(null)", "N/A")
+_UNKNOWN = re.compile(r"invalid job id", re.I)
+# What needs no quotes in a directive.
+_PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=-]+", re.ASCII)
+
+
+class _Executor(Unpolled, SlurmJobExecutor):  # type: ignore[misc]
+    """PSI/J's, asking sbatch for the id alone, and never taking a script's name for an option."""
+
+    def get_submit_command(self, job: Job, submit_file_path: Path) -> list[str]:
+        return ["sbatch", "--parsable", str(submit_file_path.absolute())]
+
+    def job_id_from_submit_output(self, out: str) -> str:
+        # "123", or "123;cluster"; a site's plugins may have greeted before.
+        found = re.findall(r"^(\d+)(?:;\S*)?\s*$", out, re.M)
+        return found[-1] if found else ""
+
+    def reason(self, word: str) -> str:
+        """PSI/J's sentence for a reason code of Slurm's, else the code."""
+        sentence: str = self._REASONS_MAP.get(word, "")
+        return f"{word}: {sentence}" if sentence else word
+
+
+class SlurmScheduler(Batch):
+    """Slurm."""
+
+    kind = "slurm"
+    title = "Slurm"
+    task = '"$SLURM_ARRAY_TASK_ID"'
+    gone = re.compile(r"invalid job id|already completing or completed", re.I)
+
+    def __init__(self) -> None:
+        self._slurm = _Executor(config=SlurmExecutorConfig())
+        super().__init__(self._slurm, _quote)
+
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """sbatch(1), OPTIONS and FILENAME PATTERN."""
+        options = request.options
+        path = str(request.output)
+        if "\\" in path:
+            raise refused("output file", path, "Slurm takes a backslash for a sign of its own")
+        if request.tasks == 1:
+            output = path.replace("%", "%%")
+        else:
+            before, after = around_task(request)
+            output = f"{before.replace('%', '%%')}%a{after.replace('%', '%%')}"
+        return {
+            "name": request.name,
+            "output": output,
+            "nodes": str(request.nodes),
+            "exclusive": options.exclusive,
+            "walltime": clock(request.walltime),
+            "warning": warning(request),
+            "array": f"0-{request.tasks - 1}" if request.tasks > 1 else None,
+            "partition": options.partition,
+            "account": options.account,
+            "reservation": options.reservation,
+            "constraint": options.constraint,
+            "directives": list(options.directives),
+        }
+
+    def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
+        """The status of each of these jobs: squeue's, and of what has ended scontrol's or sacct's.
+
+        squeue keeps a job for some minutes after its end, and does not say how it ended.
+        """
+        asked = list(dict.fromkeys(ids))
+        found = self._queue(asked) if asked else {}
+        for job in asked:
+            if job not in found or any(status.ended for status in found[job].values()):
+                found[job] = self._record(job) or found.get(job, {})
+        forgotten = [job for job in asked if not found[job]]
+        if forgotten:
+            found |= self._accounting(forgotten)
+        return {job: _whole(found.get(job, {})) for job in asked}
+
+    def _queue(self, ids: list[str]) -> dict[str, dict[int | None, JobStatus]]:
+        answer = self.run(
+            [
+                *("squeue", "--noheader", "--array", "--states=all"),
+                f"--jobs={','.join(ids)}",
+                "--format=%F|%K|%T|%r",
+            ]
+        )
+        if answer.status != 0:
+            if _UNKNOWN.search(answer.said):
+                return {}
+            raise unreadable(self.title, "squeue", answer)
+        found: dict[str, dict[int | None, JobStatus]] = defaultdict(dict)
+        for line in answer.out.splitlines():
+            fields = line.strip().split("|", 3)
+            if len(fields) != 4:
+                raise unreadable(self.title, "squeue", answer)
+            job, task, state, reason = fields
+            number = int(task) if task.isdecimal() else None
+            found[job][number] = self._status(state, reason)
+        return dict(found)
+
+    def _record(self, job: str) -> dict[int | None, JobStatus]:
+        """What the controller remembers of a job, by task; nothing if it has forgotten it."""
+        answer = self.run(["scontrol", "show", "job", job])
+        if answer.status != 0:
+            if _UNKNOWN.search(answer.said):
+                return {}
+            raise unreadable(self.title, "scontrol", answer)
+        starts = list(_RECORD.finditer(answer.out))
+        ends = [start.start() for start in starts[1:]] + [len(answer.out)]
+        found: dict[int | None, JobStatus] = {}
+        for start, end in zip(starts, ends, strict=True):
+            text = answer.out[start.end() : end]
+            state, code = _STATE.search(text), _EXIT.search(text)
+            if state is None or code is None:
+                raise unreadable(self.title, "scontrol", answer)
+            if (start[2] or start[1]) == job:
+                status = self._status(state[1], state[2], (int(code[1]), int(code[2])))
+                found |= dict.fromkeys(_tasks(start[3]), status)
+        return found
+
+    def _accounting(self, ids: list[str]) -> dict[str, dict[int | None, JobStatus]]:
+        """What sacct knows of jobs that the controller has forgotten; many sites have no sacct."""
+        answer = self.run(
+            [
+                *("sacct", "--noheader", "--parsable2", "--allocations", "--array"),
+                *(f"--jobs={','.join(ids)}", "--format=JobID,State,ExitCode"),
+            ]
+        )
+        return {} if answer.status != 0 else self._accounted(answer)
+
+    def _accounted(self, answer: Answer) -> dict[str, dict[int | None, JobStatus]]:
+        found: dict[str, dict[int | None, JobStatus]] = defaultdict(dict)
+        for line in answer.out.splitlines():
+            match = re.fullmatch(r"(\d+)(?:_(\S+?))?\|([^|]*)\|(\d+):(\d+)", line.strip())
+            if match is None:
+                raise unreadable(self.title, "sacct", answer)
+            # "CANCELLED by 1000"
+            state = match[3].split()[0] if match[3] else ""
+            status = self._status(state, "", (int(match[4]), int(match[5])))
+            found[match[1]] |= dict.fromkeys(_tasks(match[2]), status)
+        return dict(found)
+
+    def _status(
+        self, word: str, reason: str, code: tuple[int, int] | None = None
+    ) -> JobStatus:
+        state = _STATES.get(word, "unknown")
+        why = "" if reason in _NO_REASON else self._slurm.reason(reason)
+        if state == "unknown":
+            why = f"Slurm calls it {word}"
+        number = by_signal(*code) if code else None
+        # Of a job that was ended, 0 tells nothing.
+        known = state in ("complete", "failed") or bool(number)
+        return JobStatus(state, why, number if known else None)
+
+
+def _tasks(written: str | None) -> list[int | None]:
+    """The numbers in "3", "0-2,5" or "[0-2%2]"; [None] where there is no array."""
+    if written is None or written in ("N/A", ""):
+        return [None]
+    numbers: list[int | None] = []
+    for part in written.strip("[]").partition("%")[0].split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (not last or last.isdecimal()):
+            numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+def _whole(found: Mapping[int | None, JobStatus]) -> JobStatus:
+    tasks = {task: status for task, status in found.items() if task is not None}
+    if tasks:
+        return of_array(tasks)
+    return found.get(None, JobStatus("unknown", "Slurm does not know the job"))
+
+
+def _quote(value: object) -> str:
+    """A directive's value, in quotes where it needs them: sbatch takes those off as a shell does."""
+    text = str(value)
+    if _PLAIN.fullmatch(text):
+        return text
+    inside = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{inside}"'
+
+
