@@ -1,4 +1,4 @@
-"""Sockets on all hosts of a virtual cluster at once, in one process, and what adapters have counted.
+"""Sockets on all hosts of a virtual cluster, in one process, and what adapters have counted.
 
 A socket stays in the namespace in which it was made, so a thread that visits each host in turn can
 leave one there.
@@ -120,7 +120,5 @@ def machine() -> dict[str, object]:
         "settings": [Path("/proc/sys/net", name).read_text() for name in settings],
         "name": os.uname().nodename,
         "hosts": Path("/etc/hosts").read_text() if Path("/etc/hosts").exists() else None,
-        "files": sorted(
-            str(path) for path in Path("/run").iterdir() if "assay" in path.name
-        ),
+        "files": sorted(str(path) for path in Path("/run").iterdir() if "assay" in path.name),
     }

@@ -285,9 +285,7 @@ def test_help_has_examples_and_names_the_shipped_specs() -> None:
 
 @needs_a_lab
 @pytest.mark.slow
-def test_a_lab_is_measured_by_its_name(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lab_is_measured_by_its_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from assay.records.directory import list_runs
     from assay.records.reading import read_run
 
@@ -326,7 +324,7 @@ def test_a_run_on_a_lab_that_is_interrupted_goes_on_there(
     monkeypatch.chdir(folder)
     plan = folder / "plan.toml"
     plan.write_text(
-        'schema = 1\n[replication]\nmin_launches = 1\nmax_launches = 1\nmax_samples = 5\n'
+        "schema = 1\n[replication]\nmin_launches = 1\nmax_launches = 1\nmax_samples = 5\n"
         'budget = "60 s"\n[[measure]]\nkernel = "network.barrier"\nnodes = [1, 2, 3, 4]\nppn = 1\n'
         'where = "nodes > 1"\n'
     )

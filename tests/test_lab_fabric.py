@@ -68,9 +68,7 @@ def test_the_switches_of_a_grid_are_found(tmp_path: Path) -> None:
     finest = matrix.topology.levels[-1]
     assert finest.groups == ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))
     # Between switches nothing is faster than a trunk, whatever the machine does.
-    crossing = [
-        matrix.times[i, j] for i in range(12) for j in range(12) if i // 3 != j // 3
-    ]
+    crossing = [matrix.times[i, j] for i in range(12) for j in range(12) if i // 3 != j // 3]
     assert min(crossing) >= (65536 - burst_of(4e6)) / 4e6
     (hops,) = ring_hops(summarise_cells(ring), ring)
     slowest = sorted(hops.hops, key=lambda hop: -hop.time)[:4]

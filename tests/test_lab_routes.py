@@ -114,7 +114,9 @@ def seconds_for(cluster: Cluster, pairs: list[tuple[str, str]], size: int) -> fl
         connections = []
         for sender, receiver in pairs:
             to = (host[receiver].addresses[0], PORT)
-            out = inside(host[sender].namespace, lambda to=to: socket.create_connection(to, PATIENCE))
+            out = inside(
+                host[sender].namespace, lambda to=to: socket.create_connection(to, PATIENCE)
+            )
             connections.append((out, servers[receiver].accept()[0]))
 
         def read(end: socket.socket) -> None:
@@ -176,7 +178,7 @@ def test_who_shares_a_link_shares_its_rate(
 
 
 def test_ways_that_have_links_of_their_own_count_apart() -> None:
-    """The trunks to two spines: each carries what is for its own hosts, and nothing of the other's."""
+    """The trunks to two spines: each carries what is for its own hosts."""
     size = 150_000
     spec = Spec(FatTree(2, 2, 2), (Wire(100 * RATE),), Wire(10 * RATE))
     with VirtualCluster(spec=spec) as cluster:

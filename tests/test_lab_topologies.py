@@ -111,7 +111,7 @@ def test_a_torus_goes_dimension_after_dimension_the_shorter_way_around() -> None
         for end in itertools.product(*map(range, sizes)):
             here, walked = list(start), [name(list(start))]
             for axis, size in enumerate(sizes):
-                steps_up = [k for k in range(size) if (start[axis] + k) % size == end[axis]][0]
+                steps_up = next(k for k in range(size) if (start[axis] + k) % size == end[axis])
                 up = steps_up <= size - steps_up
                 for _ in range(steps_up if up else size - steps_up):
                     here[axis] = (here[axis] + (1 if up else -1)) % size
@@ -256,7 +256,7 @@ TORUS = 'schema = 1\n[topology]\nkind = "torus"\ndimensions = [4, 4]\n'
     [
         (TORUS.replace("schema = 1", "schema = 2"), 1, "version 2; this assay reads 1"),
         (TORUS.replace("torus", "hypercube"), 3, "There is no topology 'hypercube'"),
-        ('schema = 1\n[topology]\nhosts = 3\n', 2, "has no 'kind'"),
+        ("schema = 1\n[topology]\nhosts = 3\n", 2, "has no 'kind'"),
         (TORUS + "hosts = 3\n", 5, "Unknown key 'hosts'"),
         (TORUS.replace("[4, 4]", "[4, 0]"), 4, "'topology.dimensions' is below 1"),
         (TORUS.replace("[4, 4]", "[2, 2, 2, 2]"), 4, "has 1 to 3 dimensions"),

@@ -42,8 +42,8 @@ class Cluster:
     """Hosts in namespaces, made by ``make``, removed by ``remove``.
 
     ``prefix``: what the namespaces' names begin with. ``folder``: for the remote shell and the
-    hosts' names; it is made if it isn't there, and removed with the rest. ``cores``: this machine's,
-    which hosts divide.
+    hosts' names; made if it isn't there, removed with the rest. ``cores``: this machine's, which
+    hosts divide.
     """
 
     def __init__(
@@ -195,9 +195,7 @@ def _entering(host: Host, names: Path) -> list[str]:
     by these MPI libraries tell whether two ranks may talk through memory. ``names`` are put in the
     place of /etc/hosts, in the mounts that ``ip netns exec`` makes for this program alone.
     """
-    named = (
-        'echo "$0" >/proc/sys/kernel/hostname; mount --bind "$1" /etc/hosts; shift; exec "$@"'
-    )
+    named = 'echo "$0" >/proc/sys/kernel/hostname; mount --bind "$1" /etc/hosts; shift; exec "$@"'
     cores = ",".join(map(str, host.cores))
     isolated = ["taskset", "-c", cores, "unshare", "--uts", "--ipc", "sh", "-c", named, host.name]
     return ["ip", "netns", "exec", host.namespace, *isolated, str(names)]

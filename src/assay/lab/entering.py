@@ -30,7 +30,7 @@ _ALLOCATIONS = ("SLURM_", "PBS_", "LSB_", "FLUX_")
 
 
 def run_on(name: str, host: str | None, command: Sequence[str]) -> NoReturn:
-    """Become a command on a lab's host, the first by default. Raises AssayError if that can't be."""
+    """Become a command on a lab's host, the first by default. Raises AssayError."""
     check_root()
     cluster = find_lab(name)
     found = cluster.hosts[0] if host is None else cluster.host(host)

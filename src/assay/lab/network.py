@@ -123,7 +123,7 @@ def build(
     for node in shape.nodes:
         adapters = shape.adapters(node)
         batch(["ip", "-n", prefix + node], _inside(shape, node, adapters, macs), keep=keep)
-        # Both ends, so that a switch sends a host no more than its link carries, whoever sends to it.
+        # Both ends: a switch sends a host no more than its link carries, whoever sends to it.
         limit(prefix + node, [(end.adapter, wire) for end, _, wire in adapters], keep=keep)
         told(1)
 
@@ -147,9 +147,11 @@ def _inside(
     if shape.bridges and node in shape.hosts:
         # The kernel's table of neighbours is one for all namespaces, and what is learned may fill
         # it (hosts × hosts); what is told does not count.
-        for link in shape.links:
-            if link.one.node != node:
-                lines.append(_neighbour(link.one, link.one.adapter, macs))
+        lines += [
+            _neighbour(link.one, link.one.adapter, macs)
+            for link in shape.links
+            if link.one.node != node
+        ]
     for route in shape.routes.get(node, ()):
         gateway = shape.addresses[route.via][0]
         way = "" if gateway == route.to else f"via {gateway} onlink "

@@ -36,9 +36,9 @@ class SlurmCluster:
     The controller runs on the first host; ``nodes`` (default: all hosts) have a slurmd each, under
     their own names, with as many CPUs as the host has cores, in the partition ``lab``. What it
     takes is in the packages slurm-wlm and munge. ``settings`` overrule lines of slurm.conf.
-    ``patience``: seconds for the nodes to become idle. ``folder``: where its files are, for one that
-    outlives this process: entered and never left, it goes with its hosts' processes. Raises AssayError where there can't be one,
-    with the daemon's own last words.
+    ``patience``: seconds for the nodes to become idle. ``folder``: where its files are. Entered and
+    never left, it lives as long as its hosts' processes do. Raises AssayError where there can't be
+    one, with the daemon's own last words.
     """
 
     def __init__(

@@ -7,8 +7,8 @@ ends with a login, as what lies in a user's own runtime folder does. Who makes o
 holds a lock in its folder, which the kernel lets go with the last process that works on it, so that
 what a killed ``up`` left half made is told from what is being made.
 
-The names of a lab's namespaces (``assay-labs.NAME.node1``) are none of those that ``names.py`` takes
-for leftovers.
+The names of a lab's namespaces (``assay-labs.NAME.node1``) are none of those that ``names.py``
+takes for leftovers.
 """
 
 from __future__ import annotations
@@ -83,11 +83,12 @@ def labs() -> list[Lab]:
 
 def find_lab(name: str) -> Cluster:
     """The cluster of a lab that is up. Raises AssayError."""
+    check_name(name)
     found = {lab.name: lab for lab in labs()}
     lab = found.get(name)
     if lab is None:
         mend = nearest(name, found) if found else f"`assay lab up --name {name}` makes one."
-        raise AssayError(f"There is no lab '{name}'.", mend=mend if _is_name(name) else "")
+        raise AssayError(f"There is no lab '{name}'.", mend=mend)
     if lab.cluster is None or lab.state != "up":
         raise AssayError(
             f"The lab '{name}' can't be used: it is {lab.state}.",
@@ -95,6 +96,7 @@ def find_lab(name: str) -> Cluster:
             if lab.state == "being made"
             else f"`assay lab down {name}` removes what there is of it.",
         )
+    _check_root_folder()
     return lab.cluster
 
 
@@ -108,7 +110,7 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
         if problem := why_not():
             raise AssayError(problem, mend="Install the packages slurm-wlm and munge.")
     root = _made_root()
-    taken = network.namespaces_called(f"{_prefix()}{name}.")
+    taken = network.namespaces_called(_spaces_of(name))
     folder = root / name
     try:
         if taken:
@@ -119,7 +121,7 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
             f"There is a lab '{name}' already: it is {_look(name).state}.",
             mend=f"Give another --name, or `assay lab down {name}` first.",
         ) from None
-    with _locked(folder) as descriptor:
+    with _locked(folder, name) as descriptor:
         cores = sorted(os.sched_getaffinity(0))
         file = LabFile(LAB_SCHEMA, name, time.time(), spec, cores)
         cluster = _cluster(file)
@@ -147,22 +149,18 @@ def take_down(name: str) -> None:
     check_root()
     check_name(name)
     if name not in {lab.name for lab in labs()}:
-        find_lab(name)  # says so
+        find_lab(name)  # which says that there is none
+    if any(network.is_inside(space) for space in network.namespaces_called(_spaces_of(name))):
+        raise AssayError(
+            f"The lab '{name}' can't be removed from one of its own hosts.",
+            mend="Leave the lab, and do it there.",
+        )
     folder = _root() / name
     if not folder.is_dir():
         _remove(name)
         return
-    until = time.monotonic() + _PATIENCE
-    while True:
-        with contextlib.suppress(BlockingIOError), _locked(folder):
-            _remove(name)
-            return
-        if time.monotonic() > until:
-            raise AssayError(
-                f"Another assay is making or removing the lab '{name}'.",
-                mend="Wait for it, or end it first.",
-            )
-        time.sleep(0.05)
+    with _locked(folder, name):
+        _remove(name)
 
 
 def check_root() -> None:
@@ -189,7 +187,7 @@ def _look(name: str) -> Lab:
     folder = _root() / name
     file = _read(folder / _STATE)
     cluster = _cluster(file) if file is not None else None
-    there = set(network.namespaces_called(f"{_prefix()}{name}."))
+    there = set(network.namespaces_called(_spaces_of(name)))
     state: State
     if _is_held(folder):
         state = "being made"
@@ -198,12 +196,19 @@ def _look(name: str) -> Lab:
     else:
         # The remote shell is written last.
         whole = cluster is not None and cluster.remote_shell.exists()
-        state = "up" if whole and there >= set(cluster.namespaces if cluster else ()) else "half made"
+        state = (
+            "up" if whole and there >= set(cluster.namespaces if cluster else ()) else "half made"
+        )
     return Lab(name, state, cluster, file.utc if file else None)
 
 
+def _spaces_of(name: str) -> str:
+    """What the names of a lab's namespaces begin with."""
+    return f"{_prefix()}{name}."
+
+
 def _cluster(file: LabFile) -> Cluster:
-    return Cluster(file.spec, file.name, f"{_prefix()}{file.name}.", _root() / file.name, file.cores)
+    return Cluster(file.spec, file.name, _spaces_of(file.name), _root() / file.name, file.cores)
 
 
 def _read(path: Path) -> LabFile | None:
@@ -215,7 +220,7 @@ def _read(path: Path) -> LabFile | None:
 
 
 def _remove(name: str) -> None:
-    network.remove_namespaces(network.namespaces_called(f"{_prefix()}{name}."))
+    network.remove_namespaces(network.namespaces_called(_spaces_of(name)))
     shutil.rmtree(_root() / name, ignore_errors=True)
 
 
@@ -230,30 +235,49 @@ def _prefix() -> str:
 
 
 def _made_root() -> Path:
-    """The folder of all labs, which nobody else may write to: what lies in it is run as root."""
+    """The folder of all labs, made if need be."""
     root = _root()
     try:
         root.mkdir(mode=0o700, exist_ok=True)
-        found = root.lstat()
     except OSError as error:
         raise AssayError(
             f"The labs' folder can't be made: {error.strerror or error}.", where=str(root)
         ) from None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
-        raise AssayError(
-            "The labs' folder is not root's alone.",
-            where=str(root),
-            mend=f"Remove it, or name another in {FOLDER_VARIABLE}.",
-        )
+    _check_root_folder()
     return root
 
 
+def _check_root_folder() -> None:
+    """Raises AssayError if anybody else may write to the labs' folder: root runs what is in it."""
+    found = _root().lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise AssayError(
+            "The labs' folder is not root's alone.",
+            where=str(_root()),
+            mend=f"Remove it, or name another in {FOLDER_VARIABLE}.",
+        )
+
+
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[int]:
-    """Hold a lab; BlockingIOError if somebody does. The descriptor may be handed to programs."""
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _locked(folder: Path, name: str) -> Iterator[int]:
+    """Hold a lab. The descriptor may be handed to programs. Raises AssayError if somebody does."""
+    until = time.monotonic() + _PATIENCE
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        raise AssayError(f"The lab '{name}' was removed meanwhile.", mend="Begin anew.") from None
+    try:
+        while True:
+            # Who lists labs holds each for a moment, and what a killed maker began may go on.
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            if time.monotonic() > until:
+                raise AssayError(
+                    f"Another assay is making or removing the lab '{name}'.",
+                    mend="Wait for it, or end it first.",
+                )
+            time.sleep(0.02)
         yield descriptor
     finally:
         os.close(descriptor)

@@ -3,8 +3,8 @@
 Two kinds of networks come out. On **single switches** the hosts of a rail are one Ethernet, and the
 switch is a bridge. **Everywhere else packets are routed**: each switch, and each host of a torus,
 forwards by a table that holds every host, so that there are no loops to break, each way is known
-beforehand, and the TTL of a packet tells how many have forwarded it. A host bears one address there,
-whatever adapter a packet comes in by.
+beforehand, and the TTL of a packet tells how many have forwarded it. There a host bears one
+address, whatever adapter a packet comes in by.
 
 Ways, none of which is longer than it must be:
 
@@ -14,8 +14,9 @@ Ways, none of which is longer than it must be:
   that may drop packets don't need);
 - rows and columns: by the row's switch to hosts of the same row, by the column's to those of the
   same column, and to all others by the row's switch, the core, and the other row's switch;
-- fat tree: up to the spine whose number is the receiving host's, modulo the spines, and down (D-mod-K:
-  Zahavi et al. 2010): all that is sent to a host goes by one spine, and hosts spread over spines.
+- fat tree: up to the spine whose number is the receiving host's, modulo the spines, and down
+  (D-mod-K: Zahavi et al. 2010): all that is sent to a host goes by one spine, and hosts spread over
+  spines.
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ class Route:
 class Shape:
     """A cluster to be built.
 
-    ``addresses``: of each node, one a rail for hosts on bridges. ``forwarding``: the nodes that pass
-    on others' packets. ``routes``: of each node, to every host. ``prefix``: bits of the addresses'
-    network: 24 on bridges, 32 where all is routed.
+    ``addresses``: of each node, one a rail for hosts on bridges. ``forwarding``: the nodes that
+    pass on others' packets. ``routes``: of each node, to every host. ``prefix``: bits of the
+    addresses' network: 24 on bridges, 32 where all is routed.
     """
 
     hosts: tuple[str, ...]
@@ -163,7 +164,9 @@ class _Cabling:
         self.links: list[Link] = []
         self._adapters: defaultdict[str, dict[str, str]] = defaultdict(dict)
 
-    def join(self, one: str, other: str, wire: Wire, adapters: tuple[str, str] | None = None) -> None:
+    def join(
+        self, one: str, other: str, wire: Wire, adapters: tuple[str, str] | None = None
+    ) -> None:
         """A link between two nodes that have none; ``adapters`` if they are not to be counted."""
         counted = tuple(
             # A host's adapters are eth0, eth1 … in the order of their links; a switch has ports.
@@ -177,7 +180,7 @@ class _Cabling:
         self.links.append(Link(ends[0], ends[1], wire))
 
     def shape(self, forwarding: Sequence[str], towards: Callable[[str, str], str | None]) -> Shape:
-        """The whole. ``towards(node, host)``: the neighbour to which a host's packets go, if any."""
+        """The whole. ``towards(node, host)``: the neighbour who gets a host's packets, if any."""
         routes = {}
         for node in (*self.hosts, *self.switches):
             table = []
