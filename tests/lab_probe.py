@@ -20,6 +20,7 @@ from assay.lab import network
 from assay.lab.cluster import Cluster
 
 _CLONE_NEWNET = 0x40000000
+_IP_RECVTTL = 12  # linux/in.h
 PORT = 9000
 PATIENCE = 10.0
 
@@ -56,7 +57,7 @@ def datagram_socket() -> socket.socket:
     """One that hears what comes to the host, and tells the TTL with which it came."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.bind(("0.0.0.0", PORT))
-    made.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTTL, 1)
+    made.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
     made.settimeout(PATIENCE)
     return made
 
