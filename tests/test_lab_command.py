@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.errors import AssayError
 from assay.lab import network
 from assay.lab.spec import shipped
-from assay.lab.store import FOLDER_VARIABLE, labs
+from assay.lab.store import FOLDER_VARIABLE, check_name, find_lab, labs
 from lab_probe import machine
 
 reason = network.why_not()
@@ -204,17 +205,24 @@ def test_clusters_of_dead_owners_are_removed_but_labs_are_not(folder: Path) -> N
     "name", ["", ".", "..", "a/b", "a b", "a;b", "$(a)", "a\nb", "A", "1", "-a", "a.b", "a" * 32]
 )
 def test_hostile_names_are_refused(folder: Path, name: str) -> None:
-    for words in (
-        ["up", "single", f"--name={name}"],
-        ["down", "--", name],
-        ["run", "--", name, "true"],
-    ):
-        done = assay("lab", *words)
-        assert done.returncode == 2, done
-        assert "Traceback" not in done.stderr
-        if reason is None:
-            assert "can't be a lab's name" in done.stderr or "no lab" in done.stderr, done.stderr
-    assert not (folder / "labs").exists() or list((folder / "labs").iterdir()) == []
+    for refuse in (check_name, find_lab):
+        with pytest.raises(AssayError, match="can't be a lab's name"):
+            refuse(name)
+
+
+@needs_a_lab
+def test_hostile_names_are_refused_on_the_command_line(folder: Path) -> None:
+    for name in ("../a", "a\nb; echo"):
+        for words in (
+            ["lab", "up", "single", f"--name={name}"],
+            ["lab", "down", name],
+            ["lab", "run", name, "--", "true"],
+            ["measure", "network.barrier", "--lab", name],
+        ):
+            done = assay(*words)
+            assert done.returncode == 2, done
+            assert "can't be a lab's name" in done.stderr, done.stderr
+    assert not (folder / "labs").exists()
 
 
 def test_without_root_it_says_so(folder: Path) -> None:

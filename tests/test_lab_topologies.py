@@ -75,6 +75,7 @@ def check(shape: Shape) -> None:
     assert len(leads) == 2 * len(shape.links)  # no adapter has two links
     for node, table in shape.routes.items():
         assert all(leads[node, route.adapter] == route.via for route in table)
+        assert len({route.to for route in table}) == len(table)
     for sender in shape.hosts:
         links = distances(shape, sender)
         for receiver in shape.hosts:
@@ -94,7 +95,7 @@ def test_every_pair_has_a_shortest_way_without_circles(topology: Torus) -> None:
     check(shape)
 
 
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3))
 @settings(max_examples=30)
 def test_so_it_is_in_any_torus(dimensions: list[int]) -> None:
     check(shape_of(Spec(Torus(tuple(dimensions)))))

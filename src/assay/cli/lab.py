@@ -23,12 +23,11 @@ def up(
 ) -> None:
     """Make a lab, which stays until it is taken down or the machine starts anew. Needs root.
 
-    Specs that come with assay: single, two-rails, switches, helix, torus-2d, torus-3d, fat-tree.
-
     Parameters
     ----------
     spec
-        A shipped spec's name or a spec's TOML file (docs/formats.md); up to 250 hosts.
+        A TOML file (docs/formats.md), or one that comes with assay: single, two-rails, switches,
+        helix, torus-2d, torus-3d, fat-tree. Up to 250 hosts.
     name
         What the lab is called [default: as the spec].
     slurm

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -100,6 +101,12 @@ class Shape:
                 found.append((link.other, link.one, link.wire))
         return found
 
+    @cached_property
+    def _next(self) -> dict[str, dict[str, str]]:
+        return {
+            node: {route.to: route.via for route in table} for node, table in self.routes.items()
+        }
+
     def path(self, sender: str, receiver: str) -> list[str]:
         """The nodes that a packet passes, both ends included. ValueError if it comes to no end."""
         if self.bridges:
@@ -107,10 +114,10 @@ class Shape:
         to = self.addresses[receiver][0]
         passed = [sender]
         while passed[-1] != receiver:
-            via = [route.via for route in self.routes[passed[-1]] if route.to == to]
-            if len(via) != 1 or len(passed) > len(self.nodes):
+            via = self._next[passed[-1]].get(to)
+            if via is None or len(passed) > len(self.nodes):
                 raise ValueError(f"packets from {sender} to {receiver} are lost: {passed}")
-            passed += via
+            passed.append(via)
         return passed
 
 
