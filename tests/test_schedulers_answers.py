@@ -102,8 +102,16 @@ def record(
             ("failed", 137, "RaisedSignal:9(Killed)"),
         ),
         ("7|N/A|CANCELLED|None", record("CANCELLED", "0:15"), ("cancelled", 143, "")),
-        ("7|N/A|TIMEOUT|TimeLimit", record("TIMEOUT", "0:0", "TimeLimit"), ("timeout", None, "Tim")),
-        ("7|N/A|NODE_FAIL|NodeDown", record("NODE_FAIL", "1:0", "NodeDown"), ("node-failed", 1, "")),
+        (
+            "7|N/A|TIMEOUT|TimeLimit",
+            record("TIMEOUT", "0:0", "TimeLimit"),
+            ("timeout", None, "Tim"),
+        ),
+        (
+            "7|N/A|NODE_FAIL|NodeDown",
+            record("NODE_FAIL", "1:0", "NodeDown"),
+            ("node-failed", 1, ""),
+        ),
         ("7|N/A|PREEMPTED|None", record("PREEMPTED", "0:15"), ("preempted", 143, "")),
         ("7|N/A|OUT_OF_MEMORY|OutOfMemory", record("OUT_OF_MEMORY", "0:125"), ("failed", 253, "")),
         ("7|N/A|DEADLINE|Deadline", record("DEADLINE"), ("timeout", None, "")),
@@ -260,11 +268,19 @@ def test_an_id_that_can_not_be_read_is_said(put: Put, tmp_path: Path) -> None:
 
 
 def test_slurm_cancels_and_passes_over_what_has_ended(put: Put, calls) -> None:
-    put("scancel", err="scancel: error: Kill job error on job id 8: Invalid job id specified", status=1)
+    put(
+        "scancel",
+        err="scancel: error: Kill job error on job id 8: Invalid job id specified",
+        status=1,
+    )
     put("scancel", when="*' 7 '*")
     SlurmScheduler().cancel(["7", "8"])
     assert [call.split()[-1] for call in calls()] == ["7", "8"]
-    put("scancel", err="scancel: error: Kill job error on job id 9: Access/permission denied", status=1)
+    put(
+        "scancel",
+        err="scancel: error: Kill job error on job id 9: Access/permission denied",
+        status=1,
+    )
     with pytest.raises(AssayError, match="does not cancel the job 9: .*permission denied"):
         SlurmScheduler().cancel(["9"])
 
@@ -338,7 +354,12 @@ def test_pbs_arrays_are_told_task_by_task(put: Put) -> None:
 
 def test_pbs_without_a_history(put: Put) -> None:
     put("qstat", qstat(**{"12.srv": {"job_state": "R"}}))
-    put("qstat", err="qstat: PBS is not configured to maintain job history", status=1, when="*' -x '*")
+    put(
+        "qstat",
+        err="qstat: PBS is not configured to maintain job history",
+        status=1,
+        when="*' -x '*",
+    )
     assert PbsScheduler().status(["12.srv"])["12.srv"].state == "running"
 
 
@@ -489,7 +510,9 @@ def test_lsf_arrays_count_from_0(put: Put) -> None:
 def test_lsf_submits_on_standard_input(put: Put, tmp_path: Path) -> None:
     bsub = tmp_path / "bin" / "bsub"
     put("bsub")
-    bsub.write_text(f"#!/bin/sh\ncat >{tmp_path}/read; echo 'Job <99> is submitted to queue <normal>.'\n")
+    bsub.write_text(
+        f"#!/bin/sh\ncat >{tmp_path}/read; echo 'Job <99> is submitted to queue <normal>.'\n"
+    )
     scheduler = LsfScheduler()
     assert scheduler.submit(a_request(tmp_path), tmp_path) == "99"
     assert (tmp_path / "read").read_text() == scheduler.script(a_request(tmp_path))
@@ -523,7 +546,10 @@ def test_lsf_cancels_and_passes_over_what_has_ended(put: Put) -> None:
         ("f2qvX|FAILED|3||", ("failed", 3, "")),
         ("f2qvX|FAILED|-9||", ("failed", 137, "")),
         ("f2qvX|FAILED|-128|exec|no such file", ("failed", None, "exec: no such file")),
-        ("f2qvX|FAILED|-9|node-failure|node1 | lost", ("node-failed", 137, "node-failure: node1 | l")),
+        (
+            "f2qvX|FAILED|-9|node-failure|node1 | lost",
+            ("node-failed", 137, "node-failure: node1 | l"),
+        ),
         ("f2qvX|CANCELED|-128|cancel|", ("cancelled", None, "cancel")),
         ("f2qvX|TIMEOUT|142|timeout|resource allocation expired", ("timeout", 142, "timeout: res")),
         ("f2qvX|NEW|||", ("unknown", None, "Flux calls it NEW")),
@@ -539,7 +565,11 @@ def test_flux_states(put: Put, line: str, expected: tuple) -> None:
 def test_flux_forgets_and_is_silent(put: Put) -> None:
     put("flux", err="flux-jobs: ERROR: JobID f2qvX unknown", status=1)
     assert FluxScheduler().status(["f2qvX"])["f2qvX"].state == "unknown"
-    put("flux", err="flux-jobs: ERROR: Unable to connect to Flux: No such file or directory", status=1)
+    put(
+        "flux",
+        err="flux-jobs: ERROR: Unable to connect to Flux: No such file or directory",
+        status=1,
+    )
     with pytest.raises(SchedulerSilent):
         FluxScheduler().status(["f2qvX"])
 
@@ -568,7 +598,12 @@ def test_flux_arrays_are_jobs_that_know_their_numbers(put: Put, calls, tmp_path:
 
 def test_half_an_array_of_flux_is_taken_back(put: Put, calls, tmp_path: Path) -> None:
     put("flux", "ƒAb\n")
-    put("flux", err="flux-batch: ERROR: [Errno 22] queue x not configured", status=1, when="*TASK=1*")
+    put(
+        "flux",
+        err="flux-batch: ERROR: [Errno 22] queue x not configured",
+        status=1,
+        when="*TASK=1*",
+    )
     with pytest.raises(AssayError, match="queue x not configured"):
         FluxScheduler().submit(a_request(tmp_path, 3), tmp_path)
     assert calls()[-1] == "flux cancel fAb"

@@ -268,7 +268,9 @@ def test_tasks_of_an_array_are_numbered_from_0_and_have_files_of_their_own(
 # ---- whatever can be put in ------------------------------------------------------------------
 
 NASTY = "'\"`$(){}[]\\\n\r\t#%!*?~;&|<> -=,:/.aZ9é漢\u2028\x1b\x7f"
-texts = st.text(st.one_of(st.sampled_from(NASTY), st.characters(exclude_characters="\0")), max_size=12)
+texts = st.text(
+    st.one_of(st.sampled_from(NASTY), st.characters(exclude_characters="\0")), max_size=12
+)
 examples = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -293,9 +295,7 @@ def run_script(
 def stand_in(folder: Path) -> Path:
     """A program that writes its words and one variable to a file beside itself, and no more."""
     program = folder / "stand-in"
-    program.write_text(
-        '#!/bin/sh\n{ printf "%s\\0" "$VALUE" "$PWD" "$@"; } >"${0%/*}/arrived"\n'
-    )
+    program.write_text('#!/bin/sh\n{ printf "%s\\0" "$VALUE" "$PWD" "$@"; } >"${0%/*}/arrived"\n')
     program.chmod(0o700)
     return program
 
@@ -380,9 +380,7 @@ def test_a_directive_holds_what_was_asked_or_the_request_is_refused(
         ({"command": ("a", "\0")}, "NUL"),
     ],
 )
-def test_what_has_no_notation_is_refused(
-    kind: str, changes: dict[str, object], hint: str
-) -> None:
+def test_what_has_no_notation_is_refused(kind: str, changes: dict[str, object], hint: str) -> None:
     with pytest.raises(AssayError, match=re.escape(hint) if "\\" not in hint else hint) as error:
         MAKERS[kind]().script(make_request(kind, **changes))
     assert error.value.where == "[scheduler]" and error.value.mend

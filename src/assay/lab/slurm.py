@@ -24,7 +24,7 @@ PARTITION = "lab"
 _CLIENTS = ("sbatch", "squeue", "scontrol", "scancel", "sacct", "sinfo", "srun", "salloc")
 _DAEMONS = ("munged", "slurmctld", "slurmd")
 # Debian keeps daemons where a user's PATH doesn't lead.
-_SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
+_SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _MUNGED, _CONTROLLER = "munged", "slurmctld"
 # Seconds between two looks at something that is awaited.
 _PAUSE = 0.1
@@ -94,6 +94,8 @@ class SlurmCluster:
 
     def remove(self) -> None:
         """End jobs and daemons, and remove every file; nothing if that was done."""
+        if _CONTROLLER in self._daemons:
+            self.stop_controller()  # asked to, it ends its own helper with it
         for daemon in self._daemons.values():
             daemon.kill()
         for daemon in self._daemons.values():
@@ -141,14 +143,16 @@ class SlurmCluster:
         done = self._ask("sinfo", "--noheader", "--Node", "--format=%N %t")
         if done.returncode != 0:
             return {}
-        return dict(line.split() for line in done.stdout.splitlines())  # type: ignore[misc]
+        return dict(line.split() for line in done.stdout.splitlines())
 
     def await_idle(self) -> None:
         """Wait until all nodes are idle. Raises AssayError after the patience is out."""
         names = {node.name for node in self.nodes}
         self._await(
-            lambda: all(state == "idle" for state in self.states().values())
-            and self.states().keys() == names,
+            lambda: (
+                all(state == "idle" for state in self.states().values())
+                and self.states().keys() == names
+            ),
             "all its nodes are idle",
         )
 
@@ -161,18 +165,23 @@ class SlurmCluster:
         return self.folder / "munge.socket"
 
     def _make(self) -> None:
-        for folder in (self.folder, self._programs, self.folder / "state", self.folder / "spool"):
+        # munged wants everybody to reach its socket; the key and the state are for root alone.
+        self.folder.mkdir(mode=0o711)
+        for folder in (self._programs, self.folder / "state", self.folder / "spool"):
             folder.mkdir(mode=0o700)
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(128))
         key.chmod(0o600)
         self.conf.write_text(self._configuration())
+        # Read beside slurm.conf; slurmd looks for control groups even where none are used, and in a
+        # namespace there are none to be seen.
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         (self.folder / "hosts").write_text(
             "127.0.0.1 localhost\n"
             + "".join(f"{host.addresses[0]} {host.name}\n" for host in self.cluster.hosts)
         )
         for client in _CLIENTS:
-            if found := shutil.which(client):
+            if found := _find(client):
                 program = self._programs / client
                 program.write_text(self._client(found))
                 program.chmod(0o700)
@@ -279,7 +288,10 @@ class SlurmCluster:
             said = self._log(name).read_text(errors="replace").splitlines()[-20:]
         except OSError:
             said = []
-        states = ", ".join(f"{node} {state}" for node, state in self.states().items())
+        alive = _CONTROLLER in self._daemons and self._daemons[_CONTROLLER].poll() is None
+        states = ", ".join(
+            f"{node} {state}" for node, state in (self.states() if alive else {}).items()
+        )
         return AssayError(
             f"The Slurm of the virtual cluster can't be started: {what}.",
             detail="\n".join([*([states] if states else []), *said]),
@@ -331,7 +343,10 @@ def why_not() -> str | None:
 
 
 def _find(program: str) -> str | None:
-    return shutil.which(program, path=f"{os.environ.get('PATH', os.defpath)}:{_SBIN}")
+    """Where the machine has a program; what another virtual cluster has put on PATH is passed over."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    own = [folder for folder in folders if not Path(folder).parent.name.startswith("assay-lab-")]
+    return shutil.which(program, path=os.pathsep.join([*own, *_SBIN]))
 
 
 def _without_slurm(environ: Mapping[str, str]) -> dict[str, str]:

@@ -93,7 +93,7 @@ class FluxScheduler(Batch):
         if "{{" in str(request.output):
             raise refused("output file", str(request.output), "Flux replaces what is in {{ }}")
         for value in (request.name, str(request.output), options.partition, options.account):
-            if value and ("\"\"\"" in value or "'''" in value):
+            if value and ('"""' in value or "'''" in value):
                 raise refused("text", value, "three quotes in a row begin a block of Flux's")
         return {
             "name": request.name,

@@ -28,7 +28,9 @@ _STATES: dict[str, JobState] = {
 # bacct(1), "Termination reasons displayed by bacct, bhist, and bjobs".
 _REASONS: dict[str, JobState] = {
     **dict.fromkeys(("TERM_RUNLIMIT", "TERM_DEADLINE", "TERM_WINDOW"), "timeout"),
-    **dict.fromkeys(("TERM_OWNER", "TERM_FORCE_OWNER", "TERM_ADMIN", "TERM_FORCE_ADMIN"), "cancelled"),
+    **dict.fromkeys(
+        ("TERM_OWNER", "TERM_FORCE_OWNER", "TERM_ADMIN", "TERM_FORCE_ADMIN"), "cancelled"
+    ),
     "TERM_PREEMPT": "preempted",
     **dict.fromkeys(("TERM_REMOVE_HUNG_JOB", "TERM_ZOMBIE", "TERM_RC_RECLAIM"), "node-failed"),
 }

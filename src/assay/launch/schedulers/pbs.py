@@ -258,5 +258,3 @@ def _integer(fields: Mapping[str, Any], *names: str) -> int | None:
         except (KeyError, TypeError, ValueError):
             continue
     return None
-
-

@@ -181,9 +181,7 @@ class SlurmScheduler(Batch):
             found[match[1]] |= dict.fromkeys(_tasks(match[2]), status)
         return dict(found)
 
-    def _status(
-        self, word: str, reason: str, code: tuple[int, int] | None = None
-    ) -> JobStatus:
+    def _status(self, word: str, reason: str, code: tuple[int, int] | None = None) -> JobStatus:
         state = _STATES.get(word, "unknown")
         why = "" if reason in _NO_REASON else self._slurm.reason(reason)
         if state == "unknown":
@@ -220,5 +218,3 @@ def _quote(value: object) -> str:
         return text
     inside = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{inside}"'
-
-
