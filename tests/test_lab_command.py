@@ -11,14 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assay.errors import AssayError
-from assay.lab import network
-from assay.lab.spec import shipped
-from assay.lab.store import FOLDER_VARIABLE, check_name, find_lab, labs
+from assay.lab import network, slurm
+from assay.lab.spec import find_spec, load_spec, shipped
+from assay.lab.store import FOLDER_VARIABLE, bring_up, check_name, find_lab, labs
 from lab_probe import machine
 
 reason = network.why_not()
@@ -296,6 +297,42 @@ def test_help_has_examples_and_names_the_shipped_specs() -> None:
     assert all(name in " ".join(up.split()) for name in shipped())
     for below in ("up", "list", "run", "down"):
         assert f"assay lab {below}" in said("lab", below, "--help").partition("Examples:")[2]
+
+
+# ---- with a Slurm ----------------------------------------------------------------------------
+
+
+@needs_a_lab
+@pytest.mark.cluster
+def test_a_lab_may_have_a_slurm_as_long_as_it_lives(unchanged: None, folder: Path) -> None:
+    if without := slurm.why_not():
+        pytest.skip(without)
+    made = json.loads(said("lab", "up", "single", "--name", "s", "--slurm", "--json"))
+    assert made["slurm"] is True
+    on_it = ["lab", "run", "s", "--"]
+    nodes = said(*on_it, "sinfo", "--noheader", "--Node", "--format=%N %t").splitlines()
+    assert sorted(nodes) == [f"node{n} idle" for n in range(1, 5)]
+    # From any host, and a job that is still there when the lab is taken down.
+    output = folder / "said"
+    submit = ["sbatch", "--parsable", "--nodes=4", f"--output={output}", "--wrap"]
+    said("lab", "run", "s", "--host", "node3", "--", *submit, "srun uname -n; sleep 1000")
+    wait_for(lambda: output.exists() and len(output.read_text().split()) == 4)
+    assert sorted(output.read_text().split()) == [f"node{n}" for n in range(1, 5)]
+    spaces = [host["namespace"] for host in made["hosts"]]
+    running = network.processes_in(*spaces)
+    assert len(running) >= 6  # a munged, a controller, and four nodes
+    said("lab", "down", "s")
+    assert not any(Path(f"/proc/{pid}").exists() for pid in running)
+
+
+@needs_a_lab
+def test_a_slurm_that_can_not_be_is_said_before_anything_is_made(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slurm, "why_not", lambda: "A Slurm needs the program 'munged'.")
+    with pytest.raises(AssayError, match="needs the program 'munged'"):
+        bring_up(replace(load_spec(find_spec("single")), slurm=True), "s")
+    assert not (folder / "labs").exists()
 
 
 # ---- measuring -------------------------------------------------------------------------------

@@ -165,9 +165,7 @@ class SlurmCluster:
         return self.folder / "munge.socket"
 
     def _make(self) -> None:
-        # munged wants everybody to reach its socket; the key and the state are for root alone.
-        self.folder.mkdir(mode=0o711)
-        for folder in (self._programs, self.folder / "state", self.folder / "spool"):
+        for folder in (self.folder, self._programs, self.folder / "state", self.folder / "spool"):
             folder.mkdir(mode=0o700)
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(128))
@@ -243,7 +241,9 @@ class SlurmCluster:
         first = self.cluster.hosts[0]
         files = {"key": "munge.key", "pid": "munge.pid", "seed": "munge.seed", "log": "munge.log"}
         options = [f"--{kind}-file={self.folder / name}" for kind, name in files.items()]
-        self._start(_MUNGED, first, "munged", "--foreground", f"--socket={self._socket}", *options)
+        # Forced, for it wants everybody to reach its socket, and here all is root's alone.
+        foreground = ["--foreground", "--force", f"--socket={self._socket}"]
+        self._start(_MUNGED, first, "munged", *foreground, *options)
         self._await(self._socket.exists, "its munged answers")
         self.start_controller()
         for node in self.nodes:
