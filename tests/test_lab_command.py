@@ -85,6 +85,8 @@ def test_a_lab_stays_until_it_is_taken_down(unchanged: None, folder: Path) -> No
     allowed = "import os; print(sorted(os.sched_getaffinity(0)))"
     words = ["lab", "run", "t", "--host", "node16", "--", sys.executable, "-c", allowed]
     assert json.loads(said(*words)) == last["cores"]
+    speeds = "cat /sys/class/net/eth?/speed"
+    assert said("lab", "run", "t", "--", "sh", "-c", speeds).split() == ["1000"] * 4
     assert said("lab", "down", "t") == "Removed: t.\n"
     assert json.loads(said("lab", "list", "--json")) == []
     assert list((folder / "labs").iterdir()) == []

@@ -41,9 +41,9 @@ class Host:
 class Cluster:
     """Hosts in namespaces, made by ``make``, removed by ``remove``.
 
-    ``prefix``: what the namespaces' names begin with. ``folder``: for the remote shell and the
-    hosts' names; made if it isn't there, removed with the rest. ``cores``: this machine's, which
-    hosts divide.
+    ``prefix``: what the namespaces' names begin with. ``folder``: for the remote shell, the hosts'
+    names and the adapters' speeds; made if it isn't there, removed with the rest. ``cores``: this
+    machine's, which hosts divide.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Cluster:
 
     def command(self, host: Host, *words: str) -> list[str]:
         """The command line that runs a program on a host, its words passed on as they are."""
-        return _entering(host, self.folder / "hosts") + list(words)
+        return _entering(host, self.folder) + list(words)
 
     def config(self) -> str:
         """The ``[cluster]`` of an assay.toml for an assay that runs on the first host."""
@@ -105,7 +105,9 @@ class Cluster:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         names = "".join(f"{host.addresses[0]} {host.name}\n" for host in self.hosts)
         (self.folder / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
-        self.remote_shell.write_text(_remote_shell(self.hosts, self.folder / "hosts"))
+        for end, _, wire in self.shape.adapters(self.shape.hosts[0]):
+            (self.folder / f"speed-{end.adapter}").write_text(f"{_megabits(wire.rate)}\n")
+        self.remote_shell.write_text(_remote_shell(self.hosts, self.folder))
         self.remote_shell.chmod(0o700)
 
     def remove(self) -> None:
@@ -188,24 +190,34 @@ def remove_leftovers() -> list[str]:
     return names
 
 
-def _entering(host: Host, names: Path) -> list[str]:
+def _megabits(rate: float | None) -> int:
+    """As the kernel tells a link's speed: whole Mbit/s, -1 where it isn't known."""
+    return -1 if rate is None else max(1, round(rate * 8e-6))
+
+
+def _entering(host: Host, folder: Path) -> list[str]:
     """What to put before a program's words to run it on a host.
 
     Besides the network, a host has its own name (UTS) and its own System V and POSIX queues (IPC):
-    by these MPI libraries tell whether two ranks may talk through memory. ``names`` are put in the
-    place of /etc/hosts, in the mounts that ``ip netns exec`` makes for this program alone.
+    by these MPI libraries tell whether two ranks may talk through memory. In the mounts that ``ip
+    netns exec`` makes for this program alone, files of the folder stand in the place of /etc/hosts
+    and of the adapters' speeds: for virtual ones the kernel tells 10 Gbit/s, whatever their rate.
     """
-    named = 'echo "$0" >/proc/sys/kernel/hostname; mount --bind "$1" /etc/hosts; shift; exec "$@"'
+    named = (
+        'echo "$0" >/proc/sys/kernel/hostname; mount --bind "$1/hosts" /etc/hosts; '
+        'for speed in "$1"/speed-*; do '
+        'mount --bind "$speed" "/sys/class/net/${speed##*-}/speed"; done; shift; exec "$@"'
+    )
     cores = ",".join(map(str, host.cores))
     isolated = ["taskset", "-c", cores, "unshare", "--uts", "--ipc", "sh", "-c", named, host.name]
-    return ["ip", "netns", "exec", host.namespace, *isolated, str(names)]
+    return ["ip", "netns", "exec", host.namespace, *isolated, str(folder)]
 
 
-def _remote_shell(hosts: Sequence[Host], names: Path) -> str:
+def _remote_shell(hosts: Sequence[Host], folder: Path) -> str:
     """The script: like ssh, it joins its words and gives them to a shell on the host."""
     cases = "".join(
         f"  {'|'.join((host.name, *host.addresses))})\n"
-        f'    exec {shlex.join(_entering(host, names))} sh -c "$*" ;;\n'
+        f'    exec {shlex.join(_entering(host, folder))} sh -c "$*" ;;\n'
         for host in hosts
     )
     return f"""\
