@@ -70,7 +70,7 @@ def test_a_lab_stays_until_it_is_taken_down(unchanged: None, folder: Path) -> No
     made = json.loads(said("lab", "up", "torus-2d", "--name", "t", "--json"))
     assert made["state"] == "up"
     assert made["topology"] == {"kind": "torus", "dimensions": [4, 4]}
-    assert made["adapters"] == [{"rate": 125e6, "delay": 0.0}]
+    assert made["adapters"] == [{"rate": 12.5e6, "delay": 0.0}]
     assert [host["name"] for host in made["hosts"]] == [f"node{n}" for n in range(1, 17)]
     assert json.loads(said("lab", "list", "--json")) == [made]
     assert stat.S_IMODE((folder / "labs" / "t").stat().st_mode) == 0o700
@@ -86,7 +86,7 @@ def test_a_lab_stays_until_it_is_taken_down(unchanged: None, folder: Path) -> No
     words = ["lab", "run", "t", "--host", "node16", "--", sys.executable, "-c", allowed]
     assert json.loads(said(*words)) == last["cores"]
     speeds = "cat /sys/class/net/eth?/speed"
-    assert said("lab", "run", "t", "--", "sh", "-c", speeds).split() == ["1000"] * 4
+    assert said("lab", "run", "t", "--", "sh", "-c", speeds).split() == ["100"] * 4
     assert said("lab", "down", "t") == "Removed: t.\n"
     assert json.loads(said("lab", "list", "--json")) == []
     assert list((folder / "labs").iterdir()) == []
