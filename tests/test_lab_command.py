@@ -207,6 +207,15 @@ def test_what_lost_its_folder_or_its_namespaces_is_found_too(unchanged: None, fo
     # After a new start of the machine, or another's cleaning.
     kept.rename(folder / "labs" / "lost")
     assert [(lab.name, lab.state) for lab in labs()] == [("lost", "gone")]
+    said("lab", "down", "lost")
+    said("lab", "up", "single", "--name", "lost")
+    (lab,) = labs()
+    assert lab.cluster is not None
+    network.remove_namespaces([lab.cluster.hosts[3].namespace])
+    assert [(lab.name, lab.state) for lab in labs()] == [("lost", "half made")]
+    said("lab", "down", "lost")
+    (folder / "labs" / "lost").mkdir()  # one that was killed at once
+    assert [(lab.name, lab.state) for lab in labs()] == [("lost", "gone")]
     assert "it is gone" in assay("lab", "run", "lost", "--", "true").stderr
     said("lab", "down", "lost")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import socket
 import threading
 import time
@@ -96,6 +97,20 @@ def test_adapters_count_the_packets_of_their_ways_and_no_others(cluster: Cluster
         assert all(counted[end] >= count for end, count in wanted.items())
     else:
         assert counted == wanted
+
+
+def test_neighbours_are_told_and_not_learned(cluster: Cluster) -> None:
+    """What is learned counts in a table that is one for all namespaces, and may be full."""
+    for host in cluster.hosts:
+        known = json.loads(network.run("ip", "-n", host.namespace, "-j", "neighbour"))
+        each = (
+            len(cluster.hosts) - 1
+            if cluster.shape.bridges
+            else len(cluster.shape.adapters(host.name))
+        )
+        told = [neighbour for neighbour in known if ":" not in neighbour["dst"]]
+        assert len(told) == each
+        assert all(neighbour["state"] == ["PERMANENT"] for neighbour in told)
 
 
 # ---- rates -----------------------------------------------------------------------------------
@@ -208,6 +223,34 @@ def has_netem() -> bool:
         except AssayError:
             return False
     return True
+
+
+@pytest.mark.parametrize(
+    ("wire", "lines"),
+    [
+        (Wire(), []),
+        (Wire(1e6), ["tbf rate 1000000bps burst 3200 limit 265344"]),
+        (Wire(1e9), ["tbf rate 1000000000bps burst 25000 limit 50025000"]),
+        (Wire(None, 2e-5), ["root netem delay 20.0us limit 100000"]),
+        (
+            Wire(1e6, 0.5),
+            [
+                "root handle 1: tbf rate 1000000bps burst 3200 limit 265344",
+                "parent 1:1 netem delay 500000.0us limit 100000",
+            ],
+        ),
+    ],
+)
+def test_queues_are_these(monkeypatch: pytest.MonkeyPatch, wire: Wire, lines: list[str]) -> None:
+    """The rate is kept after the delay: what waits for its time does not wait for tokens, too."""
+    told: list[str] = []
+    monkeypatch.setattr(network, "batch", lambda command, lines, keep: told.extend(lines))
+    network.limit("space", [("eth0", wire)])
+    assert len(told) == len(lines)
+    assert all(
+        said.startswith("qdisc add dev eth0 ") and said.endswith(line)
+        for said, line in zip(told, lines, strict=True)
+    )
 
 
 DELAY = 0.02
