@@ -112,13 +112,17 @@ def test_two_labs_at_once_and_all_away(unchanged: None, folder: Path) -> None:
 
 
 @needs_a_lab
-def test_a_command_on_a_lab_has_its_words_its_status_and_its_signals(folder: Path) -> None:
+def test_a_command_on_a_lab_has_its_words_its_status_and_its_signals(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said("lab", "up", "single", "--name", "s")
     words = ["a b", "$HOME", "--host", "'", '"; echo', "*", ""]
     echo = "import json, sys; print(json.dumps(sys.argv[1:]))"
     heard = said("lab", "run", "s", "--", sys.executable, "-c", echo, *words)
     assert json.loads(heard) == words
     assert assay("lab", "run", "s", "--", "sh", "-c", "exit 7").returncode == 7
+    monkeypatch.setenv("SLURM_JOB_ID", "1")  # of a job around it, whose nodes are none of the lab's
+    assert said("lab", "run", "s", "--", "sh", "-c", "echo $SLURM_JOB_ID") == "\n"
     assert assay("lab", "run", "s", "--", "sh", "-c", "kill -9 $$").returncode == -9
     sleeping = [sys.executable, "-m", "assay", "lab", "run", "s", "--", "sleep", "1000"]
     (first,) = [h for lab in labs() if lab.cluster for h in lab.cluster.hosts if h.name == "node1"]
@@ -365,6 +369,7 @@ def test_a_lab_is_measured_by_its_name(folder: Path, monkeypatch: pytest.MonkeyP
 
     (folder / "assay.toml").write_text(
         '[system]\nname = "mine"\n[cluster]\nhosts = ["nowhere.invalid"]\n'
+        '[scheduler]\nkind = "slurm"\n'
     )
     monkeypatch.chdir(folder)
     said("lab", "up", "single", "--name", "s")

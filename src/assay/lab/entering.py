@@ -56,21 +56,23 @@ def on_lab(name: str, config: Config) -> Config:
     check_root()
     cluster = find_lab(name)
     if not network.is_inside(cluster.hosts[0].namespace):
-        for variable in [each for each in os.environ if each.startswith(_ALLOCATIONS)]:
-            del os.environ[variable]  # the lab is not what a scheduler around it gave
         _become(cluster, cluster.hosts[0], [sys.executable, *sys.orig_argv[1:]])
     hosts = ClusterConfig(
         tuple(host.addresses[0] for host in cluster.hosts),
         str(cluster.remote_shell),
         cluster.hosts[0].addresses[0],
     )
-    return replace(
-        config, cluster=hosts, system=msgspec.structs.replace(config.system, name=f"lab {name}")
-    )
+    system = msgspec.structs.replace(config.system, name=f"lab {name}")
+    return replace(config, cluster=hosts, scheduler=None, system=system)
 
 
 def environment(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
-    """What a program on a host of the lab gets in the place of ``environ``."""
+    """What a program on a host of the lab gets in the place of ``environ``.
+
+    Of a scheduler around the lab it hears nothing: its nodes are none of the lab's.
+    """
+    if not any(network.is_inside(space) for space in cluster.namespaces):
+        environ = {k: v for k, v in environ.items() if not k.startswith(_ALLOCATIONS)}
     slurm = slurm_of(cluster).environment() if cluster.spec.slurm else {}
     return {**(_POLITE if cluster.crowded else {}), **environ, **slurm}
 

@@ -175,7 +175,7 @@ def check_name(name: str) -> None:
     if not _is_name(name):
         raise AssayError(
             f"{name!r} can't be a lab's name.",
-            mend="Take up to 31 small letters, digits and hyphens, a letter first.",
+            mend="Give a --name of up to 31 small letters, digits and hyphens, a letter first.",
         )
 
 
