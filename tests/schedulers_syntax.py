@@ -67,7 +67,7 @@ PBS = Syntax(
         "-N": r"[A-Za-z]\S{0,235}",
         "-j": "oe|eo|n",
         "-o": r"(?:[^\s:]+:)?[^\s:]+",
-        "-l": rf"select={NUMBER}(?::\w+=[\w.]+)*|place=(?:free|pack|scatter|vscatter)"
+        "-l": rf"select={NUMBER}(?::[A-Za-z]\w*=[\w.-]+)*|place=(?:free|pack|scatter|vscatter)"
         rf"(?::(?:excl|shared|exclhost))?|walltime={HOURS}",
         "-r": "y|n",
         "-J": r"\d+-\d+(?::\d+)?",
@@ -85,7 +85,7 @@ CLASSIC = Syntax(
         **{name: PBS.options[name] for name in ("-S", "-j", "-o", "-r", "-q", "-A", "-m")},
         # "up to and including 15 characters …, the first character alphabetic".
         "-N": r"[A-Za-z]\S{0,14}",
-        "-l": rf"nodes={NUMBER}(?::(?:ppn=\d+|[A-Za-z][\w.-]*))*|walltime={HOURS}|advres=[\w.-]+",
+        "-l": rf"nodes={NUMBER}(?::[A-Za-z][\w.-]*(?:=[\w.-]+)?)*|walltime={HOURS}|advres=[\w.-]+",
         "-n": None,
         "-t": r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*(?:%\d+)?",
     },

@@ -227,11 +227,9 @@ def test_half_an_answer_is_none(put: Put) -> None:
         SlurmScheduler().status(["7"])
 
 
-def test_a_command_that_hangs_is_silence(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    put("squeue", when="nothing")  # shadows none: the program below is written over it
-    monkeypatch.setattr(commands, "PATIENCE", 0.3)
-    with pytest.raises(SchedulerSilent, match="no answer within 0.3 s"):
-        commands.run(["sleep", "20"], scheduler="Slurm", patience=commands.PATIENCE)
+def test_a_command_that_hangs_is_silence() -> None:
+    with pytest.raises(SchedulerSilent, match=r"no answer within 0\.3 s"):
+        commands.run(["sleep", "20"], scheduler="Slurm", patience=0.3)
 
 
 def test_slurm_submits_and_reads_the_id(put: Put, calls, tmp_path: Path) -> None:
@@ -281,7 +279,7 @@ def test_slurm_cancels_and_passes_over_what_has_ended(put: Put, calls) -> None:
         err="scancel: error: Kill job error on job id 9: Access/permission denied",
         status=1,
     )
-    with pytest.raises(AssayError, match="does not cancel the job 9: .*permission denied"):
+    with pytest.raises(AssayError, match=r"does not cancel the job 9: .*permission denied"):
         SlurmScheduler().cancel(["9"])
 
 
@@ -442,6 +440,13 @@ def test_torque_states(put: Put, state: str, used: str, more: str, expected: tup
     assert (status.state, status.exit) == expected
 
 
+def test_long_values_of_torque_are_continued(put: Put) -> None:
+    comment = "    comment = Not Running: too few\n\t nodes are up\n"
+    put("qstat", FULL.format(state="Q", used="00:00:00", more=comment))
+    reason = ClassicPbsScheduler().status(["12.srv"])["12.srv"].reason
+    assert reason == "Not Running: too few nodes are up"
+
+
 def test_torque_arrays_and_forgotten_jobs(put: Put) -> None:
     put(
         "qstat",
@@ -510,14 +515,13 @@ def test_lsf_arrays_count_from_0(put: Put) -> None:
 def test_lsf_submits_on_standard_input(put: Put, tmp_path: Path) -> None:
     bsub = tmp_path / "bin" / "bsub"
     put("bsub")
-    bsub.write_text(
-        f"#!/bin/sh\ncat >{tmp_path}/read; echo 'Job <99> is submitted to queue <normal>.'\n"
-    )
+    words = "echo 'Job <99> is submitted to queue <normal>.'"
+    bsub.write_text(f"#!/bin/sh\ntest $# = 0 && cat >{tmp_path}/read; {words}\n")
     scheduler = LsfScheduler()
     assert scheduler.submit(a_request(tmp_path), tmp_path) == "99"
     assert (tmp_path / "read").read_text() == scheduler.script(a_request(tmp_path))
     put("bsub", err="bogus: No such queue. Job not submitted.", status=255)
-    with pytest.raises(AssayError, match="LSF rejects the job: .*No such queue"):
+    with pytest.raises(AssayError, match=r"LSF rejects the job: .*No such queue"):
         scheduler.submit(a_request(tmp_path), tmp_path)
     put("bsub", err="LSF is down. Please wait ...", status=255)
     with pytest.raises(SchedulerSilent):

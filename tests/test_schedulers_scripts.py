@@ -8,9 +8,11 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
+import msgspec
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from assay.config import SchedulerConfig
@@ -20,6 +22,7 @@ from assay.launch.schedulers.flux import FluxScheduler
 from assay.launch.schedulers.lsf import LsfScheduler
 from assay.launch.schedulers.model import JobRequest
 from assay.launch.schedulers.pbs import ClassicPbsScheduler, PbsScheduler
+from assay.launch.schedulers.script import template
 from assay.launch.schedulers.slurm import SlurmScheduler
 from schedulers_syntax import SYNTAX, SyntaxProblem, read
 
@@ -184,6 +187,22 @@ def test_every_option_reaches_the_script(kind: str) -> None:
 
 
 @KINDS
+def test_a_short_job_is_not_warned_at_its_beginning(kind: str) -> None:
+    def warned(walltime: float) -> bool:
+        directives, _ = read(kind, MAKERS[kind]().script(bare(kind, walltime=walltime)))
+        return any(option in ("--signal", "-wa") for option, _ in directives)
+
+    assert not warned(120.0)
+    assert warned(600.0) == (kind in ("slurm", "lsf", "flux"))
+
+
+def test_an_arrays_output_is_one_file_a_task_and_no_other_pattern() -> None:
+    request = bare("slurm", tasks=2, output=Path("/runs/50%j/100%a.out"))
+    directives = dict(read("slurm", SlurmScheduler().script(request))[0])
+    assert directives["--output"] == "/runs/50%%j/100%%a-%a.out"
+
+
+@KINDS
 def test_nodes_are_shared_only_when_asked(kind: str) -> None:
     request = bare(kind)
     shared = make_request(kind, options=SchedulerConfig(exclusive=False), environment={})
@@ -233,7 +252,8 @@ def test_tasks_of_an_array_are_numbered_from_0_and_have_files_of_their_own(
     kind: str, tmp_path: Path
 ) -> None:
     """With the variable that the scheduler sets for task number 2, as its manual has it."""
-    # sbatch(1), OUTPUT ENVIRONMENT VARIABLES; PBS User's Guide, 7.4; Torque's qsub(1B); bsub(1), -J.
+    # sbatch(1), OUTPUT ENVIRONMENT VARIABLES; PBS User's Guide, job arrays; Torque's qsub(1B);
+    # bsub(1), -J.
     variables = {
         "slurm": {"SLURM_ARRAY_TASK_ID": "2"},
         "pbs": {"PBS_ARRAY_INDEX": "2"},
@@ -265,12 +285,20 @@ def test_tasks_of_an_array_are_numbered_from_0_and_have_files_of_their_own(
         assert directives["--output"] == f"{tmp_path}/o-%a.out"
 
 
+def test_a_scheduler_is_a_kind_of_the_config_with_a_template_and_a_checker() -> None:
+    fields = {field.name: field.type for field in msgspec.structs.fields(SchedulerConfig)}
+    (words,) = [get_args(kind) for kind in get_args(fields["kind"]) if kind is not type(None)]
+    templates = {path.stem for path in template("slurm").parent.iterdir()}
+    assert set(words) == templates == set(MAKERS) == set(SYNTAX)
+    assert {kind: maker().name for kind, maker in MAKERS.items()} == {x: x for x in words}
+
+
 # ---- whatever can be put in ------------------------------------------------------------------
 
-NASTY = "'\"`$(){}[]\\\n\r\t#%!*?~;&|<> -=,:/.aZ9é漢\u2028\x1b\x7f"
-texts = st.text(
-    st.one_of(st.sampled_from(NASTY), st.characters(exclude_characters="\0")), max_size=12
-)
+# The last is how Python has a byte that is no UTF-8.
+NASTY = "'\"`$(){}[]\\\n\r\t#%!*?~;&|<> -=,:/.aZ9é漢\u2028\x1b\x7f\udcff"
+characters = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+texts = st.text(st.one_of(st.sampled_from(NASTY), characters), max_size=12)
 examples = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -302,6 +330,8 @@ def stand_in(folder: Path) -> Path:
 
 @examples
 @given(st.sampled_from(list(MAKERS)), st.lists(texts, max_size=4), texts, texts)
+@example("slurm", ["\n\\x41'", "\\", "'"], "\r\\'$(touch x)", "a\n#SBATCH -x\\n")
+@example("pbs", ["-x", "--", ""], "\udcff\n", "é'\"")
 def test_exactly_the_words_arrive_and_nothing_else_is_run(
     kind: str, words: list[str], value: str, place: str
 ) -> None:
@@ -334,8 +364,10 @@ def test_exactly_the_words_arrive_and_nothing_else_is_run(
         assert left == {"in", place, "stand-in", "arrived", "nowhere", "script.sh"}
 
 
-@examples
+@settings(examples, max_examples=300)
 @given(st.sampled_from(list(MAKERS)), texts, texts, texts, texts)
+@example("slurm", 'a\\"b', "p\\", "c'\"#$(d)", "50%j and %%.out")
+@example("flux", 'a\\"b', "p\\", "c'\"#$(d)", "50%j and %%.out")
 def test_a_directive_holds_what_was_asked_or_the_request_is_refused(
     kind: str, name: str, partition: str, constraint: str, file: str
 ) -> None:
@@ -377,6 +409,7 @@ def test_a_directive_holds_what_was_asked_or_the_request_is_refused(
         ({"options": SchedulerConfig(modules=("--force",))}, "The module"),
         ({"environment": {"A B": "x"}}, "it is no name of one"),
         ({"environment": {"A": "\0"}}, "NUL"),
+        ({"environment": {"A": "\ud800"}}, "no text at all"),
         ({"command": ("a", "\0")}, "NUL"),
     ],
 )
@@ -390,10 +423,15 @@ def test_what_has_no_notation_is_refused(kind: str, changes: dict[str, object], 
     ("kind", "changes"),
     [
         ("slurm", {"output": Path("/a\\b")}),
+        ("slurm", {"output": Path("/a\n#SBATCH --uid=0")}),
+        ("flux", {"output": Path("/a\n# flux: --nodes=99")}),
         ("pbs", {"name": "two words"}),
         ("pbs", {"name": "1st"}),
         ("pbs", {"options": SchedulerConfig(partition="a", reservation="b")}),
         ("pbs", {"options": SchedulerConfig(constraint="a -l x=1")}),
+        ("pbs", {"options": SchedulerConfig(constraint="ncpus=2+8:ncpus=2")}),
+        ("pbs", {"options": SchedulerConfig(constraint="rome")}),
+        ("pbs-classic", {"options": SchedulerConfig(constraint="ppn=2+8:ppn=2")}),
         ("pbs-classic", {"options": SchedulerConfig(account="a b")}),
         ("lsf", {"name": "a[1-1000]"}),
         ("lsf", {"options": SchedulerConfig(constraint='ib]" -R "select[x')}),
@@ -414,7 +452,7 @@ def test_each_scheduler_refuses_what_only_it_can_not_say(
     [{"command": ()}, {"nodes": 0}, {"tasks": 0}, {"walltime": 0}, {"walltime": float("inf")}],
 )
 def test_wrong_calls_are_errors(changes: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"job has|walltime"):
         SlurmScheduler().script(make_request("slurm", **changes))
 
 

@@ -1,4 +1,4 @@
-"""Jobs on a real Slurm: to the end, cancelled, out of time, on a node that dies, left unanswered."""
+"""Jobs on a real Slurm: ended, cancelled, out of time, on a node that dies, left unanswered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 

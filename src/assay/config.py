@@ -248,18 +248,18 @@ def _check_trusted(path: Path) -> None:
         elif status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid):
             why = f"may be written by the group {_group(status.st_gid)}"
         if why:
+            named = shlex.quote(str(path))
             raise AssayError(
                 f"This config was found here and {why}, and a config names programs to run.",
                 where=str(path),
-                mend=f"If you trust it, name it: --config {shlex.quote(str(path))}, or ASSAY_CONFIG.",
+                mend=f"If you trust it, name it: --config {named}, or ASSAY_CONFIG={named}.",
             )
 
 
 def _own_group(group: int) -> bool:
-    """Whether it is the group that a user has alone: their first, and of their name."""
+    """Whether it is the group that a user has alone, which is the one of their name."""
     try:
-        user = pwd.getpwuid(os.geteuid())
-        return user.pw_gid == group and grp.getgrgid(group).gr_name == user.pw_name
+        return grp.getgrgid(group).gr_name == pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:  # no entry in the databases: containers
         return os.geteuid() == 0 == group
 

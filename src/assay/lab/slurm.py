@@ -63,7 +63,7 @@ class SlurmCluster:
         return self.folder / "slurm.conf"
 
     def environment(self) -> dict[str, str]:
-        """What to add to a command's environment so that ``sbatch`` and the others are this Slurm's.
+        """What to add to an environment so that ``sbatch`` and the others are this Slurm's.
 
         They work on the cluster's hosts and outside of them: PATH begins with a folder of programs
         that run them on the first host.
@@ -110,7 +110,7 @@ class SlurmCluster:
         return next(node for node in self.nodes if node.name == name)
 
     def kill_node(self, name: str) -> None:
-        """End the slurmd of a node and all that jobs run there, at once, as if it lost its power."""
+        """End a node's slurmd and all that jobs run there at once, as if it lost its power."""
         daemon = self._daemons.pop(name)
         daemon.kill()
         daemon.wait()
@@ -343,7 +343,7 @@ def why_not() -> str | None:
 
 
 def _find(program: str) -> str | None:
-    """Where the machine has a program; what another virtual cluster has put on PATH is passed over."""
+    """Where the machine has a program; another virtual cluster's on PATH is passed over."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     own = [folder for folder in folders if not Path(folder).parent.name.startswith("assay-lab-")]
     return shutil.which(program, path=os.pathsep.join([*own, *_SBIN]))

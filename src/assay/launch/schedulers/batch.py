@@ -28,7 +28,7 @@ from assay.errors import AssayError
 from assay.launch.schedulers import commands
 from assay.launch.schedulers.commands import Answer
 from assay.launch.schedulers.model import JobRequest, JobState, JobStatus
-from assay.launch.schedulers.script import body, check_request, template
+from assay.launch.schedulers.script import body, check_output, check_request, template
 from assay.records.files import write_atomically
 
 # Of an array whose tasks have ended, the worst end is the array's.
@@ -87,6 +87,8 @@ class Batch(ABC):
     def script(self, request: JobRequest) -> str:
         """The job script. Raises AssayError for what the scheduler has no notation for."""
         check_request(request)
+        if self.writes_output:
+            check_output(request)
         task = self.task if request.tasks > 1 else "0"
         context = dict(self.values(request))
         context["body"] = body(request, task=task, redirect=not self.writes_output)

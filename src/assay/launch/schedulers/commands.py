@@ -18,7 +18,7 @@ PATIENCE = 120.0
 # Words of all kinds of clients for a server that can't be reached or takes too long.
 _SILENT = re.compile(
     r"unable to contact|connection (?:refused|timed out|reset)|timed? ?out|cannot connect"
-    r"|can't connect|could not connect|unable to connect|communication (?:failure|connection failure)"
+    r"|can't connect|could not connect|unable to connect|communication (?:connection )?failure"
     r"|no route to host|not responding|temporarily unable|try again|backup controller"
     r"|zero bytes were transmitted|end of file|library call failed|LSF is down"
     r"|lsgethostname|broker.*(?:unreachable|not running)|unable to resolve",

@@ -40,8 +40,8 @@ class JobRequest:
 
     ``command``: the words that the job's first node runs, once; ``directory``: where. ``nodes``:
     of each task. ``walltime``: seconds after which the scheduler may end it. ``output``: the file
-    for what it prints; tasks of an array have one each, see ``output_of``. ``environment``: variables
-    set ahead of the command, after the modules and setup lines of ``options``.
+    for what it prints; tasks of an array have one each, see ``output_of``. ``environment``:
+    variables set ahead of the command, after the modules and setup lines of ``options``.
     """
 
     name: str
@@ -67,8 +67,8 @@ class JobStatus:
 
     ``reason``: its own words on why, empty where it has none. ``exit``: the exit status of the
     job's script, as far as it is known; 128 + n after signal n. ``tasks``: the same of each task
-    of an array, by number, as far as the scheduler tells them apart; the array itself runs while one
-    of them does, is queued while one of them is, and then has ended as its worst has.
+    of an array, by number, as far as the scheduler tells them apart; the array itself runs while
+    one of them does, is queued while one of them is, and then has ended as its worst has.
     """
 
     state: JobState

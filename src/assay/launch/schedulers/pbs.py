@@ -38,7 +38,9 @@ _ID = re.compile(r"(?P<number>\d+)(?:\[(?P<task>\d*)\])?(?P<server>\..*)?", re.A
 # qsub(1B): printable, no white space; no more than that, for no manual names a way of quoting.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._+-]*", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*", re.ASCII)
-_CHUNK = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:=+-]*", re.ASCII)
+# pbs_resources(7B): what a chunk has; Torque's nodes have properties, too. No + begins a second.
+_CHUNK = re.compile(r"(?:(?:^|:)[A-Za-z]\w*=[\w.-]+)+", re.ASCII)
+_PROPERTIES = re.compile(r"(?:(?:^|:)[A-Za-z][\w.-]*(?:=[\w.-]+)?)+", re.ASCII)
 _GONE = re.compile(r"unknown job id|job has finished|invalid for state of job", re.I)
 _NO_HISTORY = re.compile(r"not configured to maintain job history|not been configured", re.I)
 _LONGEST_CLASSIC_NAME = 15
@@ -77,7 +79,7 @@ class PbsScheduler(Batch):
                 "reservation", options.reservation, "in PBS it is a queue, and there is a partition"
             )
         return {
-            **_common(request, self.longest_name),
+            **_common(request, self.longest_name, _CHUNK),
             "queue": options.reservation or options.partition,
         }
 
@@ -120,7 +122,7 @@ class ClassicPbsScheduler(Batch):
         """qsub(1B) of Torque, OPTIONS. ``constraint`` may say ``ppn=64``. Long names are cut."""
         options = request.options
         return {
-            **_common(request, _LONGEST_CLASSIC_NAME),
+            **_common(request, _LONGEST_CLASSIC_NAME, _PROPERTIES),
             "queue": options.partition,
             "reservation": options.reservation,
         }
@@ -136,7 +138,9 @@ class ClassicPbsScheduler(Batch):
         return _sorted_out(asked, _read_full(answer.out), _CLASSIC)
 
 
-def _common(request: JobRequest, longest_name: int) -> dict[str, object]:
+def _common(
+    request: JobRequest, longest_name: int, constraint: re.Pattern[str]
+) -> dict[str, object]:
     options = request.options
     plain([("name", request.name)], _NAME, "PBS")
     values = [
@@ -145,7 +149,7 @@ def _common(request: JobRequest, longest_name: int) -> dict[str, object]:
         ("reservation", options.reservation),
     ]
     plain(values, _VALUE, "PBS")
-    plain([("constraint", options.constraint)], _CHUNK, "PBS")
+    plain([("constraint", options.constraint)], constraint, "PBS")
     return {
         "name": request.name[:longest_name],
         "nodes": str(request.nodes),
@@ -167,7 +171,7 @@ def _read_full(text: str) -> dict[str, Mapping[str, Any]]:
         if line.startswith("Job Id: "):
             job = jobs.setdefault(line.removeprefix("Job Id: ").strip(), {})
         elif line.startswith("\t"):
-            job[name] = job.get(name, "") + line.strip()
+            job[name] = job.get(name, "") + line.removeprefix("\t")
         elif line.startswith("    ") and " = " in line:
             name, _, value = line.strip().partition(" = ")
             job[name] = value
@@ -179,7 +183,7 @@ def _sorted_out(
     told: Mapping[str, Mapping[str, Any]],
     own: Mapping[int, tuple[JobState, str]],
 ) -> dict[str, JobStatus]:
-    """The status of each job asked for, an array's from its tasks, whatever the server is called."""
+    """The status of each job asked for, an array's from its tasks, on whatever server."""
     jobs: dict[str, JobStatus] = {}
     tasks: dict[str, dict[int, JobStatus]] = {}
     for name, fields in told.items():

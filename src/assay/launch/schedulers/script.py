@@ -59,10 +59,25 @@ def check_request(request: JobRequest) -> None:
     for name in request.environment:
         if not _VARIABLE.fullmatch(name):
             raise refused("environment variable", name, "it is no name of one")
-    texts = [*request.command, str(request.directory), str(request.output)]
-    for text in (*texts, *request.environment.values(), *options.setup):
-        if "\0" in text:
-            raise refused("text", text, "it has a NUL in it")
+    texts = [*request.command, str(request.directory), str(request.output), *options.setup]
+    for text in (*texts, *request.environment.values(), *filter(None, named.values())):
+        if "\0" in text or not _is_text(text):
+            raise refused("text", text, "it has a NUL in it, or is no text at all")
+
+
+def check_output(request: JobRequest) -> None:
+    """Raises AssayError unless the output file can stand in a directive, which is one line."""
+    if _CONTROL.search(str(request.output)):
+        raise refused("output file", str(request.output), "it has control characters")
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written; bytes that are no UTF-8 stand in paths as half surrogates."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def refused(what: str, value: str, why: str) -> AssayError:

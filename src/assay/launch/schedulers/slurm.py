@@ -212,7 +212,7 @@ def _whole(found: Mapping[int | None, JobStatus]) -> JobStatus:
 
 
 def _quote(value: object) -> str:
-    """A directive's value, in quotes where it needs them: sbatch takes those off as a shell does."""
+    """A directive's value, in quotes where it needs them, which sbatch takes off."""
     text = str(value)
     if _PLAIN.fullmatch(text):
         return text
