@@ -174,10 +174,6 @@ class SlurmCluster:
         # Read beside slurm.conf; slurmd looks for control groups even where none are used, and in a
         # namespace there are none to be seen.
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
-        (self.folder / "hosts").write_text(
-            "127.0.0.1 localhost\n"
-            + "".join(f"{host.addresses[0]} {host.name}\n" for host in self.cluster.hosts)
-        )
         for client in _CLIENTS:
             if found := _find(client):
                 program = self._programs / client
@@ -186,14 +182,9 @@ class SlurmCluster:
 
     def _client(self, found: str) -> str:
         """A script that runs a Slurm command on the first host, wherever it is called."""
-        command = self._command(self.cluster.hosts[0], found)
+        command = self.cluster.command(self.cluster.hosts[0], found)
         conf = shlex.quote(str(self.conf))
         return f'#!/bin/sh\nexport SLURM_CONF={conf}\nexec {shlex.join(command)} "$@"\n'
-
-    def _command(self, host: Host, *words: str) -> list[str]:
-        """The command line that runs a program on a host where hosts are known by their names."""
-        known = 'mount --bind "$0" /etc/hosts && exec "$@"'
-        return self.cluster.command(host, "sh", "-c", known, str(self.folder / "hosts"), *words)
 
     def _configuration(self) -> str:
         first = self.cluster.hosts[0]
@@ -261,7 +252,7 @@ class SlurmCluster:
         assert found is not None  # or why_not would have said so
         with self._log(name).open("ab") as log:
             self._daemons[name] = subprocess.Popen(
-                self._command(host, found, *words),
+                self.cluster.command(host, found, *words),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
