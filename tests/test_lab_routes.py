@@ -113,6 +113,14 @@ def test_neighbours_are_told_and_not_learned(cluster: Cluster) -> None:
         assert all(neighbour["state"] == ["PERMANENT"] for neighbour in told)
 
 
+def test_a_cluster_that_is_made_carries_packets_at_once(cluster: Cluster) -> None:
+    """An adapter that is not up yet drops what it is to send."""
+    with VirtualCluster(spec=cluster.spec) as fresh:
+        for namespace in fresh.namespaces:
+            links = json.loads(network.run("ip", "-n", namespace, "-j", "link"))
+            assert {link["operstate"] for link in links if link["ifname"] != "lo"} == {"UP"}
+
+
 # ---- rates -----------------------------------------------------------------------------------
 
 

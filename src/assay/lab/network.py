@@ -8,6 +8,7 @@ programs started here hold too, so that a lock on one lasts as long as the last 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -25,8 +26,8 @@ from assay.lab.topologies import End, Shape
 NAMES = Path("/run/netns")
 # Bits of capabilities(7).
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
-# Seconds to wait for killed processes to be gone.
-_PATIENCE = 5.0
+# Seconds to wait for killed processes to be gone, and for adapters to carry packets.
+_PATIENCE = 10.0
 # Seconds that an adapter's queue holds of its rate, and bytes that it holds at least: what TCP has
 # under way, so that the bucket delays and does not drop.
 _QUEUE, _SHORTEST_QUEUE = 0.05, 256 * 1024
@@ -82,7 +83,7 @@ def build(
     ``delayed``: whether the kernel has to delay packets. ``progress`` is told how many steps are
     done, of how many. Raises AssayError; what was made till then stays.
     """
-    steps = 2 * len(shape.nodes) + len(shape.links)
+    steps = 3 * len(shape.nodes) + len(shape.links)
     done = 0
 
     def told(more: int) -> None:
@@ -126,6 +127,9 @@ def build(
         # Both ends: a switch sends a host no more than its link carries, whoever sends to it.
         limit(prefix + node, [(end.adapter, wire) for end, _, wire in adapters], keep=keep)
         told(1)
+    for node in shape.nodes:
+        _await_links(prefix + node, keep)
+        told(1)
 
 
 def _inside(
@@ -157,6 +161,29 @@ def _inside(
         way = "" if gateway == route.to else f"via {gateway} onlink "
         lines.append(f"route add {route.to}/32 {way}dev {route.adapter}")
     return lines
+
+
+def _await_links(namespace: str, keep: Sequence[int]) -> None:
+    """Wait until the adapters carry packets, which the kernel sees to after they were set up.
+
+    Until then they drop what they are to send; on a busy machine that may be for a second.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        found = json.loads(run("ip", "-n", namespace, "-j", "link", keep=keep))
+        down = [
+            link["ifname"]
+            for link in found
+            if "LOOPBACK" not in link["flags"] and link["operstate"] != "UP"
+        ]
+        if not down:
+            return
+        if time.monotonic() > deadline:
+            raise AssayError(
+                f"The virtual cluster's adapters don't come up: {', '.join(down)} in {namespace}.",
+                mend="The machine is too busy; try again later.",
+            )
+        time.sleep(0.01)
 
 
 def _neighbour(end: End, adapter: str, macs: dict[tuple[str, str], str]) -> str:
