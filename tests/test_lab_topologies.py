@@ -25,6 +25,8 @@ from assay.lab.spec import (
     shipped,
 )
 from assay.lab.topologies import Route, Shape, shape_of
+from assay.plans.model import PlanContext
+from assay.plans.suites import load_plan
 
 ROUTED = [
     Switches(1, 1, 3),
@@ -217,6 +219,13 @@ def test_shipped_specs_can_be_built() -> None:
         shape_of(spec)
     assert load_spec(shipped()["torus-2d"]).topology == Torus((4, 4))
     assert load_spec(shipped()["two-rails"]).adapters == (Wire(125e6), Wire(12.5e6))
+
+
+def test_the_documented_plan_fits_its_lab() -> None:
+    path = Path(__file__).parents[1] / "docs" / "plans" / "lab-fabric.toml"
+    hosts = load_spec(shipped()["switches"]).hosts
+    plan = load_plan(path, PlanContext(cores=1, nodes=hosts))
+    assert {cell.placement.nodes for cell in plan.cells} == {hosts}
 
 
 def read(folder: Path, text: str) -> Spec:
