@@ -135,10 +135,10 @@ def test_it_is_gone_after_an_exception_with_what_ran_on_it() -> None:
 
 @needs_a_lab
 def test_one_that_fails_half_made_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise AssayError("no rate")
 
-    monkeypatch.setattr(network, "limit_rate", fail)
+    monkeypatch.setattr(network, "limit", fail)
     cluster = VirtualCluster()
     with pytest.raises(AssayError, match="no rate"), cluster:
         pass

@@ -61,6 +61,15 @@ COMMANDS = {
         assay kernels npb.cg                          its parameters, metrics and work
         """,
     ),
+    "lab": (
+        "Make clusters on this machine, out of network namespaces, to measure, try and learn on.",
+        """
+        assay lab up torus-2d                         16 hosts in a 4 x 4 torus
+        assay lab run torus-2d -- uname -n            a command on its first host
+        assay run network --lab torus-2d              measure it
+        assay lab down torus-2d                       and away with it
+        """,
+    ),
     "doctor": (
         "Say what on this machine will hurt a measurement, and what to do about it.",
         """
@@ -73,6 +82,45 @@ COMMANDS = {
 # What job scripts run; nothing for people.
 HIDDEN = {"job": "Do a job's part of a run that was submitted."}
 
+# Commands below a command: function, help, examples.
+BELOW = {
+    "lab": {
+        "up": (
+            "up",
+            "Make a lab, which stays until it is taken down.",
+            """
+            assay lab up                              four hosts on one switch
+            assay lab up switches --name grid         a grid of switches, called grid
+            assay lab up my-cluster.toml --json
+            """,
+        ),
+        "list": (
+            "list_labs",
+            "List the labs there are.",
+            """
+            assay lab list
+            assay lab list --json                     with addresses, cores and namespaces
+            """,
+        ),
+        "run": (
+            "run",
+            "Run a command on a lab's host.",
+            """
+            assay lab run grid -- ip route
+            assay lab run grid --host node3 -- uname -n
+            """,
+        ),
+        "down": (
+            "down",
+            "End what runs on a lab and remove it.",
+            """
+            assay lab down grid
+            assay lab down --all
+            """,
+        ),
+    },
+}
+
 app = App(
     name="assay",
     help="Measure a machine or a cluster, and say what it is worth: how fast it is, how far from "
@@ -80,12 +128,35 @@ app = App(
     version=__version__,
     help_format="plaintext",
 )
+
+
+def _examples_of(text: str) -> str:
+    return "Examples:\n" + indent(dedent(text).strip(), "  ")
+
+
 for _name, (_help, _examples) in COMMANDS.items():
+    if _name in BELOW:
+        _group = App(
+            name=_name,
+            help=_help,
+            help_epilogue=_examples_of(_examples),
+            help_format="plaintext",
+            version_flags=(),
+        )
+        for _below, (_function, _its_help, _its_examples) in BELOW[_name].items():
+            _group.command(
+                f"assay.cli.{_name}:{_function}",
+                name=_below,
+                help=_its_help,
+                help_epilogue=_examples_of(_its_examples),
+            )
+        app.command(_group)
+        continue
     app.command(
         f"assay.cli.{_name}:{_name}",
         name=_name,
         help=_help,
-        help_epilogue="Examples:\n" + indent(dedent(_examples).strip(), "  "),
+        help_epilogue=_examples_of(_examples),
     )
 for _name, _help in HIDDEN.items():
     app.command(f"assay.cli.{_name}:{_name}", name=_name, help=_help, show=False)

@@ -27,6 +27,7 @@ def measure(
     runs: Path | None = None,
     seed: int | None = None,
     config: Path | None = None,
+    lab: str | None = None,
     fake: Path | None = None,
     fail_on: Literal["never", "failure", "precision"] = "failure",
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -73,6 +74,8 @@ def measure(
         Seed of the random order of cells [default: drawn, and recorded].
     config
         The assay.toml to use.
+    lab
+        Measure on a lab (`assay lab list` has them), from its first host. Needs root.
     fake
         A scenario file: measure the machine it describes instead of this one.
     fail_on
@@ -90,6 +93,10 @@ def measure(
     from assay.plans.words import plan_from_words
 
     settings = load_config(config)
+    if lab is not None:
+        from assay.lab.entering import on_lab
+
+        settings = on_lab(lab, settings)
     machine = machine_for(settings, fake)
     rule = {
         "precision": precision,

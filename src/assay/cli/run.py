@@ -27,6 +27,7 @@ def run(
     budget: str | None = None,
     precision: str | None = None,
     config: Path | None = None,
+    lab: str | None = None,
     fake: Path | None = None,
     report: bool = True,
     fail_on: Literal["never", "failure", "precision"] = "failure",
@@ -73,6 +74,8 @@ def run(
         Relative half-width of the 95% interval to reach, such as 1% [default: as the plan says].
     config
         The assay.toml to use [default: searched for; docs/formats.md says where].
+    lab
+        Measure on a lab (`assay lab list` has them), from its first host. Needs root.
     fake
         A scenario file: measure the machine it describes instead of this one.
     report
@@ -90,6 +93,10 @@ def run(
     from assay.errors import AssayError
 
     settings = load_config(config)
+    if lab is not None:
+        from assay.lab.entering import on_lab
+
+        settings = on_lab(lab, settings)
     how = Begin(
         config=settings,
         root=runs or settings.runs,

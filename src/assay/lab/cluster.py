@@ -15,19 +15,22 @@ from types import TracebackType
 from assay.errors import AssayError
 from assay.lab import network
 from assay.lab.names import is_orphaned, new_name
+from assay.lab.network import Progress, burst_of
+from assay.lab.spec import MOST_HOSTS, MOST_RAILS, Single, Spec, Wire
+from assay.lab.topologies import shape_of
 
-# Networks 10.87.0.0/24 (adapter eth0), 10.87.1.0/24 (eth1) …: private (RFC 1918), and in namespaces
-# of their own, so that they meet no other network of that number.
-_NETWORK = "10.87.{rail}.{host}"
-_MOST_HOSTS = 250
-_MOST_RAILS = 8
+__all__ = ["FAST_ETHERNET", "GIGABIT", "Cluster", "Host", "VirtualCluster", "burst_of"]
+
 GIGABIT = 125e6  # B/s
 FAST_ETHERNET = 12.5e6
 
 
 @dataclass(frozen=True)
 class Host:
-    """One host: its name, the namespace it is, its address on each network, and its cores."""
+    """One host: its name, the namespace it is, its addresses, and its cores.
+
+    ``addresses``: one a network. Where packets are routed there is one for all adapters.
+    """
 
     name: str
     namespace: str
@@ -35,45 +38,112 @@ class Host:
     cores: tuple[int, ...]
 
 
-class VirtualCluster:
-    """``with VirtualCluster(2, rates=(GIGABIT, FAST_ETHERNET)) as cluster: …``
+class Cluster:
+    """Hosts in namespaces, made by ``make``, removed by ``remove``.
 
-    Each host has an adapter per rate (``eth0``, ``eth1`` …), which sends no more than that many
-    B/s; None is no limit. The hosts share this machine's memory and files, and divide its cores
-    among them, as long as there are enough. Raises AssayError where there can't be one. What is
-    made is removed at the end, after an exception too; what an owner left who was killed is removed
-    by the next cluster, or by ``remove_leftovers``.
+    ``prefix``: what the namespaces' names begin with. ``folder``: for the remote shell, the hosts'
+    names and the adapters' speeds; made if it isn't there, removed with the rest. ``cores``: this
+    machine's, which hosts divide.
     """
 
-    def __init__(self, hosts: int = 2, *, rates: Sequence[float | None] = (GIGABIT,)) -> None:
-        if not 1 <= hosts <= _MOST_HOSTS or not 1 <= len(rates) <= _MOST_RAILS:
-            raise ValueError(
-                f"1 to {_MOST_HOSTS} hosts with 1 to {_MOST_RAILS} adapters each, "
-                f"not {hosts} with {len(rates)}"
-            )
-        self.name = new_name()
-        self.rates = tuple(rates)
+    def __init__(
+        self, spec: Spec, name: str, prefix: str, folder: Path, cores: Sequence[int]
+    ) -> None:
+        self.name = name
+        self.spec = spec
+        self.shape = shape_of(spec)
+        self.folder = folder
+        self.prefix = prefix
         self.hosts = tuple(
             Host(
-                name=f"node{i}",
-                namespace=f"{self.name}-node{i}",
-                addresses=tuple(_NETWORK.format(rail=r, host=i) for r in range(len(rates))),
-                cores=share_of(sorted(os.sched_getaffinity(0)), i - 1, hosts),
+                name=host,
+                namespace=prefix + host,
+                addresses=self.shape.addresses[host],
+                cores=share_of(cores, number, spec.hosts, spec.cores),
             )
-            for i in range(1, hosts + 1)
+            for number, host in enumerate(self.shape.hosts)
         )
-        self._switch = f"{self.name}-switch"
-        self._folder = Path(tempfile.gettempdir()) / self.name
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """Everything of it that lies in the system: the hosts', and the one with the bridges."""
-        return (*(host.namespace for host in self.hosts), self._switch)
+        """Everything of it that lies in the system: the hosts', and the switches'."""
+        return tuple(self.prefix + node for node in self.shape.nodes)
 
     @property
     def remote_shell(self) -> Path:
         """A program called like ssh: ``HOST COMMAND…``, HOST a name or an address."""
-        return self._folder / "remote-shell"
+        return self.folder / "remote-shell"
+
+    @property
+    def crowded(self) -> bool:
+        """Whether hosts share cores."""
+        return len({core for host in self.hosts for core in host.cores}) < sum(
+            len(host.cores) for host in self.hosts
+        )
+
+    def host(self, name: str) -> Host | None:
+        """The host of that name."""
+        return next((host for host in self.hosts if host.name == name), None)
+
+    def command(self, host: Host, *words: str) -> list[str]:
+        """The command line that runs a program on a host, its words passed on as they are."""
+        return _entering(host, self.folder) + list(words)
+
+    def config(self) -> str:
+        """The ``[cluster]`` of an assay.toml for an assay that runs on the first host."""
+        hosts = ", ".join(f'"{host.addresses[0]}"' for host in self.hosts)
+        return (
+            f'[cluster]\nhosts = [{hosts}]\nremote_shell = "{self.remote_shell}"\n'
+            f'local_address = "{self.hosts[0].addresses[0]}"\n'
+        )
+
+    def make(self, progress: Progress | None = None, keep: Sequence[int] = ()) -> None:
+        """Build it all. Raises AssayError; what was made till then stays for ``remove``."""
+        network.build(
+            self.shape, self.prefix, delayed=self.spec.delayed, progress=progress, keep=keep
+        )
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        names = "".join(f"{host.addresses[0]} {host.name}\n" for host in self.hosts)
+        (self.folder / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
+        for end, _, wire in self.shape.adapters(self.shape.hosts[0]):
+            (self.folder / f"speed-{end.adapter}").write_text(f"{_megabits(wire.rate)}\n")
+        self.remote_shell.write_text(_remote_shell(self.hosts, self.folder))
+        self.remote_shell.chmod(0o700)
+
+    def remove(self) -> None:
+        """End what runs on its hosts and remove it; nothing if that was done."""
+        network.remove_namespaces(self.namespaces)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class VirtualCluster(Cluster):
+    """``with VirtualCluster(2, rates=(GIGABIT, FAST_ETHERNET)) as cluster: …``
+
+    Each host has an adapter per rate (``eth0``, ``eth1`` …), which sends no more than that many
+    B/s; None is no limit. ``spec`` is any other cluster. The hosts share this machine's memory and
+    files, and divide its cores among them, as long as there are enough. Raises AssayError where
+    there can't be one. What is made is removed at the end, after an exception too; what an owner
+    left who was killed is removed by the next cluster, or by ``remove_leftovers``.
+    """
+
+    def __init__(
+        self,
+        hosts: int = 2,
+        *,
+        rates: Sequence[float | None] = (GIGABIT,),
+        spec: Spec | None = None,
+    ) -> None:
+        if spec is None:
+            if not 1 <= hosts <= MOST_HOSTS or not 1 <= len(rates) <= MOST_RAILS:
+                raise ValueError(
+                    f"1 to {MOST_HOSTS} hosts with 1 to {MOST_RAILS} adapters each, "
+                    f"not {hosts} with {len(rates)}"
+                )
+            spec = Spec(Single(hosts), tuple(Wire(rate) for rate in rates))
+        name = new_name()
+        folder = Path(tempfile.gettempdir()) / name
+        super().__init__(spec, name, f"{name}-", folder, sorted(os.sched_getaffinity(0)))
+        self.rates = tuple(wire.rate for wire in spec.adapters)
 
     def __enter__(self) -> VirtualCluster:
         problem = network.why_not()
@@ -81,7 +151,8 @@ class VirtualCluster:
             raise AssayError(problem, mend="Run as root, on a machine with iproute2.")
         remove_leftovers()
         try:
-            self._make()
+            self.folder.mkdir(mode=0o700)  # nobody else's, whatever is in a folder for all
+            self.make()
         except BaseException:
             with contextlib.suppress(AssayError):
                 self.remove()
@@ -96,64 +167,17 @@ class VirtualCluster:
     ) -> None:
         self.remove()
 
-    def remove(self) -> None:
-        """End what runs on its hosts and remove it; nothing if that was done."""
-        network.remove_namespaces(self.namespaces)
-        shutil.rmtree(self._folder, ignore_errors=True)
 
-    def command(self, host: Host, *words: str) -> list[str]:
-        """The command line that runs a program on a host, its words passed on as they are."""
-        return _entering(host) + list(words)
-
-    def config(self) -> str:
-        """The ``[cluster]`` of an assay.toml for an assay that runs on the first host."""
-        hosts = ", ".join(f'"{host.addresses[0]}"' for host in self.hosts)
-        return (
-            f'[cluster]\nhosts = [{hosts}]\nremote_shell = "{self.remote_shell}"\n'
-            f'local_address = "{self.hosts[0].addresses[0]}"\n'
-        )
-
-    def _make(self) -> None:
-        network.add_namespace(self._switch)
-        for rail in range(len(self.rates)):
-            network.add_bridge(self._switch, f"bridge{rail}")
-        for number, host in enumerate(self.hosts, start=1):
-            network.add_namespace(host.namespace)
-            for rail, (address, rate) in enumerate(zip(host.addresses, self.rates, strict=True)):
-                network.connect(
-                    host.namespace,
-                    f"eth{rail}",
-                    f"{address}/24",
-                    self._switch,
-                    f"bridge{rail}",
-                    f"port{number}-{rail}",
-                )
-                if rate is not None:
-                    network.limit_rate(host.namespace, f"eth{rail}", rate, burst_of(rate))
-        self._folder.mkdir(mode=0o700)
-        self.remote_shell.write_text(_remote_shell(self.hosts))
-        self.remote_shell.chmod(0o700)
-
-
-def share_of(cores: Sequence[int], host: int, hosts: int) -> tuple[int, ...]:
+def share_of(
+    cores: Sequence[int], host: int, hosts: int, each: int | None = None
+) -> tuple[int, ...]:
     """The cores of host number ``host`` of ``hosts``: equal parts, neighbours together.
 
     Cores left over stay idle, so that hosts are alike. With more hosts than cores, hosts share.
+    ``each`` is how many a host has, if it isn't an equal part; no more than there are.
     """
-    each = len(cores) // hosts
-    if each == 0:
-        return (cores[host % len(cores)],)
-    return tuple(cores[host * each : (host + 1) * each])
-
-
-def burst_of(rate: float) -> int:
-    """Bytes that an adapter of so many B/s may send at once after a pause.
-
-    Two frames of Ethernet, or what comes in 25 µs if that is more: the fewest with which the
-    kernel's timer, late as it may be, keeps up a Gigabit. A message of n bytes takes (n - burst) /
-    rate at least, so that shorter ones than a burst are not held up.
-    """
-    return max(3200, round(rate * 25e-6))
+    each = min(each or len(cores) // hosts or 1, len(cores))
+    return tuple(cores[(host * each + k) % len(cores)] for k in range(each))
 
 
 def remove_leftovers() -> list[str]:
@@ -166,23 +190,34 @@ def remove_leftovers() -> list[str]:
     return names
 
 
-def _entering(host: Host) -> list[str]:
+def _megabits(rate: float | None) -> int:
+    """As the kernel tells a link's speed: whole Mbit/s, -1 where it isn't known."""
+    return -1 if rate is None else max(1, round(rate * 8e-6))
+
+
+def _entering(host: Host, folder: Path) -> list[str]:
     """What to put before a program's words to run it on a host.
 
     Besides the network, a host has its own name (UTS) and its own System V and POSIX queues (IPC):
-    by these MPI libraries tell whether two ranks may talk through memory.
+    by these MPI libraries tell whether two ranks may talk through memory. In the mounts that ``ip
+    netns exec`` makes for this program alone, files of the folder stand in the place of /etc/hosts
+    and of the adapters' speeds: for virtual ones the kernel tells 10 Gbit/s, whatever their rate.
     """
-    named = 'echo "$0" >/proc/sys/kernel/hostname && exec "$@"'
+    named = (
+        'echo "$0" >/proc/sys/kernel/hostname; mount --bind "$1/hosts" /etc/hosts; '
+        'for speed in "$1"/speed-*; do '
+        'mount --bind "$speed" "/sys/class/net/${speed##*-}/speed"; done; shift; exec "$@"'
+    )
     cores = ",".join(map(str, host.cores))
     isolated = ["taskset", "-c", cores, "unshare", "--uts", "--ipc", "sh", "-c", named, host.name]
-    return ["ip", "netns", "exec", host.namespace, *isolated]
+    return ["ip", "netns", "exec", host.namespace, *isolated, str(folder)]
 
 
-def _remote_shell(hosts: Sequence[Host]) -> str:
+def _remote_shell(hosts: Sequence[Host], folder: Path) -> str:
     """The script: like ssh, it joins its words and gives them to a shell on the host."""
     cases = "".join(
         f"  {'|'.join((host.name, *host.addresses))})\n"
-        f'    exec {shlex.join(_entering(host))} sh -c "$*" ;;\n'
+        f'    exec {shlex.join(_entering(host, folder))} sh -c "$*" ;;\n'
         for host in hosts
     )
     return f"""\

@@ -1,25 +1,57 @@
-"""Namespaces, bridges and rates: what of a virtual cluster lies in the system, made and removed."""
+"""Namespaces, bridges, links and rates: what of a virtual cluster lies in the system.
+
+All is made by iproute2's ``ip`` and ``tc``: links in batches, for a process a link would take
+longer than the link; what is in a namespace by one batch for each. ``keep`` are open files that the
+programs started here hold too, so that a lock on one lasts as long as the last of them.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from assay.errors import AssayError
 from assay.lab.names import is_orphaned
+from assay.lab.spec import Wire
+from assay.lab.topologies import End, Shape
 
 # Where iproute2 keeps the names of namespaces.
-_NAMES = Path("/run/netns")
+NAMES = Path("/run/netns")
 # Bits of capabilities(7).
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
-# Seconds to wait for killed processes to be gone.
-_PATIENCE = 5.0
+# Seconds to wait for killed processes to be gone, and for adapters to carry packets.
+_PATIENCE = 10.0
+# Seconds that an adapter's queue holds of its rate, and bytes that it holds at least: what TCP has
+# under way, so that the bucket delays and does not drop.
+_QUEUE, _SHORTEST_QUEUE = 0.05, 256 * 1024
+_LINKS_AT_ONCE = 32
+# Packets that may be on their way on one wire.
+_MOST_DELAYED = 100_000
+
+Progress = Callable[[int, int], None]
+
+# Where all is routed. Ways there and back may differ, which rp_filter would take for forgery; a
+# host must not be told of a shorter way; and errors that tell how far a packet came are not to be
+# rationed. Without IPv6 no adapter has an address that leads no further than its link.
+_ROUTED = """
+cd /proc/sys/net/ipv4
+for which in all default; do
+  echo 0 >conf/$which/rp_filter
+  echo 0 >conf/$which/send_redirects
+  echo 0 >conf/$which/accept_redirects
+done
+echo 0 >icmp_ratelimit
+test ! -e ../ipv6/conf || echo 1 >../ipv6/conf/all/disable_ipv6
+test ! -e ../ipv6/conf || echo 1 >../ipv6/conf/default/disable_ipv6
+echo {forward} >ip_forward
+"""
 
 
 def why_not() -> str | None:
@@ -38,34 +70,185 @@ def why_not() -> str | None:
     return None
 
 
-def add_namespace(namespace: str) -> None:
-    """Make a namespace with its loopback up. Raises AssayError."""
-    run("ip", "netns", "add", namespace)
-    run("ip", "-n", namespace, "link", "set", "lo", "up")
-
-
-def add_bridge(namespace: str, bridge: str) -> None:
-    """Make a bridge in a namespace."""
-    run("ip", "-n", namespace, "link", "add", bridge, "type", "bridge")
-    run("ip", "-n", namespace, "link", "set", bridge, "up")
-
-
-def connect(
-    namespace: str, adapter: str, address: str, switch: str, bridge: str, port: str
+def build(
+    shape: Shape,
+    prefix: str,
+    *,
+    delayed: bool = False,
+    progress: Progress | None = None,
+    keep: Sequence[int] = (),
 ) -> None:
-    """Give a namespace an adapter with an address ("10.0.0.1/24"), plugged into a bridge's port."""
-    pair = ["type", "veth", "peer", "name", port, "netns", switch]
-    run("ip", "link", "add", adapter, "netns", namespace, *pair)
-    run("ip", "-n", switch, "link", "set", port, "master", bridge, "up")
-    run("ip", "-n", namespace, "address", "add", address, "dev", adapter)
-    run("ip", "-n", namespace, "link", "set", adapter, "up")
+    """Make the namespaces of a shape, called ``prefix`` + node, with all that is in them.
+
+    ``delayed``: whether the kernel has to delay packets. ``progress`` is told how many steps are
+    done, of how many. Raises AssayError; what was made till then stays.
+    """
+    steps = 3 * len(shape.nodes) + len(shape.links)
+    done = 0
+
+    def told(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, steps)
+
+    for node in shape.nodes:
+        add_namespace(prefix + node, keep=keep)
+        if delayed:
+            check_delay(prefix + node, keep=keep)
+            delayed = False
+        if not shape.bridges:
+            settings = _ROUTED.format(forward=int(node in shape.forwarding))
+            run("ip", "netns", "exec", prefix + node, "sh", "-ec", settings, keep=keep)
+        told(1)
+    for bridge in shape.bridges:
+        add_bridge(prefix + shape.switches[0], bridge, keep=keep)
+    for first in range(0, len(shape.links), _LINKS_AT_ONCE):
+        some = [
+            (link, number)
+            for number, link in enumerate(shape.links[first : first + _LINKS_AT_ONCE], first)
+        ]
+        lines = [
+            f"link add {link.one.adapter} netns {prefix}{link.one.node} address {_mac(number, 0)} "
+            f"type veth peer name {link.other.adapter} netns {prefix}{link.other.node} "
+            f"address {_mac(number, 1)}"
+            for link, number in some
+        ]
+        batch(["ip"], lines, keep=keep)
+        told(len(some))
+    macs = {
+        (end.node, end.adapter): _mac(number, side)
+        for number, link in enumerate(shape.links)
+        for side, end in enumerate((link.one, link.other))
+    }
+    for node in shape.nodes:
+        adapters = shape.adapters(node)
+        batch(["ip", "-n", prefix + node], _inside(shape, node, adapters, macs), keep=keep)
+        # Both ends: a switch sends a host no more than its link carries, whoever sends to it.
+        limit(prefix + node, [(end.adapter, wire) for end, _, wire in adapters], keep=keep)
+        told(1)
+    for node in shape.nodes:
+        _await_links(prefix + node, keep)
+        told(1)
 
 
-def limit_rate(namespace: str, adapter: str, rate: float, burst: int) -> None:
-    """Let an adapter send no more than ``rate`` B/s, after a burst of ``burst`` bytes at once."""
-    # A queue of 50 ms holds what TCP has under way, so that the bucket delays and does not drop.
-    bucket = ["rate", f"{rate:.0f}bps", "burst", str(burst), "latency", "50ms"]
-    run("tc", "-n", namespace, "qdisc", "add", "dev", adapter, "root", "tbf", *bucket)
+def _inside(
+    shape: Shape,
+    node: str,
+    adapters: Sequence[tuple[End, End, Wire]],
+    macs: dict[tuple[str, str], str],
+) -> list[str]:
+    """What ``ip`` has to do in a node's namespace once its links are there."""
+    lines = []
+    for end, other, _ in adapters:
+        if end.bridge:
+            lines.append(f"link set {end.adapter} master {end.bridge} up")
+            continue
+        lines.append(f"address add {end.address}/{shape.prefix} dev {end.adapter}")
+        lines.append(f"link set {end.adapter} up")
+        if not shape.bridges:
+            lines.append(_neighbour(other, end.adapter, macs))
+    if shape.bridges and node in shape.hosts:
+        # The kernel's table of neighbours is one for all namespaces, and what is learned may fill
+        # it (hosts × hosts); what is told does not count.
+        lines += [
+            _neighbour(link.one, link.one.adapter, macs)
+            for link in shape.links
+            if link.one.node != node
+        ]
+    for route in shape.routes.get(node, ()):
+        gateway = shape.addresses[route.via][0]
+        way = "" if gateway == route.to else f"via {gateway} onlink "
+        lines.append(f"route add {route.to}/32 {way}dev {route.adapter}")
+    return lines
+
+
+def _await_links(namespace: str, keep: Sequence[int]) -> None:
+    """Wait until the adapters carry packets, which the kernel sees to after they were set up.
+
+    Until then they drop what they are to send; on a busy machine that may be for a second.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        found = json.loads(run("ip", "-n", namespace, "-j", "link", keep=keep))
+        down = [
+            link["ifname"]
+            for link in found
+            if "LOOPBACK" not in link["flags"] and link["operstate"] != "UP"
+        ]
+        if not down:
+            return
+        if time.monotonic() > deadline:
+            raise AssayError(
+                f"The virtual cluster's adapters don't come up: {', '.join(down)} in {namespace}.",
+                mend="The machine is too busy; try again later.",
+            )
+        time.sleep(0.01)
+
+
+def _neighbour(end: End, adapter: str, macs: dict[tuple[str, str], str]) -> str:
+    mac = macs[end.node, end.adapter]
+    return f"neighbour add {end.address} lladdr {mac} dev {adapter} nud permanent"
+
+
+def _mac(link: int, side: int) -> str:
+    """An address of the range that anybody may use (the second bit of the first byte)."""
+    return f"02:00:00:{link >> 8:02x}:{link & 255:02x}:{side:02x}"
+
+
+def add_namespace(namespace: str, *, keep: Sequence[int] = ()) -> None:
+    """Make a namespace with its loopback up. Raises AssayError."""
+    run("ip", "netns", "add", namespace, keep=keep)
+    run("ip", "-n", namespace, "link", "set", "lo", "up", keep=keep)
+
+
+def add_bridge(namespace: str, bridge: str, *, keep: Sequence[int] = ()) -> None:
+    """Make a bridge in a namespace."""
+    lines = [f"link add {bridge} type bridge", f"link set {bridge} up"]
+    batch(["ip", "-n", namespace], lines, keep=keep)
+
+
+def limit(
+    namespace: str, adapters: Sequence[tuple[str, Wire]], *, keep: Sequence[int] = ()
+) -> None:
+    """Let adapters send no more, and no sooner, than their wires do."""
+    lines = []
+    for adapter, wire in adapters:
+        delay_below = "root"
+        if wire.rate is not None:
+            burst = burst_of(wire.rate)
+            queue = burst + max(round(wire.rate * _QUEUE), _SHORTEST_QUEUE)
+            bucket = f"tbf rate {wire.rate:.0f}bps burst {burst} limit {queue}"
+            lines.append(f"qdisc add dev {adapter} root handle 1: {bucket}")
+            delay_below = "parent 1:1"
+        if wire.delay > 0:
+            delay = f"netem delay {wire.delay * 1e6:.1f}us limit {_MOST_DELAYED}"
+            lines.append(f"qdisc add dev {adapter} {delay_below} {delay}")
+    batch(["tc", "-n", namespace], lines, keep=keep)
+
+
+def burst_of(rate: float) -> int:
+    """Bytes that an adapter of so many B/s may send at once after a pause.
+
+    Two frames of Ethernet, or what comes in 25 µs if that is more: the fewest with which the
+    kernel's timer, late as it may be, keeps up a Gigabit. A message of n bytes takes (n - burst) /
+    rate at least, so that shorter ones than a burst are not held up.
+    """
+    return max(3200, round(rate * 25e-6))
+
+
+def check_delay(namespace: str, *, keep: Sequence[int] = ()) -> None:
+    """Raises AssayError where the kernel can't delay packets: that takes its part netem."""
+    loopback = ["dev", "lo", "root"]
+    try:
+        run("tc", "-n", namespace, "qdisc", "add", *loopback, "netem", "delay", "1us", keep=keep)
+    except AssayError as error:
+        raise AssayError(
+            "This kernel can't delay packets: it has no netem.",
+            detail=error.detail,
+            mend="Leave 'delay' out of the spec, or install the kernel's module sch_netem.",
+        ) from None
+    run("tc", "-n", namespace, "qdisc", "del", *loopback, keep=keep)
 
 
 def remove_namespaces(namespaces: Sequence[str]) -> None:
@@ -73,9 +256,9 @@ def remove_namespaces(namespaces: Sequence[str]) -> None:
 
     With a namespace go its adapters and bridges. Raises AssayError if a process can't be ended.
     """
-    there = [namespace for namespace in namespaces if (_NAMES / namespace).exists()]
+    there = [namespace for namespace in namespaces if (NAMES / namespace).exists()]
     deadline = time.monotonic() + _PATIENCE
-    while pids := {pid for namespace in there for pid in processes_in(namespace)}:
+    while pids := processes_in(*there):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -85,24 +268,61 @@ def remove_namespaces(namespaces: Sequence[str]) -> None:
                 mend="They wait for the kernel; try again later.",
             )
         time.sleep(0.01)
-    for namespace in there:
-        run("ip", "netns", "del", namespace)
+    batch(["ip"], [f"netns del {namespace}" for namespace in there])
 
 
-def processes_in(namespace: str) -> list[int]:
-    """The ids of the processes in a namespace."""
-    return [int(word) for word in run("ip", "netns", "pids", namespace).split()]
+def processes_in(*namespaces: str) -> list[int]:
+    """The ids of the processes in these namespaces."""
+    wanted = set()
+    for namespace in namespaces:
+        with contextlib.suppress(FileNotFoundError):
+            wanted.add(_identity(NAMES / namespace))
+    found = []
+    for entry in os.scandir("/proc") if wanted else ():
+        if entry.name.isdigit():
+            # One that ends meanwhile, or a zombie, which is in none.
+            with contextlib.suppress(OSError):
+                if _identity(Path(entry.path, "ns", "net")) in wanted:
+                    found.append(int(entry.name))
+    return found
+
+
+def is_inside(namespace: str) -> bool:
+    """Whether this process is in the namespace."""
+    with contextlib.suppress(OSError):
+        return _identity(NAMES / namespace) == _identity(Path("/proc/self/ns/net"))
+    return False
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def namespaces_called(prefix: str) -> list[str]:
+    """The names of the namespaces that begin so."""
+    if not NAMES.is_dir():
+        return []
+    return sorted(path.name for path in NAMES.iterdir() if path.name.startswith(prefix))
 
 
 def orphaned_namespaces() -> Iterator[str]:
     """The namespaces of virtual clusters whose owners no longer run."""
-    if _NAMES.is_dir():
-        yield from (path.name for path in _NAMES.iterdir() if is_orphaned(path.name))
+    yield from (name for name in namespaces_called("assay-lab-") if is_orphaned(name))
 
 
-def run(*command: str) -> str:
-    """What the command prints. Raises AssayError with its own words if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def batch(command: Sequence[str], lines: Iterable[str], *, keep: Sequence[int] = ()) -> None:
+    """Let ``ip`` or ``tc`` do the lines; nothing if there are none. Raises AssayError."""
+    text = "".join(f"{line}\n" for line in lines)
+    if text:
+        run(*command, "-batch", "-", text=text, keep=keep)
+
+
+def run(*command: str, text: str = "", keep: Sequence[int] = ()) -> str:
+    """What the command prints, given ``text`` to read. Raises AssayError with its words."""
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, check=False, pass_fds=keep
+    )
     if done.returncode != 0:
         raise AssayError(
             f"The virtual cluster can't be made: `{' '.join(command)}` failed.",

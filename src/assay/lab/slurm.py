@@ -17,7 +17,7 @@ from types import TracebackType
 
 from assay.errors import AssayError
 from assay.lab import network
-from assay.lab.cluster import Host, VirtualCluster
+from assay.lab.cluster import Cluster, Host
 
 PARTITION = "lab"
 # What people and assay call; daemons are called by the cluster alone.
@@ -36,21 +36,23 @@ class SlurmCluster:
     The controller runs on the first host; ``nodes`` (default: all hosts) have a slurmd each, under
     their own names, with as many CPUs as the host has cores, in the partition ``lab``. What it
     takes is in the packages slurm-wlm and munge. ``settings`` overrule lines of slurm.conf.
-    ``patience``: seconds for the nodes to become idle. Raises AssayError where there can't be one,
-    with the daemon's own last words.
+    ``patience``: seconds for the nodes to become idle. ``folder``: where its files are. Entered and
+    never left, it lives as long as its hosts' processes do. Raises AssayError where there can't be
+    one, with the daemon's own last words.
     """
 
     def __init__(
         self,
-        cluster: VirtualCluster,
+        cluster: Cluster,
         *,
         nodes: Sequence[Host] | None = None,
         settings: Mapping[str, str] | None = None,
         patience: float = 60.0,
+        folder: Path | None = None,
     ) -> None:
         self.cluster = cluster
         self.nodes = tuple(cluster.hosts if nodes is None else nodes)
-        self.folder = Path(tempfile.gettempdir()) / f"{cluster.name}-slurm"
+        self.folder = folder or Path(tempfile.gettempdir()) / f"{cluster.name}-slurm"
         self._settings = dict(settings or {})
         self._patience = patience
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
@@ -155,9 +157,7 @@ class SlurmCluster:
         return self.folder / "munge.socket"
 
     def _make(self) -> None:
-        # munged wants everybody to reach its socket; the key and the state are for root alone.
-        self.folder.mkdir(mode=0o711)
-        for folder in (self._programs, self.folder / "state", self.folder / "spool"):
+        for folder in (self.folder, self._programs, self.folder / "state", self.folder / "spool"):
             folder.mkdir(mode=0o700)
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(128))
@@ -166,10 +166,6 @@ class SlurmCluster:
         # Read beside slurm.conf; slurmd looks for control groups even where none are used, and in a
         # namespace there are none to be seen.
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
-        (self.folder / "hosts").write_text(
-            "127.0.0.1 localhost\n"
-            + "".join(f"{host.addresses[0]} {host.name}\n" for host in self.cluster.hosts)
-        )
         for client in _CLIENTS:
             if found := _find(client):
                 program = self._programs / client
@@ -178,14 +174,9 @@ class SlurmCluster:
 
     def _client(self, found: str) -> str:
         """A script that runs a Slurm command on the first host, wherever it is called."""
-        command = self._command(self.cluster.hosts[0], found)
+        command = self.cluster.command(self.cluster.hosts[0], found)
         conf = shlex.quote(str(self.conf))
         return f'#!/bin/sh\nexport SLURM_CONF={conf}\nexec {shlex.join(command)} "$@"\n'
-
-    def _command(self, host: Host, *words: str) -> list[str]:
-        """The command line that runs a program on a host where hosts are known by their names."""
-        known = 'mount --bind "$0" /etc/hosts && exec "$@"'
-        return self.cluster.command(host, "sh", "-c", known, str(self.folder / "hosts"), *words)
 
     def _configuration(self) -> str:
         first = self.cluster.hosts[0]
@@ -233,7 +224,9 @@ class SlurmCluster:
         first = self.cluster.hosts[0]
         files = {"key": "munge.key", "pid": "munge.pid", "seed": "munge.seed", "log": "munge.log"}
         options = [f"--{kind}-file={self.folder / name}" for kind, name in files.items()]
-        self._start(_MUNGED, first, "munged", "--foreground", f"--socket={self._socket}", *options)
+        # Forced, for it wants everybody to reach its socket, and here all is root's alone.
+        foreground = ["--foreground", "--force", f"--socket={self._socket}"]
+        self._start(_MUNGED, first, "munged", *foreground, *options)
         self._await(self._socket.exists, "its munged answers")
         self.start_controller()
         for node in self.nodes:
@@ -251,7 +244,7 @@ class SlurmCluster:
         assert found is not None  # or why_not would have said so
         with self._log(name).open("ab") as log:
             self._daemons[name] = subprocess.Popen(
-                self._command(host, found, *words),
+                self.cluster.command(host, found, *words),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -1,0 +1,83 @@
+"""Programs on a lab's hosts, and assay itself, which measures a lab from the lab's first host."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+import msgspec
+
+from assay.config import ClusterConfig, Config
+from assay.errors import AssayError, nearest
+from assay.lab import network
+from assay.lab.cluster import Cluster, Host
+from assay.lab.store import check_root, find_lab, slurm_of
+from assay.launch.mpirun import POLITE_WAITING
+
+# A lab's hosts may outnumber the machine's cores, which no launch on them can see.
+_POLITE = {
+    **POLITE_WAITING,
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMP_WAIT_POLICY": "passive",
+}
+
+# What schedulers tell a job's programs begins so.
+_ALLOCATIONS = ("SLURM_", "PBS_", "LSB_", "FLUX_")
+
+
+def run_on(name: str, host: str | None, command: Sequence[str]) -> NoReturn:
+    """Become a command on a lab's host, the first by default. Raises AssayError."""
+    check_root()
+    cluster = find_lab(name)
+    found = cluster.hosts[0] if host is None else cluster.host(host)
+    if found is None:
+        raise AssayError(
+            f"The lab '{name}' has no host '{host}'.",
+            mend=nearest(host or "", (each.name for each in cluster.hosts)),
+        )
+    if not command:
+        raise AssayError(
+            "There is no command to run.", mend=f"Such as `assay lab run {name} -- uname -n`."
+        )
+    _become(cluster, found, command)
+
+
+def on_lab(name: str, config: Config) -> Config:
+    """The config for measuring on a lab, for an assay that is on the lab's first host.
+
+    One that is not begins anew there, with the same command line, as the same process. The lab's
+    hosts are in the place of the config's, and the system is called after the lab. Raises
+    AssayError.
+    """
+    check_root()
+    cluster = find_lab(name)
+    if not network.is_inside(cluster.hosts[0].namespace):
+        _become(cluster, cluster.hosts[0], [sys.executable, *sys.orig_argv[1:]])
+    hosts = ClusterConfig(
+        tuple(host.addresses[0] for host in cluster.hosts),
+        str(cluster.remote_shell),
+        cluster.hosts[0].addresses[0],
+    )
+    system = msgspec.structs.replace(config.system, name=f"lab {name}")
+    return replace(config, cluster=hosts, scheduler=None, system=system)
+
+
+def environment(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
+    """What a program on a host of the lab gets in the place of ``environ``.
+
+    Of a scheduler around the lab it hears nothing: its nodes are none of the lab's.
+    """
+    if not any(network.is_inside(space) for space in cluster.namespaces):
+        environ = {k: v for k, v in environ.items() if not k.startswith(_ALLOCATIONS)}
+    slurm = slurm_of(cluster).environment() if cluster.spec.slurm else {}
+    return {**(_POLITE if cluster.crowded else {}), **environ, **slurm}
+
+
+def _become(cluster: Cluster, host: Host, words: Sequence[str]) -> NoReturn:
+    command = cluster.command(host, *words)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execvpe(command[0], command, environment(cluster, os.environ))

@@ -1,0 +1,248 @@
+"""What a virtual cluster shall be: its topology, its adapters, its trunks; read from TOML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from assay.errors import AssayError, nearest
+from assay.toml import TomlDocument, load_toml
+from assay.units import parse_quantity
+
+SPEC_SCHEMA = 1
+# Each is a namespace, or a process more: the kernel bears more, a person waits for them.
+MOST_HOSTS = 250
+MOST_SWITCHES = 64
+MOST_RAILS = 8
+# B/s. Slower than the slowest modem a token bucket's queue is no queue; faster than memory is none.
+_SLOWEST, _FASTEST = 1e3, 1.25e11
+_LONGEST_DELAY = 10.0
+_SPECS = Path(__file__).with_name("specs")
+
+
+@dataclass(frozen=True)
+class Wire:
+    """What an adapter sends with: ``rate`` in B/s, None is no limit; ``delay`` in seconds."""
+
+    rate: float | None = None
+    delay: float = 0.0
+
+
+class _Topology(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True):
+    @property
+    def kind(self) -> str:
+        """What it is called in a spec."""
+        return str(self.__struct_config__.tag)
+
+
+class Single(_Topology, frozen=True, tag="single"):
+    """Hosts on one switch, one for each adapter."""
+
+    hosts: int
+
+
+class Switches(_Topology, frozen=True, tag="switches"):
+    """A grid of switches, each joined to its neighbours by trunks, with hosts on every one."""
+
+    rows: int
+    columns: int
+    hosts_per_switch: int
+
+
+class RowsColumns(_Topology, frozen=True, tag="rows-columns"):
+    """A grid of hosts, each on its row's switch and on its column's; a core joins the rows'."""
+
+    rows: int
+    columns: int
+
+
+class Torus(_Topology, frozen=True, tag="torus"):
+    """Hosts that are joined to their neighbours in each dimension, around; they forward."""
+
+    dimensions: tuple[int, ...]
+
+
+class FatTree(_Topology, frozen=True, tag="fat-tree"):
+    """Leaf switches with hosts, each leaf joined to every spine switch."""
+
+    leaves: int
+    spines: int
+    hosts_per_leaf: int
+
+
+Topology = Single | Switches | RowsColumns | Torus | FatTree
+_KINDS: Mapping[str, type[Topology]] = {
+    str(kind.__struct_config__.tag): kind for kind in get_args(Topology)
+}
+# Where switches are joined by trunks.
+_TRUNKED = (Switches, RowsColumns, FatTree)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A cluster that can be built.
+
+    ``adapters``: of each host; several (rails) only on single switches, one for all else.
+    ``trunk``: between switches. ``cores``: of each host, None is an equal share of this machine's.
+    """
+
+    topology: Topology
+    adapters: tuple[Wire, ...] = (Wire(),)
+    trunk: Wire = Wire()
+    cores: int | None = None
+    slurm: bool = False
+    title: str = ""
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts."""
+        match self.topology:
+            case Single(hosts=hosts):
+                return hosts
+            case Switches(rows=rows, columns=columns, hosts_per_switch=each):
+                return rows * columns * each
+            case RowsColumns(rows=rows, columns=columns):
+                return rows * columns
+            case Torus(dimensions=dimensions):
+                return prod(dimensions)
+            case FatTree(leaves=leaves, hosts_per_leaf=each):
+                return leaves * each
+
+    @property
+    def switches(self) -> int:
+        """How many switches."""
+        match self.topology:
+            case Single():
+                return len(self.adapters)
+            case Switches(rows=rows, columns=columns):
+                return rows * columns
+            case RowsColumns(rows=rows, columns=columns):
+                return rows + columns + 1
+            case Torus():
+                return 0
+            case FatTree(leaves=leaves, spines=spines):
+                return leaves + spines
+
+    @property
+    def delayed(self) -> bool:
+        """Whether any wire has a delay, which takes a kernel with netem."""
+        return any(wire.delay > 0 for wire in (*self.adapters, self.trunk))
+
+
+class _Wire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    rate: float | str | None = None
+    delay: float | str = 0.0
+
+
+class _File(msgspec.Struct, frozen=True):
+    schema: int
+    topology: dict[str, object]
+    title: str = ""
+    adapter: tuple[_Wire, ...] = (_Wire(),)
+    trunk: _Wire | None = None
+    cores: int | None = None
+    slurm: bool = False
+
+
+def shipped() -> dict[str, Path]:
+    """The specs that come with assay, by name."""
+    return {path.stem: path for path in sorted(_SPECS.glob("*.toml"))}
+
+
+def find_spec(word: str) -> Path:
+    """The file that a person means: a path if it looks like one, else a shipped spec's name."""
+    if word.endswith(".toml") or "/" in word:
+        return Path(word)
+    specs = shipped()
+    if word not in specs:
+        raise AssayError(f"There is no spec '{word}'.", mend=nearest(word, specs))
+    return specs[word]
+
+
+def load_spec(path: Path) -> Spec:
+    """Read a spec. Raises AssayError with file, line and key for what can't be built."""
+    document = load_toml(path)
+    file = document.read([], document.data, _File)
+    if file.schema != SPEC_SCHEMA:
+        raise document.error(
+            ["schema"], f"The spec has version {file.schema}; this assay reads {SPEC_SCHEMA}."
+        )
+    topology = _topology(document, file.topology)
+    adapters = tuple(
+        _wire(document, ["adapter", index], wire) for index, wire in enumerate(file.adapter)
+    )
+    if not 1 <= len(adapters) <= MOST_RAILS:
+        raise document.error(["adapter"], f"A host has 1 to {MOST_RAILS} adapters.")
+    if len(adapters) > 1 and not isinstance(topology, Single):
+        raise document.error(
+            ["adapter", 1],
+            f"A topology of kind '{topology.kind}' says by itself how many adapters a host has.",
+            "Write one [[adapter]]: it holds for all of them.",
+        )
+    if file.trunk is not None and not isinstance(topology, _TRUNKED):
+        raise document.error(
+            ["trunk"], f"There are no trunks in a topology of kind '{topology.kind}'."
+        )
+    if file.cores is not None and file.cores < 1:
+        raise document.error(["cores"], "'cores' must be at least 1.")
+    spec = Spec(
+        topology,
+        adapters,
+        _wire(document, ["trunk"], file.trunk) if file.trunk else adapters[0],
+        file.cores,
+        file.slurm,
+        file.title,
+    )
+    if not 1 <= spec.hosts <= MOST_HOSTS or spec.switches > MOST_SWITCHES:
+        raise document.error(
+            ["topology"],
+            f"The topology has {spec.hosts} hosts and {spec.switches} switches; a lab has up to "
+            f"{MOST_HOSTS} and {MOST_SWITCHES}.",
+            "Build it smaller.",
+        )
+    return spec
+
+
+def _topology(document: TomlDocument, table: dict[str, object]) -> Topology:
+    kind = table.get("kind")
+    if kind is None:
+        raise document.error(["topology"], "[topology] has no 'kind'.", nearest("", _KINDS))
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise document.error(
+            ["topology", "kind"], f"There is no topology '{kind}'.", nearest(str(kind), _KINDS)
+        )
+    rest = {name: value for name, value in table.items() if name != "kind"}
+    topology: Topology = document.read(["topology"], rest, _KINDS[kind])
+    for name, value in msgspec.structs.asdict(topology).items():
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, int) and number < 1:
+                raise document.error(["topology", name], f"'topology.{name}' is below 1.")
+    if isinstance(topology, Torus) and not 1 <= len(topology.dimensions) <= 3:
+        raise document.error(
+            ["topology", "dimensions"], "A torus has 1 to 3 dimensions.", "Such as [4, 4]."
+        )
+    return topology
+
+
+def _wire(document: TomlDocument, path: list[str | int], wire: _Wire) -> Wire:
+    rate = delay = None
+    if wire.rate is not None:
+        where = document.where([*path, "rate"])
+        rate = parse_quantity(wire.rate, "B/s", where=where)
+        if not _SLOWEST <= rate <= _FASTEST:
+            raise document.error(
+                [*path, "rate"],
+                f"A rate is from {_SLOWEST:g} to {_FASTEST:g} B/s.",
+                'Such as "1 Gbit/s"; leave it out for no limit.',
+            )
+    delay = parse_quantity(wire.delay, "s", where=document.where([*path, "delay"]))
+    if not 0 <= delay <= _LONGEST_DELAY:
+        raise document.error(
+            [*path, "delay"], f"A delay is from 0 to {_LONGEST_DELAY:g} s.", 'Such as "20 us".'
+        )
+    return Wire(rate, float(delay))

@@ -1,0 +1,297 @@
+"""Labs: virtual clusters that stay until they are taken down, known by a name and a folder each.
+
+A lab's folder, below ``/run/assay-labs``, holds ``lab.json``, written before anything is made, the
+remote shell, the hosts' names, and the Slurm's files. The folder is root's alone. ``/run`` is where
+the namespaces' own names are too: both are gone with the next start of the machine, and neither
+ends with a login, as what lies in a user's own runtime folder does. Who makes or removes a lab
+holds a lock in its folder, which the kernel lets go with the last process that works on it, so that
+what a killed ``up`` left half made is told from what is being made.
+
+The names of a lab's namespaces (``assay-labs.NAME.node1``) are none of those that ``names.py``
+takes for leftovers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import stat
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from assay.errors import AssayError, nearest
+from assay.lab import network
+from assay.lab.cluster import Cluster
+from assay.lab.network import Progress
+from assay.lab.spec import Spec
+
+if TYPE_CHECKING:
+    from assay.lab.slurm import SlurmCluster
+
+LAB_SCHEMA = 1
+# Where another folder than /run/assay-labs is wanted.
+FOLDER_VARIABLE = "ASSAY_LABS"
+# A dot ends the name in a namespace's; a folder and a host's name are made of it too.
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
+_STATE, _LOCK = "lab.json", ".lock"
+# Seconds to wait for what a killed ``up`` had started last.
+_PATIENCE = 5.0
+
+State = Literal["up", "being made", "half made", "gone"]
+
+
+class LabFile(msgspec.Struct, frozen=True):
+    """``lab.json``: ``utc`` when it was made (s), ``cores``: of this machine, for its hosts."""
+
+    schema: int
+    name: str
+    utc: float
+    spec: Spec
+    cores: list[int]
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab that there is, as far as it is: ``cluster`` is None where its file is not to be read.
+
+    ``state``: up; being made (or removed) at this moment; half made: something of it is missing;
+    gone: only its folder is left, after a new start of the machine.
+    """
+
+    name: str
+    state: State
+    cluster: Cluster | None
+    utc: float | None
+
+
+def labs() -> list[Lab]:
+    """All labs, by name, also what is left of some."""
+    root = _root()
+    names = {path.name for path in root.iterdir() if path.is_dir()} if root.is_dir() else set()
+    names |= {name.split(".")[1] for name in network.namespaces_called(_prefix())}
+    return [_look(name) for name in sorted(names) if _NAME.fullmatch(name)]
+
+
+def find_lab(name: str) -> Cluster:
+    """The cluster of a lab that is up. Raises AssayError."""
+    check_name(name)
+    found = {lab.name: lab for lab in labs()}
+    lab = found.get(name)
+    if lab is None:
+        mend = nearest(name, found) if found else f"`assay lab up --name {name}` makes one."
+        raise AssayError(f"There is no lab '{name}'.", mend=mend)
+    if lab.cluster is None or lab.state != "up":
+        raise AssayError(
+            f"The lab '{name}' can't be used: it is {lab.state}.",
+            mend="Wait for who makes it."
+            if lab.state == "being made"
+            else f"`assay lab down {name}` removes what there is of it.",
+        )
+    _check_root_folder()
+    return lab.cluster
+
+
+def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster:
+    """Make a lab. Raises AssayError, with nothing left of it."""
+    check_root()
+    check_name(name)
+    if spec.slurm:
+        from assay.lab.slurm import why_not
+
+        if problem := why_not():
+            raise AssayError(problem, mend="Install the packages slurm-wlm and munge.")
+    root = _made_root()
+    taken = network.namespaces_called(_spaces_of(name))
+    folder = root / name
+    try:
+        if taken:
+            raise FileExistsError
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        raise AssayError(
+            f"There is a lab '{name}' already: it is {_look(name).state}.",
+            mend=f"Give another --name, or `assay lab down {name}` first.",
+        ) from None
+    with _locked(folder, name) as descriptor:
+        cores = sorted(os.sched_getaffinity(0))
+        file = LabFile(LAB_SCHEMA, name, time.time(), spec, cores)
+        cluster = _cluster(file)
+        try:
+            (folder / _STATE).write_bytes(msgspec.json.format(msgspec.json.encode(file)) + b"\n")
+            cluster.make(progress, keep=(descriptor,))
+            if spec.slurm:
+                slurm_of(cluster).__enter__()  # it ends with the lab's processes
+        except BaseException:
+            with contextlib.suppress(AssayError):
+                _remove(name)
+            raise
+    return cluster
+
+
+def slurm_of(cluster: Cluster) -> SlurmCluster:
+    """The Slurm over a lab's hosts, whether it was started or not."""
+    from assay.lab.slurm import SlurmCluster
+
+    return SlurmCluster(cluster, folder=cluster.folder / "slurm")
+
+
+def take_down(name: str) -> None:
+    """End what runs on a lab, and remove it or what is left of it. Raises AssayError."""
+    check_root()
+    check_name(name)
+    if name not in {lab.name for lab in labs()}:
+        find_lab(name)  # which says that there is none
+    if any(network.is_inside(space) for space in network.namespaces_called(_spaces_of(name))):
+        raise AssayError(
+            f"The lab '{name}' can't be removed from one of its own hosts.",
+            mend="Leave the lab, and do it there.",
+        )
+    folder = _root() / name
+    if not folder.is_dir():
+        _remove(name)
+        return
+    with _locked(folder, name):
+        _remove(name)
+
+
+def check_root() -> None:
+    """Raises AssayError unless labs can be made here."""
+    problem = network.why_not()
+    if problem:
+        raise AssayError(problem, mend="Run as root, on a machine with iproute2.")
+
+
+def check_name(name: str) -> None:
+    """Raises AssayError for a name that no lab can have."""
+    if not _is_name(name):
+        raise AssayError(
+            f"{name!r} can't be a lab's name.",
+            mend="Give a --name of up to 31 small letters, digits and hyphens, a letter first.",
+        )
+
+
+def _is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
+def _look(name: str) -> Lab:
+    folder = _root() / name
+    file = _read(folder / _STATE)
+    cluster = _cluster(file) if file is not None else None
+    there = set(network.namespaces_called(_spaces_of(name)))
+    state: State
+    if _is_held(folder):
+        state = "being made"
+    elif not there:
+        state = "gone"
+    else:
+        # The remote shell is written last.
+        whole = cluster is not None and cluster.remote_shell.exists()
+        state = (
+            "up" if whole and there >= set(cluster.namespaces if cluster else ()) else "half made"
+        )
+    return Lab(name, state, cluster, file.utc if file else None)
+
+
+def _spaces_of(name: str) -> str:
+    """What the names of a lab's namespaces begin with."""
+    return f"{_prefix()}{name}."
+
+
+def _cluster(file: LabFile) -> Cluster:
+    return Cluster(file.spec, file.name, _spaces_of(file.name), _root() / file.name, file.cores)
+
+
+def _read(path: Path) -> LabFile | None:
+    """The file; None where there is none that this assay can read."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=LabFile)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _remove(name: str) -> None:
+    network.remove_namespaces(network.namespaces_called(_spaces_of(name)))
+    shutil.rmtree(_root() / name, ignore_errors=True)
+
+
+def _root() -> Path:
+    return Path(os.environ.get(FOLDER_VARIABLE) or "/run/assay-labs")
+
+
+def _prefix() -> str:
+    """What the names of all labs' namespaces begin with. Another folder has labs of its own."""
+    other = os.environ.get(FOLDER_VARIABLE)
+    return f"assay-labs-{zlib.crc32(os.fsencode(other)):08x}." if other else "assay-labs."
+
+
+def _made_root() -> Path:
+    """The folder of all labs, made if need be."""
+    root = _root()
+    try:
+        root.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise AssayError(
+            f"The labs' folder can't be made: {error.strerror or error}.", where=str(root)
+        ) from None
+    _check_root_folder()
+    return root
+
+
+def _check_root_folder() -> None:
+    """Raises AssayError if anybody else may write to the labs' folder: root runs what is in it."""
+    found = _root().lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise AssayError(
+            "The labs' folder is not root's alone.",
+            where=str(_root()),
+            mend=f"Remove it, or name another in {FOLDER_VARIABLE}.",
+        )
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, name: str) -> Iterator[int]:
+    """Hold a lab. The descriptor may be handed to programs. Raises AssayError if somebody does."""
+    until = time.monotonic() + _PATIENCE
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        raise AssayError(f"The lab '{name}' was removed meanwhile.", mend="Begin anew.") from None
+    try:
+        while True:
+            # Who lists labs holds each for a moment, and what a killed maker began may go on.
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            if time.monotonic() > until:
+                raise AssayError(
+                    f"Another assay is making or removing the lab '{name}'.",
+                    mend="Wait for it, or end it first.",
+                )
+            time.sleep(0.02)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _is_held(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
