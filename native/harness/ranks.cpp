@@ -71,6 +71,9 @@ MPI_Comm ranks_of_node(MPI_Comm world) {
   while (std::memcmp(&names[static_cast<std::size_t>(first) * sizeof mine], mine, sizeof mine)) {
     ++first;
   }
+  int last = first;
+  MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT, MPI_MAX, sharing);
+  if (last == 0) return sharing;  // all bear one name
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split(sharing, first, rank, &node);
   MPI_Comm_free(&sharing);
