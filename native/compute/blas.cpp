@@ -2,8 +2,10 @@
 
 #ifdef ASSAY_HAVE_BLAS
 #include <dlfcn.h>
+#include <unistd.h>
 
-#include <filesystem>
+#include <algorithm>
+#include <array>
 #endif
 
 namespace assay::blas {
@@ -14,9 +16,10 @@ namespace {
 // The library is loaded when it is first needed: a BLAS takes a Megabyte and more by being there,
 // and most kernels call none. It lies beside the executable.
 const Table& load() {
-  std::error_code unknown;
-  const auto executable = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  const std::string path = executable.parent_path() / ASSAY_BLAS_LIBRARY;
+  std::array<char, 4096> own{};
+  const ssize_t length = readlink("/proc/self/exe", own.data(), own.size());
+  std::string path(own.data(), static_cast<std::size_t>(std::max<ssize_t>(0, length)));
+  path = path.substr(0, path.rfind('/') + 1) + ASSAY_BLAS_LIBRARY;
   // Global, as if it had been linked: some BLAS load further parts that look for their symbols.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   void* const found = library == nullptr ? nullptr : dlsym(library, "assay_blas_table");

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <utility>
 
 #include "harness/agreement.hpp"
+#include "harness/text_file.hpp"
 
 namespace assay {
 namespace {
@@ -48,8 +48,7 @@ int number_of(MPI_Comm comm, const std::string& domain, int rank) {
 }  // namespace
 
 std::string clock_domain() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
   if (boot.empty()) {
     char host[256] = {};
     gethostname(host, sizeof host - 1);

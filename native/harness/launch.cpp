@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <sstream>
 
 #include "harness/agreement.hpp"
 #include "harness/json_writer.hpp"
@@ -46,9 +45,15 @@ std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   MPI_Get_library_version(text, &length);
-  std::istringstream words(std::string(text).substr(0, std::string_view(text).find('\n')));
+  // The first line, whatever parts its words.
   std::string line;
-  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  bool gap = false;
+  for (const char* c = text; *c != '\0' && *c != '\n'; ++c) {
+    const bool space = *c == ' ' || *c == '\t' || *c == '\r';
+    if (!space && gap && !line.empty()) line += ' ';
+    if (!space) line += *c;
+    gap = space;
+  }
   return line;
 }
 
