@@ -39,7 +39,7 @@ from common import (
 from direct import direct, executable, peak_memory
 
 from assay.kernels import known_kernel
-from assay.launch.mpirun import POLITE_WAITING
+from assay.waiting import POLITE_WAITING
 
 # Ratios to reach: EP's mathematics leaves room for vector code, the others must not be slower.
 GOALS = {"ep": 3.0, "cg": 1.0, "mg": 1.0, "ft": 1.0, "is": 1.0, "lu": 1.0, "bt": 1.0, "sp": 1.0}

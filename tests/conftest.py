@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-from assay.launch.mpirun import POLITE_WAITING
+from assay.waiting import POLITE_WAITING
 
 # A machine that is busy is no failure: timings are never asserted, Hypothesis's included.
 settings.register_profile("assay", deadline=None, print_blob=True)

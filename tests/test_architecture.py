@@ -14,7 +14,7 @@ PACKAGE = Path(assay.__file__).parent
 NATIVE = PACKAGE.parents[1] / "native"
 
 # May be imported by everybody: words and files that carry no flow.
-COMMON = {"errors", "units", "toml", "config", "hostnames", "reference", "__init__"}
+COMMON = {"errors", "units", "toml", "config", "hostnames", "waiting", "reference", "__init__"}
 # Each folder, and what it may import besides the common ones and itself.
 ALLOWED = {
     "plans": {"kernels"},

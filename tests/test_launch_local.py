@@ -18,10 +18,11 @@ from assay.kernels.building import build_kernels
 from assay.kernels.toolchains import Toolchain, select_toolchain
 from assay.launch.executor import LaunchOrder
 from assay.launch.local import LocalExecutor
-from assay.launch.mpirun import POLITE_WAITING, mpirun_command
+from assay.launch.mpirun import mpirun_command
 from assay.launch.outcome import KEPT_OUTPUT
 from assay.plans.model import Placement
 from assay.records.schema import Job
+from assay.waiting import POLITE_WAITING
 
 DATA = Path(__file__).parent / "data/toolchains"
 OPENMPI = os.environ.get("ASSAY_TEST_OPENMPI", "")

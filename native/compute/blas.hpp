@@ -1,4 +1,4 @@
-// The one place that knows which BLAS the kernels were built with and how to speak to it.
+// What kernels ask of the BLAS. It is in a library of its own (blas/), loaded when first needed.
 #pragma once
 
 #include <cstddef>
@@ -6,22 +6,19 @@
 #include <map>
 #include <string>
 
+#include "blas/table.hpp"
 #include "harness/kernel.hpp"
 
 namespace assay::blas {
 
-// Throws KernelError, saying how to get one, if the kernels were built without a BLAS.
+// Throws KernelError if the kernels were built without a BLAS, saying how to get one, or if theirs
+// can't be loaded. So does whatever is called first.
 void require();
 
 // C = A B for square matrices of order n in column-major order. What C held before is not read.
 void multiply(std::size_t n, const double* a, const double* b, double* c);
 
-// Parts of larger matrices, in column-major order; the leading dimension of each is the distance of
-// its columns. Where an extent is 0 nothing is done.
-struct Block {
-  const double* entries;
-  std::int64_t leading;
-};
+// Parts of larger matrices are in column-major order. Where an extent is 0 nothing is done.
 
 // C = A B, where A is m x k and B k x n. What C held before is not read.
 void product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <utility>
 
 #include "harness/agreement.hpp"
+#include "harness/text_file.hpp"
 
 namespace assay {
 namespace {
@@ -48,8 +48,7 @@ int number_of(MPI_Comm comm, const std::string& domain, int rank) {
 }  // namespace
 
 std::string clock_domain() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
   if (boot.empty()) {
     char host[256] = {};
     gethostname(host, sizeof host - 1);
@@ -65,24 +64,25 @@ std::string clock_domain() {
 GlobalClock::GlobalClock(MPI_Comm comm, const std::string& domain, LocalClock read,
                          const SyncEffort& effort)
     : read_(std::move(read)), effort_(effort) {
-  MPI_Comm_dup(comm, &all_);
   int rank = 0;
-  MPI_Comm_rank(all_, &rank);
-  MPI_Comm_split(all_, number_of(all_, domain, rank), rank, &sharers_);
+  MPI_Comm_rank(comm, &rank);
+  const int number = number_of(comm, domain, rank);
+  int last = number;
+  MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT, MPI_MAX, comm);
+  domains_ = last + 1;
+  if (domains_ == 1) return;
+  MPI_Comm_dup(comm, &all_);
+  MPI_Comm_split(all_, number, rank, &sharers_);
   int seat = 0;
   MPI_Comm_rank(sharers_, &seat);
   MPI_Comm_split(all_, seat == 0 ? 0 : MPI_UNDEFINED, rank, &leaders_);
-  if (leaders_ != MPI_COMM_NULL) {
-    MPI_Comm_rank(leaders_, &place_);
-    MPI_Comm_size(leaders_, &domains_);
-  }
-  MPI_Bcast(&domains_, 1, MPI_INT, 0, sharers_);
+  if (leaders_ != MPI_COMM_NULL) MPI_Comm_rank(leaders_, &place_);
 }
 
 GlobalClock::~GlobalClock() {
-  if (leaders_ != MPI_COMM_NULL) MPI_Comm_free(&leaders_);
-  MPI_Comm_free(&sharers_);
-  MPI_Comm_free(&all_);
+  for (MPI_Comm* const each : {&leaders_, &sharers_, &all_}) {
+    if (*each != MPI_COMM_NULL) MPI_Comm_free(each);
+  }
 }
 
 ClockPoint GlobalClock::ask(int leader) const {

@@ -32,7 +32,8 @@ struct SyncEffort {
 // drift is the better known the longer they reach back.
 class GlobalClock {
  public:
-  // Collective over `comm`, of which it makes a copy. `read` is the clock of this rank.
+  // Collective over `comm`, of which it makes a copy where there is more than one clock. `read` is
+  // the clock of this rank.
   explicit GlobalClock(MPI_Comm comm, const std::string& domain = clock_domain(),
                        LocalClock read = ticks, const SyncEffort& effort = {});
   ~GlobalClock();
@@ -69,7 +70,7 @@ class GlobalClock {
 
   LocalClock read_;
   SyncEffort effort_;
-  MPI_Comm all_ = MPI_COMM_NULL;
+  MPI_Comm all_ = MPI_COMM_NULL;      // null, like the others, where there is one clock
   MPI_Comm sharers_ = MPI_COMM_NULL;  // the ranks of this clock
   MPI_Comm leaders_ = MPI_COMM_NULL;  // the first rank of each clock; null elsewhere
   int domains_ = 1;

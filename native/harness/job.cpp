@@ -2,11 +2,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
+
+#include "harness/text_file.hpp"
 
 namespace assay {
 namespace {
@@ -133,14 +133,9 @@ Job parse_job(const std::string& content) {
 }
 
 std::string read_job(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (file) content << file.rdbuf();
-  if (!file || content.bad()) {
-    throw JobError(std::string("it can't be read: ") + std::strerror(errno != 0 ? errno : EIO));
-  }
-  return content.str();
+  std::optional<std::string> text = read_text(path);
+  if (!text) throw JobError(std::string("it can't be read: ") + std::strerror(errno));
+  return *std::move(text);
 }
 
 }  // namespace assay

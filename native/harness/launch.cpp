@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <sstream>
 
 #include "harness/agreement.hpp"
 #include "harness/host_clocks.hpp"
@@ -47,22 +46,30 @@ std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   MPI_Get_library_version(text, &length);
-  std::istringstream words(std::string(text).substr(0, std::string_view(text).find('\n')));
+  // The first line, whatever parts its words.
   std::string line;
-  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  bool gap = false;
+  for (const char* c = text; *c != '\0' && *c != '\n'; ++c) {
+    const bool space = *c == ' ' || *c == '\t' || *c == '\r';
+    if (!space && gap && !line.empty()) line += ' ';
+    if (!space) line += *c;
+    gap = space;
+  }
   return line;
 }
 
-// The world's ranks, numbered as the job says; nothing, and a sentence on stderr, if it says
-// nonsense.
+// The world's ranks, numbered as the job says: the world itself where they are already, since an
+// MPI library may set aside Megabytes for more than a few communicators. Nothing, and a sentence on
+// stderr, if the job says nonsense.
 MPI_Comm ranks_in_order(const Job& job, const std::string& path, MPI_Comm node) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const std::vector<Seat> seats = find_seats(MPI_COMM_WORLD, node);
   MPI_Comm ordered = MPI_COMM_NULL;
   try {
-    const int number = number_ranks(job.order, seats)[static_cast<std::size_t>(rank)];
-    MPI_Comm_split(MPI_COMM_WORLD, 0, number, &ordered);
+    const std::vector<int> numbers = number_ranks(job.order, seats);
+    if (std::is_sorted(numbers.begin(), numbers.end())) return MPI_COMM_WORLD;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, numbers[static_cast<std::size_t>(rank)], &ordered);
   } catch (const JobError& error) {
     if (rank == 0) {
       std::fprintf(stderr, "assay-kernels: job %s: %s\n", path.c_str(), error.what());
@@ -201,7 +208,7 @@ int run_job(const std::string& job_path, const std::string& stream_path, Ticks s
   launch.global_clock.reset();
   MPI_Comm_free(&launch.layout.node);
   MPI_Comm_free(&launch.kernels);
-  MPI_Comm_free(&launch.harness);
+  if (launch.harness != MPI_COMM_WORLD) MPI_Comm_free(&launch.harness);
   return status;
 }
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <numeric>
-#include <sstream>
 #include <tuple>
 
 #include "harness/job.hpp"
@@ -35,8 +34,10 @@ std::vector<std::size_t> parse_list(const std::string& order, std::size_t count)
       "or a list that names each seat from 0 to " + std::to_string(count - 1) + " once";
   std::vector<std::size_t> list;
   std::vector<bool> seen(count);
-  std::istringstream in(order);
-  for (std::string word; std::getline(in, word, ',');) {
+  for (std::size_t begin = 0; begin < order.size();) {
+    const std::size_t comma = std::min(order.find(',', begin), order.size());
+    const std::string word = order.substr(begin, comma - begin);
+    begin = comma + 1;
     const bool digits = !word.empty() && word.size() < 10 &&
                         word.find_first_not_of("0123456789") == std::string::npos;
     const std::size_t seat = digits ? std::stoul(word) : count;
@@ -71,6 +72,9 @@ MPI_Comm ranks_of_node(MPI_Comm world) {
   while (std::memcmp(&names[static_cast<std::size_t>(first) * sizeof mine], mine, sizeof mine)) {
     ++first;
   }
+  int last = first;
+  MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT, MPI_MAX, sharing);
+  if (last == 0) return sharing;  // all bear one name
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split(sharing, first, rank, &node);
   MPI_Comm_free(&sharing);

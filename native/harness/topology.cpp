@@ -2,30 +2,23 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <tuple>
 
 #include "harness/layout.hpp"
+#include "harness/text_file.hpp"
 
 namespace assay {
 namespace {
 
 std::string cpu_folder(int id) { return "/sys/devices/system/cpu/cpu" + std::to_string(id); }
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 int number(const std::string& path, int fallback) {
-  std::ifstream file(path);
-  int value = fallback;
-  return file >> value && value >= 0 ? value : fallback;
+  const std::string line = first_line(path);
+  int value = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
+  return error == std::errc() && value >= 0 ? value : fallback;
 }
 
 int numa_node(int id) {
@@ -41,10 +34,10 @@ int numa_node(int id) {
 
 // "512K", "32M": bytes.
 std::size_t cache_bytes(const std::string& text) {
-  std::istringstream in(text);
   std::size_t size = 0;
-  char unit = ' ';
-  in >> size >> unit;
+  const char* const last = text.data() + text.size();
+  const char* const stop = std::from_chars(text.data(), last, size).ptr;
+  const char unit = stop == last ? ' ' : *stop;
   if (unit == 'K') return size << 10;
   if (unit == 'M') return size << 20;
   if (unit == 'G') return size << 30;
@@ -55,16 +48,19 @@ std::size_t cache_bytes(const std::string& text) {
 
 std::vector<int> parse_cpu_list(const std::string& text) {
   std::vector<int> ids;
-  std::istringstream in(text);
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto next = [&](int& id) {
+    const auto [stop, error] = std::from_chars(at, end, id);
+    at = stop;
+    return error == std::errc();
+  };
   int first = 0;
-  while (in >> first) {
+  while (next(first)) {
     int last = first;
-    if (in.peek() == '-') {
-      in.get();
-      in >> last;
-    }
+    if (at != end && *at == '-' && (++at, !next(last))) break;
     for (int id = first; id <= last; ++id) ids.push_back(id);
-    if (in.peek() == ',') in.get();
+    if (at != end && *at == ',') ++at;
   }
   return ids;
 }

@@ -70,11 +70,16 @@ ProcessGrid::ProcessGrid(MPI_Comm comm, const Cutting& cutting, PerDimension<boo
   blocks_ = choose_grid(cutting, size);
   const bool works = rank < ranks();
   if (works) coordinates_ = block_coordinates(blocks_, rank);
-  MPI_Comm_split(comm, works ? 0 : MPI_UNDEFINED, rank, &comm_);
+  if (ranks() == size) {
+    comm_ = comm;
+  } else {
+    MPI_Comm_split(comm, works ? 0 : MPI_UNDEFINED, rank, &comm_);
+    own_ = comm_;
+  }
 }
 
 ProcessGrid::~ProcessGrid() {
-  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  if (own_ != MPI_COMM_NULL) MPI_Comm_free(&own_);
 }
 
 Share ProcessGrid::share(int dimension, int coordinate) const {

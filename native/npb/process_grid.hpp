@@ -51,7 +51,7 @@ int block_neighbour(PerDimension<int> blocks, PerDimension<int> coordinates, int
 // The ranks of a communicator as the blocks of a box. Ranks beyond the last block stay idle.
 class ProcessGrid {
  public:
-  // Collective over comm.
+  // Collective over comm, which is used itself where no rank is idle, and must live as long.
   ProcessGrid(MPI_Comm comm, const Cutting& cutting, PerDimension<bool> periodic);
   ~ProcessGrid();
   ProcessGrid(const ProcessGrid&) = delete;
@@ -88,6 +88,7 @@ class ProcessGrid {
   PerDimension<int> blocks_;
   PerDimension<int> coordinates_{};
   MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm own_ = MPI_COMM_NULL;  // where it is another than the one given
 };
 
 }  // namespace assay::npb

@@ -26,6 +26,8 @@ from assay.kernels.probes import cache_home
 from assay.kernels.toolchains import Toolchain
 
 EXECUTABLE = "assay-kernels"
+# What it loads from its own folder, where there is a BLAS.
+_BLAS = "libassay-blas.so"
 _UNFINISHED = ".building-"
 # A build that an unclean end left behind is cleared away after so many seconds.
 _STALE = 24 * 3600.0
@@ -196,7 +198,9 @@ def _install(built: Path, content: Mapping[str, object], staged: Path, final: Pa
     """Move the executable and ``build.json`` to their place in one step."""
     try:
         staged.mkdir()
-        shutil.copy2(built, staged / EXECUTABLE)
+        for file in (built, built.with_name(_BLAS)):
+            if file.exists():
+                shutil.copy2(file, staged / file.name)
         (staged / "build.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
         for path in (*staged.iterdir(), staged):
             _flush(path)

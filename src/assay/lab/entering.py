@@ -15,7 +15,7 @@ from assay.errors import AssayError, nearest
 from assay.lab import network
 from assay.lab.cluster import Cluster, Host
 from assay.lab.store import check_root, find_lab, slurm_of
-from assay.launch.mpirun import POLITE_WAITING
+from assay.waiting import POLITE_WAITING
 
 # A lab's hosts may outnumber the machine's cores, which no launch on them can see.
 _POLITE = {

@@ -11,14 +11,7 @@ from assay.kernels.toolchains import Toolchain
 from assay.launch.adapters import choose_adapters
 from assay.launch.node_sets import choose_hosts
 from assay.plans.model import Placement
-
-# MPICH's ranks poll while they wait. Where they outnumber the cores, each poll is time that a rank
-# with work does not get, so they are told to sleep a little when nothing has come. Open MPI does so
-# by itself when it is told that it is oversubscribed.
-POLITE_WAITING = {
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "true",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "10",
-}
+from assay.waiting import POLITE_WAITING
 
 
 def mpirun_command(

@@ -1,0 +1,37 @@
+#include "harness/text_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace assay {
+
+std::optional<std::string> read_text(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> part{};
+  ssize_t got = 0;
+  while ((got = read(descriptor, part.data(), part.size())) != 0) {
+    if (got > 0) {
+      text.append(part.data(), static_cast<std::size_t>(got));
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  const int why = errno;
+  close(descriptor);
+  errno = why;
+  return got == 0 ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::string first_line(const std::string& path) {
+  std::string text = read_text(path).value_or("");
+  text.resize(std::min(text.find('\n'), text.size()));
+  return text;
+}
+
+}  // namespace assay
