@@ -77,7 +77,7 @@ def labs() -> list[Lab]:
     """All labs, by name, also what is left of some."""
     root = _root()
     names = {path.name for path in root.iterdir() if path.is_dir()} if root.is_dir() else set()
-    names |= {name.split(".")[1] for name in network.namespaces_called(_prefix())}
+    names |= {name.split(".")[1] for name in network.namespaces_called(labs_prefix())}
     return [_look(name) for name in sorted(names) if _NAME.fullmatch(name)]
 
 
@@ -204,7 +204,7 @@ def _look(name: str) -> Lab:
 
 def _spaces_of(name: str) -> str:
     """What the names of a lab's namespaces begin with."""
-    return f"{_prefix()}{name}."
+    return f"{labs_prefix()}{name}."
 
 
 def _cluster(file: LabFile) -> Cluster:
@@ -228,7 +228,7 @@ def _root() -> Path:
     return Path(os.environ.get(FOLDER_VARIABLE) or "/run/assay-labs")
 
 
-def _prefix() -> str:
+def labs_prefix() -> str:
     """What the names of all labs' namespaces begin with. Another folder has labs of its own."""
     other = os.environ.get(FOLDER_VARIABLE)
     return f"assay-labs-{zlib.crc32(os.fsencode(other)):08x}." if other else "assay-labs."
