@@ -42,6 +42,7 @@ LAB_SCHEMA = 1
 FOLDER_VARIABLE = "ASSAY_LABS"
 # A dot ends the name in a namespace's; a folder and a host's name are made of it too.
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
+_ROOT = Path("/run/assay-labs")
 _STATE, _LOCK = "lab.json", ".lock"
 # Seconds to wait for what a killed ``up`` had started last.
 _PATIENCE = 5.0
@@ -225,13 +226,14 @@ def _remove(name: str) -> None:
 
 
 def _root() -> Path:
-    return Path(os.environ.get(FOLDER_VARIABLE) or "/run/assay-labs")
+    # Hosts' programs begin in other folders.
+    return Path(os.environ.get(FOLDER_VARIABLE) or _ROOT).absolute()
 
 
 def labs_prefix() -> str:
     """What the names of all labs' namespaces begin with. Another folder has labs of its own."""
-    other = os.environ.get(FOLDER_VARIABLE)
-    return f"assay-labs-{zlib.crc32(os.fsencode(other)):08x}." if other else "assay-labs."
+    root = _root()
+    return "assay-labs." if root == _ROOT else f"assay-labs-{zlib.crc32(os.fsencode(root)):08x}."
 
 
 def _made_root() -> Path:
