@@ -95,16 +95,19 @@ def sent_packets(cluster: Cluster) -> dict[tuple[str, str], int]:
     return counted
 
 
-def machine() -> dict[str, object]:
-    """What of this machine no virtual cluster may change, as far as other clusters don't."""
+def machine(prefix: str) -> dict[str, object]:
+    """What of this machine no virtual cluster may change, as far as other clusters don't.
 
-    def ours(text: str) -> bool:
-        return "assay-lab-" in text  # clusters of other processes come and go meanwhile
+    ``prefix``: of the labs that are looked at; others, and their mounts, come and go meanwhile.
+    """
+
+    def others(text: str) -> bool:
+        return "assay-lab" in text and prefix not in text
 
     mounts = [
         " ".join(line.split()[3:5])
         for line in Path("/proc/self/mountinfo").read_text().splitlines()
-        if not ours(line)
+        if not others(line)
     ]
     links = [
         {key: link.get(key) for key in ("ifname", "flags", "address", "qdisc", "mtu")}
@@ -112,7 +115,7 @@ def machine() -> dict[str, object]:
     ]
     settings = ("ipv4/ip_forward", "ipv4/conf/all/rp_filter", "ipv4/icmp_ratelimit")
     return {
-        "namespaces": [name for name in network.namespaces_called("") if not ours(name)],
+        "namespaces": [name for name in network.namespaces_called("") if not others(name)],
         "mounts": sorted(mounts),
         "links": links,
         "addresses": network.run("ip", "-br", "address"),

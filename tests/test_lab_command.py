@@ -20,7 +20,7 @@ import pytest
 from assay.errors import AssayError
 from assay.lab import network, slurm
 from assay.lab.spec import find_spec, load_spec, shipped
-from assay.lab.store import FOLDER_VARIABLE, bring_up, check_name, find_lab, labs
+from assay.lab.store import FOLDER_VARIABLE, bring_up, check_name, find_lab, labs, labs_prefix
 from lab_probe import machine
 
 reason = network.why_not()
@@ -54,15 +54,16 @@ def said(*words: str) -> str:
 
 
 @pytest.fixture
-def unchanged() -> Iterator[None]:
+def unchanged(folder: Path) -> Iterator[None]:
     """The machine is the same afterwards. A namespace is made first, for iproute2's own folder."""
     if reason:
         pytest.skip(reason)
     network.add_namespace(f"assay-lab-test-{os.getpid()}")
     network.remove_namespaces([f"assay-lab-test-{os.getpid()}"])
-    before = machine()
+    prefix = labs_prefix()
+    before = machine(prefix)
     yield
-    assert machine() == before
+    assert machine(prefix) == before
 
 
 @needs_a_lab

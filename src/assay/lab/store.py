@@ -42,6 +42,7 @@ LAB_SCHEMA = 1
 FOLDER_VARIABLE = "ASSAY_LABS"
 # A dot ends the name in a namespace's; a folder and a host's name are made of it too.
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
+_ROOT = Path("/run/assay-labs")
 _STATE, _LOCK = "lab.json", ".lock"
 # Seconds to wait for what a killed ``up`` had started last.
 _PATIENCE = 5.0
@@ -77,7 +78,7 @@ def labs() -> list[Lab]:
     """All labs, by name, also what is left of some."""
     root = _root()
     names = {path.name for path in root.iterdir() if path.is_dir()} if root.is_dir() else set()
-    names |= {name.split(".")[1] for name in network.namespaces_called(_prefix())}
+    names |= {name.split(".")[1] for name in network.namespaces_called(labs_prefix())}
     return [_look(name) for name in sorted(names) if _NAME.fullmatch(name)]
 
 
@@ -204,7 +205,7 @@ def _look(name: str) -> Lab:
 
 def _spaces_of(name: str) -> str:
     """What the names of a lab's namespaces begin with."""
-    return f"{_prefix()}{name}."
+    return f"{labs_prefix()}{name}."
 
 
 def _cluster(file: LabFile) -> Cluster:
@@ -225,13 +226,14 @@ def _remove(name: str) -> None:
 
 
 def _root() -> Path:
-    return Path(os.environ.get(FOLDER_VARIABLE) or "/run/assay-labs")
+    # Hosts' programs begin in other folders.
+    return Path(os.environ.get(FOLDER_VARIABLE) or _ROOT).absolute()
 
 
-def _prefix() -> str:
+def labs_prefix() -> str:
     """What the names of all labs' namespaces begin with. Another folder has labs of its own."""
-    other = os.environ.get(FOLDER_VARIABLE)
-    return f"assay-labs-{zlib.crc32(os.fsencode(other)):08x}." if other else "assay-labs."
+    root = _root()
+    return "assay-labs." if root == _ROOT else f"assay-labs-{zlib.crc32(os.fsencode(root)):08x}."
 
 
 def _made_root() -> Path:
