@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "harness/agreement.hpp"
+#include "harness/text_file.hpp"
 
 namespace assay {
 namespace {
@@ -119,9 +119,8 @@ LoosenBlasThreads::LoosenBlasThreads(const Layout& layout) {
   std::set<pid_t> kept = openmp_threads(layout.threads);
   kept.erase(gettid());
   const cpu_set_t whole = set_of(layout.whole_set);
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    const auto id = static_cast<pid_t>(std::stol(entry.path().filename()));
+  for (const std::string& name : names_in("/proc/self/task")) {
+    const auto id = static_cast<pid_t>(std::stol(name));
     cpu_set_t before;
     if (kept.contains(id) || sched_getaffinity(id, sizeof before, &before) != 0) continue;
     if (sched_setaffinity(id, sizeof whole, &whole) == 0) before_.emplace_back(id, before);

@@ -1,11 +1,13 @@
 #include "harness/text_file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 
 namespace assay {
 
@@ -32,6 +34,17 @@ std::string first_line(const std::string& path) {
   std::string text = read_text(path).value_or("");
   text.resize(std::min(text.find('\n'), text.size()));
   return text;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  const auto close_it = [](DIR* open) { closedir(open); };
+  const std::unique_ptr<DIR, decltype(close_it)> open(opendir(folder.c_str()), close_it);
+  while (const dirent* const entry = open ? readdir(open.get()) : nullptr) {
+    std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(std::move(name));
+  }
+  return names;
 }
 
 }  // namespace assay

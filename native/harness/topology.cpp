@@ -1,7 +1,6 @@
 // What /sys says about CPUs and caches, and the order in which CPUs are given out.
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <tuple>
@@ -22,9 +21,7 @@ int number(const std::string& path, int fallback) {
 }
 
 int numa_node(int id) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(cpu_folder(id), error)) {
-    const std::string name = entry.path().filename();
+  for (const std::string& name : names_in(cpu_folder(id))) {
     if (name.starts_with("node") && name.size() > 4 && name[4] >= '0' && name[4] <= '9') {
       return std::stoi(name.substr(4));
     }
