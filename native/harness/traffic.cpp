@@ -175,7 +175,7 @@ void Traffic::read(Reading Adapter::* when) {
   }
 }
 
-std::vector<AdapterTraffic> Traffic::gathered() const {
+std::vector<AdapterTraffic> Traffic::own() const {
   std::vector<AdapterTraffic> mine;
   for (const Adapter& each : adapters_) {
     if (!each.before.known || !each.after.known) continue;
@@ -183,10 +183,14 @@ std::vector<AdapterTraffic> Traffic::gathered() const {
     mine.push_back({host_name(), each.name, octets * moved(each.before.sent, each.after.sent),
                     octets * moved(each.before.received, each.after.received)});
   }
+  return beyond_noise(std::move(mine));
+}
+
+std::vector<AdapterTraffic> Traffic::gathered() const {
   // A line for each number: names hold no line ends.
   std::ostringstream text;
   text.precision(17);
-  for (const AdapterTraffic& each : beyond_noise(std::move(mine))) {
+  for (const AdapterTraffic& each : own()) {
     text << each.host << '\n' << each.adapter << '\n' << each.sent << '\n' << each.received << '\n';
   }
   std::vector<AdapterTraffic> all;

@@ -50,6 +50,9 @@ class Traffic {
   void begin() { read(&Adapter::before); }
   void end() { read(&Adapter::after); }
 
+  // What moved through this host's adapters between begin() and end(), by the rank that reads them.
+  std::vector<AdapterTraffic> own() const;
+
   // Collective; of all hosts on rank 0, nothing elsewhere.
   std::vector<AdapterTraffic> gathered() const;
 

@@ -1,8 +1,16 @@
 #include "harness/traffic.hpp"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
 #include "tests/unit/check.hpp"
 
 using namespace assay;
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -20,7 +28,85 @@ std::vector<AdapterTraffic> on_hosts(std::size_t hosts) {
   return all;
 }
 
+// A /sys of its own, removed at the end.
+class Tree {
+ public:
+  Tree() : root_(fs::temp_directory_path() / ("assay-sys-" + std::to_string(getpid()))) {}
+  ~Tree() { fs::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) const {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text << "\n";
+  }
+  // Hardware has a folder of its device; of a pair one end links to the other.
+  void interface(const std::string& name, int type, int index, int link, bool hardware) const {
+    const std::string folder = "class/net/" + name + "/";
+    write(folder + "type", std::to_string(type));
+    write(folder + "ifindex", std::to_string(index));
+    write(folder + "iflink", std::to_string(link));
+    if (hardware) write(folder + "device/vendor", "0x15b3");
+    count(name, 0, 0);
+  }
+  void count(const std::string& name, long sent, long received) const {
+    write("class/net/" + name + "/statistics/tx_bytes", std::to_string(sent));
+    write("class/net/" + name + "/statistics/rx_bytes", std::to_string(received));
+  }
+  void port(const std::string& device, const std::string& words) const {
+    const std::string folder = "class/infiniband/" + device + "/ports/1/counters/";
+    write(folder + "port_xmit_data", words);
+    write(folder + "port_rcv_data", words);
+  }
+  std::string root() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
 }  // namespace
+
+TEST(counters_of_what_leads_out_are_read) {
+  const Tree tree;
+  tree.interface("lo", 772, 1, 1, false);
+  tree.interface("docker0", 1, 2, 2, false);
+  tree.interface("eth0", 1, 3, 3, true);
+  tree.interface("veth7", 1, 4, 9, false);
+  tree.port("mlx5_0", "1000000");
+  Layout layout;
+  Traffic traffic(MPI_COMM_NULL, layout, 2, tree.root());
+  traffic.begin();
+  for (const char* each : {"lo", "docker0", "eth0", "veth7"}) tree.count(each, 50'000, 10'000);
+  tree.port("mlx5_0", "1025000");
+  traffic.end();
+  std::map<std::string, double> sent;
+  for (const AdapterTraffic& each : traffic.own()) sent[each.adapter] = each.sent;
+  const std::map<std::string, double> wanted = {
+      {"eth0", 50'000.0}, {"veth7", 50'000.0}, {"mlx5_0:1", 100'000.0}};
+  CHECK(sent == wanted);
+}
+
+TEST(on_one_node_and_beside_the_first_rank_nothing_is_read) {
+  const Tree tree;
+  tree.interface("eth0", 1, 3, 3, true);
+  Layout other;
+  other.local_rank = 1;
+  Traffic alone(MPI_COMM_NULL, Layout(), 1, tree.root());
+  Traffic beside(MPI_COMM_NULL, other, 2, tree.root());
+  for (Traffic* each : {&alone, &beside}) each->begin();
+  tree.count("eth0", 1'000'000, 0);
+  for (Traffic* each : {&alone, &beside}) each->end();
+  CHECK(alone.own().empty() && beside.own().empty());
+  CHECK(!alone.counts() && beside.counts());
+}
+
+TEST(of_very_many_adapters_some_are_read) {
+  const Tree tree;
+  for (int i = 10; i < 60; ++i) tree.interface("eth" + std::to_string(i), 1, i, i, true);
+  Traffic traffic(MPI_COMM_NULL, Layout(), 2, tree.root());
+  traffic.begin();
+  for (int i = 10; i < 60; ++i) tree.count("eth" + std::to_string(i), 1'000'000, 0);
+  traffic.end();
+  CHECK_EQUAL(traffic.own().size(), std::size_t{16});
+}
 
 TEST(a_counter_that_was_set_back_tells_nothing) {
   CHECK_EQUAL(moved(10, 25), 15.0);

@@ -32,7 +32,7 @@ SAMPLES = "samples.parquet"
 TABLES_SCHEMA = 2
 
 # Samples that are in memory at a time, and rows of a group: what a question about one cell reads.
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 _GROUP = 1 << 16
 # Measurements in a part of their table.
 _ROWS = 4096
