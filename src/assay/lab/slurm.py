@@ -131,28 +131,20 @@ class SlurmCluster:
     def start_controller(self) -> None:
         """Start the controller with the state that it had; returns when it answers."""
         self._start(_CONTROLLER, self.cluster.hosts[0], "slurmctld", "-D", "-f", str(self.conf))
-        self._await(lambda: self._ask("scontrol", "ping").returncode == 0, "its controller answers")
+        self._await(lambda: self._ask("scontrol", "ping") is not None, "its controller answers")
 
     def states(self) -> dict[str, str]:
         """The nodes' states in Slurm's short words (``idle``, ``alloc``, ``down*`` …).
 
         Empty if the controller does not answer.
         """
-        done = self._ask("sinfo", "--noheader", "--Node", "--format=%N %t")
-        if done.returncode != 0:
-            return {}
-        return dict(line.split() for line in done.stdout.splitlines())
+        said = self._ask("sinfo", "--noheader", "--Node", "--format=%N %t") or ""
+        return dict(line.split() for line in said.splitlines())
 
     def await_idle(self) -> None:
         """Wait until all nodes are idle. Raises AssayError after the patience is out."""
-        names = {node.name for node in self.nodes}
-        self._await(
-            lambda: (
-                all(state == "idle" for state in self.states().values())
-                and self.states().keys() == names
-            ),
-            "all its nodes are idle",
-        )
+        idle = {node.name: "idle" for node in self.nodes}
+        self._await(lambda: self.states() == idle, "all its nodes are idle")
 
     @property
     def _programs(self) -> Path:
@@ -296,15 +288,20 @@ class SlurmCluster:
             mend="On a busy machine, try again with fewer hosts.",
         )
 
-    def _ask(self, client: str, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self._programs / client, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=self._patience,
-        )
+    def _ask(self, client: str, *words: str) -> str | None:
+        """What a command says; None if it fails, or takes as long as everything may take."""
+        try:
+            done = subprocess.run(
+                [self._programs / client, *words],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=self._patience,
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        return done.stdout if done.returncode == 0 else None
 
     def _end_jobs(self, node: Host) -> None:
         """Kill what slurmd has started on a node: its own helpers, and the jobs' processes."""

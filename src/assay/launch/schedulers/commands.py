@@ -1,4 +1,4 @@
-"""Running a scheduler's commands: bounded in time, in a language that can be read, told apart."""
+"""Running a scheduler's commands: bounded in time, and silence told from refusal."""
 
 from __future__ import annotations
 
@@ -91,17 +91,16 @@ def unreadable(scheduler: str, command: str, answer: Answer) -> SchedulerSilent:
 
 
 def outside(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a command, in plain English, as if no job were around this process.
+    """The environment for a command, as if no job were around this process.
 
     What Slurm tells of the job that this process runs in would be taken for options of the next.
     """
     inside = "SLURM_JOB_ID" in environ
-    kept = {
+    return {
         name: value
         for name, value in environ.items()
         if not (inside and name.startswith("SLURM_")) or name == "SLURM_CONF"
     }
-    return {**kept, "LC_ALL": "C.UTF-8", "LANGUAGE": ""}
 
 
 def _silent(scheduler: str, what: str, detail: str = "") -> SchedulerSilent:
