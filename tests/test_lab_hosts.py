@@ -55,7 +55,7 @@ def folder(cluster: VirtualCluster, tmp_path: Path) -> Path:
     shell.write_text(SHELL.format(cases=cases, shell=cluster.remote_shell))
     shell.chmod(0o700)
     text = cluster.config().replace(str(cluster.remote_shell), str(shell))
-    (tmp_path / "assay.toml").write_text(text + '[defaults]\npatience = "5 s"\n')
+    (tmp_path / "assay.toml").write_text(text)
     return tmp_path
 
 
@@ -143,6 +143,8 @@ def test_a_host_is_cut_off_in_the_middle_and_resume_fills_what_needs_it(
     cluster: VirtualCluster, folder: Path
 ) -> None:
     (folder / "plan.toml").write_text(PLAN)
+    with (folder / "assay.toml").open("a") as config:
+        config.write('[defaults]\npatience = "10 s"\n')
     with subprocess.Popen(
         command(cluster, "run", "plan.toml", "--no-report", "--json"),
         cwd=folder,
