@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.campaign.finish import FailOn
 from assay.config import Config
 from assay.errors import AssayError
 from assay.records.directory import find_run, list_runs
@@ -13,6 +12,8 @@ from assay.records.listing import describe_run
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from assay.campaign.finish import FailOn
 
 
 def show(root: Path, *, check: bool, as_json: bool) -> int:
