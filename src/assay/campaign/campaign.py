@@ -164,8 +164,9 @@ class Campaign:
             stream = read_stream(order.stream)
             self._state.spent += _cost(record, stream)
             self._streams.append((order.launch, stream))
-            measured = sum(measurement.wall for measurement in stream.measurements)
-            self._overhead = max(self._overhead, record.wall - measured)
+            if record.outcome != "lost":  # whose end was waited for
+                measured = sum(measurement.wall for measurement in stream.measurements)
+                self._overhead = max(self._overhead, record.wall - measured)
             for measurement in measurements_of([(order.launch, stream)], waiting):
                 self._state.add(measurement)
             if full:
