@@ -287,3 +287,15 @@ def test_a_group_counts_unless_it_is_the_users_own(tmp_path, monkeypatch):
         come_upon(monkeypatch, tmp_path)
     path.chmod(0o644)
     assert come_upon(monkeypatch, tmp_path).system.name == "alba"
+
+
+def test_what_starts_ranks_and_agents_is_a_choice_of_two(tmp_path):
+    text = '[toolchains.site]\nmpicxx = "cc"\nlauncher = "srun"\n'
+    text += '[cluster]\nhosts = ["a"]\nstarter = "slurm"\n'
+    config = load_config(put(tmp_path / "assay.toml", text))
+    assert config.toolchains["site"].launcher == "srun"
+    assert config.cluster is not None and config.cluster.starter == "slurm"
+    for word in ("srun", "slurm"):
+        with pytest.raises(AssayError) as error:
+            load_config(put(tmp_path / "assay.toml", text.replace(word, "rsh")))
+        assert "rsh" in str(error.value)

@@ -89,6 +89,16 @@ def test_detached_it_is_queued_then_running_then_followed(
     is_whole(bench, undisturbed)
     (listed,) = json.loads(bench.assay("runs", "--json", "--check").stdout)
     assert listed["state"] == "complete"
+    # One that is over already is presented at once.
+    again = bench.assay("runs", "--follow", "--json", "--no-report")
+    assert (again.returncode, again.stdout) == (0, followed.stdout), again.stderr
+
+
+def test_without_a_submitted_run_there_is_nothing_to_follow(bench: Bench) -> None:
+    assert bench.run("--here").returncode == 0
+    done = bench.assay("runs", "--follow")
+    assert done.returncode == 2
+    assert "No run was submitted here." in done.stderr
 
 
 def test_the_plan_is_the_one_that_was_asked_for(bench: Bench) -> None:

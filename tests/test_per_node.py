@@ -13,6 +13,8 @@ import msgspec
 import pytest
 
 from assay.answers.nodes import MeasuredNode, answer_nodes, by_node, gains
+from assay.campaign.members import assign
+from assay.errors import AssayError
 from assay.records.directory import RunDirectory
 from assay.records.group import read_group, unfinished_members
 from assay.records.jobs import JobBook
@@ -149,6 +151,13 @@ def test_a_host_that_fails_is_named_and_measured_at_the_next_try(bench: Bench) -
     done = bench.run("--resume")
     assert done.returncode == 0, done.stderr
     assert group.complete
+
+
+def test_a_missing_node_is_one_that_was_not_measured() -> None:
+    assert assign([1, 4], ["n1.site", None], ["n1", "n2", "n3"]) == {1: "n2", 4: "n3"}
+    assert assign([0], ["n2"], ["n1.site", "n2.site"]) == {0: "n1.site"}
+    with pytest.raises(AssayError, match="of the 2 hosts here 1 have been"):
+        assign([1, 4], ["n1"], ["n1", "n2"])
 
 
 def test_ctrl_c_ends_all_hosts_in_good_order(bench: Bench) -> None:

@@ -41,7 +41,7 @@ nodes = [2, 3, 4]
 [[measure]]
 kernel = "npb.cg"
 class = "S"
-nodes = [1, 2, 4]
+nodes = [1, 2]
 """
 
 
@@ -138,7 +138,7 @@ def test_a_node_dies_and_the_job_goes_on_without_it(slurm: SlurmCluster, tmp_pat
     measured = nodes_measured(run)
     assert {("network.barrier", n) for n in (2, 3)} <= set(measured)
     assert {("npb.cg", n) for n in (1, 2)} <= set(measured)
-    assert len([key for key in measured if key[1] == 4]) < 2
+    assert ("network.barrier", 4) not in measured
     before = made(run)
     slurm.await_idle()
     status = ended(submit(tmp_path, "run", "--resume", "--no-report", "--json"))

@@ -170,8 +170,9 @@ class Campaign:
             self._run.append_launch(record)
             stream = read_stream(order.stream, samples=fit_memory([order.stream]))
             self._state.spent += _cost(record, stream)
-            measured = sum(measurement.wall for measurement in stream.measurements)
-            self._overhead = max(self._overhead, record.wall - measured)
+            if record.outcome != "lost":  # whose end was waited for
+                measured = sum(measurement.wall for measurement in stream.measurements)
+                self._overhead = max(self._overhead, record.wall - measured)
             for measurement in measurements_of([(order.launch, stream)], waiting):
                 self._state.add(measurement)
             if full:

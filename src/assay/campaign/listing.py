@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.campaign.finish import FailOn
 from assay.config import Config
 from assay.errors import AssayError
-from assay.records.directory import find_run, list_runs
+from assay.records.directory import RunDirectory, find_run, list_runs
+from assay.records.jobs import JobBook
 from assay.records.store import Store
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from assay.campaign.finish import FailOn
 
 
 def show(root: Path, *, check: bool, as_json: bool) -> int:
@@ -37,7 +39,7 @@ def follow_again(
     """Follow a run that was submitted; the exit status. Raises AssayError."""
     from assay.campaign.away import After, follow_run
 
-    run = find_run(root, name, incomplete=not name)
+    run = find_run(root, name) if name else _newest_submitted(root)
     request = run.request()
     if request is None:
         raise AssayError(
@@ -46,6 +48,18 @@ def follow_again(
             mend=f"`assay run --resume {run.name}` goes on with it, if it is unfinished.",
         )
     return follow_run(run, request, console, After(report, as_json, fail_on))
+
+
+def _newest_submitted(root: Path) -> RunDirectory:
+    """The newest run that jobs carry out, an unfinished one if there is any. Raises AssayError."""
+    submitted = [run for run in list_runs(root) if JobBook(run.path).jobs()]
+    if not submitted:
+        raise AssayError(
+            "No run was submitted here.",
+            where=str(root),
+            mend="`assay run quick --submit` submits one.",
+        )
+    return next((run for run in reversed(submitted) if not run.complete), submitted[-1])
 
 
 def clean_up(root: Path, config: Config, *, end: bool, as_json: bool) -> int:

@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -43,7 +43,8 @@ def measure_members(
     book = JobBook(run.path)
     with book.submitting():
         missing = unfinished_members(run.path, request.members)
-        hosts = _hosts_of(run, request, missing, cluster.hosts)
+        measured = (m.host for m in read_group(run.path).members if m.state == "complete")
+        hosts = assign(missing, measured, cluster.hosts)
         number = max((story.number for story in book.jobs()), default=0) + 1
         book.append(JobEvent("submitted", number, time.time(), nodes=1, members=sorted(hosts)))
     with GroupWatch(run.path, request.members, console) as watch:
@@ -65,23 +66,21 @@ def measure_members(
     return Ending("ended" if left else "complete", crew.complaints())
 
 
-def _hosts_of(
-    run: RunDirectory, request: RunRequest, missing: Sequence[int], hosts: Sequence[str]
+def assign(
+    missing: Sequence[int], done: Iterable[str | None], hosts: Sequence[str]
 ) -> Mapping[int, str]:
-    """Which host measures each missing member: one that none of the others was on.
+    """Which host measures each missing member: one that none of the ``done`` is.
 
     Raises AssayError if there are too few.
     """
-    done = {m.host for m in read_group(run.path).members if m.state == "complete"}
-    # A host is called by its whole name or by its first part.
-    short = {str(host).partition(".")[0] for host in done}
-    free = [host for host in hosts if host not in done and host.partition(".")[0] not in short]
-    free += [host for host in hosts if host not in free]
+    # A host is called by its whole name, or by the first part of it.
+    known = {name for host in done if host for name in (host, host.partition(".")[0])}
+    free = [host for host in hosts if not {host, host.partition(".")[0]} & known]
     if len(free) < len(missing):
         raise AssayError(
-            f"There are {len(hosts)} hosts, and {len(missing)} nodes are still to be measured.",
-            where=str(run.path),
-            mend="Ask for as many nodes.",
+            f"{len(missing)} nodes are still to be measured, and of the {len(hosts)} hosts here "
+            f"{len(hosts) - len(free)} have been.",
+            mend="Ask for other nodes, or for more of them.",
         )
     return dict(zip(missing, free, strict=False))
 

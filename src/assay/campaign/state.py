@@ -135,6 +135,7 @@ class CampaignState:
 
     def leave_out(self, cells: Sequence[Cell]) -> None:
         """There are not hosts enough for these cells: they are for another execution to measure."""
+        self._tally = None
         for cell in cells:
             self.cells[cell.id].left_out = True
 

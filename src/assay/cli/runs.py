@@ -26,7 +26,7 @@ def runs(
     Parameters
     ----------
     run
-        With --follow, a run's name or path [default: the newest unfinished one].
+        With --follow, a run's name or path [default: the newest that was submitted].
     runs
         The folder that holds runs [default: ./runs, or as assay.toml says].
     check
