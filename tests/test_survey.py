@@ -117,7 +117,8 @@ def test_the_plan_is_made_for_the_smallest() -> None:
 def shell(folder: Path, body: str = "") -> str:
     script = folder / "shell"
     script.write_text(
-        f'#!/bin/sh\nhost=$1; shift\ncd /\nexport HOME="{folder}/home of $host"\n{body}\nexec sh -c "$*"\n'
+        f'#!/bin/sh\nhost=$1; shift\ncd /\nexport HOME="{folder}/home of $host"\n{body}\n'
+        'exec sh -c "$*"\n'
     )
     script.chmod(0o700)
     return str(script)
