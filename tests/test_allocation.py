@@ -179,7 +179,9 @@ printf '%s' " $SLURM_NTASKS"
 """
 
 
-def called(tmp_path: Path, scheduler: str, program: str, *words: str) -> str:
+def called(
+    tmp_path: Path, scheduler: str, program: str, *words: str, told: str | None = None
+) -> str:
     folder = tmp_path / "a b"
     folder.mkdir(exist_ok=True)
     stand_in = folder / program
@@ -189,7 +191,12 @@ def called(tmp_path: Path, scheduler: str, program: str, *words: str) -> str:
     script.write_text(remote_shell_script(scheduler, str(stand_in)))
     environment = {**os.environ, "SLURM_JOB_ID": "71", "SLURM_NTASKS": "8"}
     done = subprocess.run(
-        ["sh", str(script), *words], capture_output=True, text=True, timeout=20, env=environment
+        ["sh", str(script), *words],
+        **({"stdin": subprocess.DEVNULL} if told is None else {"input": told}),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env=environment,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -208,6 +215,11 @@ def test_each_scheduler_is_called_by_these_words(tmp_path: Path) -> None:
     assert called(tmp_path, "flux", "flux", *words) == (
         f"<exec><--noinput><--rank><<overlay><lookup><n2> 8><sh><-c><{line}> 8"
     )
+
+
+def test_what_comes_through_a_pipe_is_passed_on(tmp_path: Path) -> None:
+    assert "<--input=all>" in called(tmp_path, "slurm", "srun", "n2", "prog", told="yes")
+    assert "noinput" not in called(tmp_path, "flux", "flux", "n2", "prog", told="yes")
 
 
 def test_an_own_name_that_leads_nowhere_is_replaced_by_an_address(

@@ -153,6 +153,13 @@ def test_a_host_that_fails_is_named_and_measured_at_the_next_try(bench: Bench) -
     assert group.complete
 
 
+def test_a_remote_shell_may_pass_no_input_on(bench: Bench) -> None:
+    with_hosts(bench, "n1", "n2", broken="exec </dev/null")
+    done = bench.run("--per-node")
+    assert done.returncode == 0, done.stderr
+    assert group_of(bench).complete
+
+
 def test_a_missing_node_is_one_that_was_not_measured() -> None:
     assert assign([1, 4], ["n1.site", None], ["n1", "n2", "n3"]) == {1: "n2", 4: "n3"}
     assert assign([0], ["n2"], ["n1.site", "n2.site"]) == {0: "n1.site"}

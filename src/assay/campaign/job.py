@@ -11,6 +11,7 @@ import dataclasses
 import os
 import signal
 import socket
+import stat
 import sys
 import threading
 import time
@@ -283,11 +284,16 @@ def _wait_for(look: Callable[[], _T | None], path: Path) -> _T:
 def _on_a_leash() -> None:
     """End in good order when standard input does: a remote shell's death reaches no further.
 
-    The allocation around this process is not its own: it measures this node alone.
+    A remote shell that passes no input on (pbs_tmrsh) leaves none but /dev/null, which tells
+    nothing. The allocation around this process is not its own: it measures this node alone.
     """
     for name in list(os.environ):
         if name.startswith(_ALLOCATIONS):
             del os.environ[name]
+
+    held = os.fstat(0).st_mode
+    if not (stat.S_ISFIFO(held) or stat.S_ISSOCK(held)):
+        return
 
     def watch() -> None:
         while os.read(0, 64):

@@ -152,7 +152,7 @@ _STEP_VARIABLES = (
 _SHELL = """\
 #!/bin/sh
 # HOST COMMAND…: runs a command on a host of this job, as ssh would: its words joined and given to a
-# shell there.
+# shell there. What comes through a pipe is passed on.
 while [ "${{1#-}}" != "$1" ]; do shift; done
 host=$1
 shift
@@ -162,10 +162,12 @@ shift
 _BODIES = {
     "slurm": f"unset {' '.join(_STEP_VARIABLES)}\n"
     'exec {program} --overlap --jobid="$SLURM_JOB_ID" --nodes=1 --ntasks=1 '
-    '--nodelist="$host" --cpu-bind=none --mpi=none --quiet --input=none sh -c "$*"',
+    '--nodelist="$host" --cpu-bind=none --mpi=none --quiet '
+    '--input="$([ -p /dev/stdin ] && echo all || echo none)" sh -c "$*"',
     "pbs": 'exec {program} "$host" "$*"',
     "lsf": 'exec {program} "$host" "$*"',
-    "flux": 'exec {program} exec --noinput --rank "$({program} overlay lookup "$host")" sh -c "$*"',
+    "flux": "exec {program} exec $([ -p /dev/stdin ] || echo --noinput) "
+    '--rank "$({program} overlay lookup "$host")" sh -c "$*"',
 }
 _PROGRAMS = {"slurm": "srun", "pbs": "pbs_tmrsh", "lsf": "blaunch", "flux": "flux"}
 
