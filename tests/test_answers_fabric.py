@@ -205,6 +205,12 @@ def test_a_hop_that_stands_out_is_named_among_its_kind() -> None:
     assert [row["stands_out"] for row in figure.rows] == [k == 7 for k in range(16)]
 
 
+def test_where_hosts_have_one_rank_each_they_are_its_name() -> None:
+    _, _, run = part_of(ring_run(4, 1, lambda a, b: 20e-6))
+    (found,) = ring_hops(summarise_cells(run), run)
+    assert [hop.sender for hop in found.hops] == ["node0", "node1", "node2", "node3"]
+
+
 def bisection_run(seconds: float, *, nodes: int = 8, **given):
     cell = make_cell("network.bisection", nodes, bytes=1 << 20, **given)
 

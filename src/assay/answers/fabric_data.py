@@ -188,10 +188,10 @@ def _name(measurement: Measurement, rank: int, between: object) -> str:
     host = next((r.host for r in measurement.ranks if r.rank == rank), None)
     if host is None:
         return f"rank {rank}"
-    alone = all(r.host == host for r in measurement.ranks)
-    if between == "nodes":
+    hosts = {r.host for r in measurement.ranks}
+    if between == "nodes" or 1 < len(hosts) == len(measurement.ranks):
         return host
-    return f"rank {rank}" if alone else f"{host} rank {rank}"
+    return f"rank {rank}" if len(hosts) == 1 else f"{host} rank {rank}"
 
 
 def _hosts(measurements: Sequence[Measurement], metric: str, between: object) -> dict[str, str]:
