@@ -90,7 +90,7 @@ def _compile(build: Path, options: dict[str, str], kept: Path) -> None:
     new = kept.with_name(f"{kept.name}.{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    for name in ("assay-kernels", "assay-unit-tests"):
+    for name in ("assay-kernels", "libassay-blas.so", "assay-unit-tests"):
         if (build / name).exists():
             shutil.copy2(build / name, new / name)
     new.rename(kept)
