@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -10,6 +12,8 @@ from assay.waiting import POLITE_WAITING
 # A machine that is busy is no failure: timings are never asserted, Hypothesis's included.
 settings.register_profile("assay", deadline=None, print_blob=True)
 settings.load_profile("assay")
+# A shell's background jobs ignore Ctrl-C, and so would all that tests start and send one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
