@@ -15,7 +15,7 @@ from assay.report.cells import cell_table
 from assay.report.figures import figures_of
 from assay.report.linpack import linpack_tables
 from assay.report.machine import machine_name, provenance_tables, system_table
-from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Section, Table
+from assay.report.model import REPORT_SCHEMA, Column, Entry, Figure, ReportModel, Section, Table
 from assay.report.phases import phase_table
 from assay.stats.model import CellSummary
 from assay.units import format_quantity, format_share
@@ -88,6 +88,22 @@ def _share(row: Evidence) -> str:
 
 def _section(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> Section:
     answered = answer.status == "answered"
+    return section_of(
+        answer,
+        figures=figures_of(answer.question, cells, run) if answered else [],
+        tables=_tables(answer, cells, run),
+        method=_sampling(run) if answered else [],
+    )
+
+
+def section_of(
+    answer: Answer,
+    *,
+    figures: Sequence[Figure],
+    tables: Sequence[Table],
+    method: Sequence[str] = (),
+) -> Section:
+    """An answer as it stands in a report; ``method``: further sentences on how it was measured."""
     return Section(
         id=answer.question,
         title=answer.title,
@@ -96,9 +112,9 @@ def _section(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> Sect
         confidence=answer.confidence,
         confidence_why=answer.confidence_why,
         evidence=answer.evidence,
-        figures=figures_of(answer.question, cells, run) if answered else [],
-        tables=_tables(answer, cells, run),
-        method=answer.method + (_sampling(run) if answered else []),
+        figures=list(figures),
+        tables=list(tables),
+        method=[*answer.method, *method],
         limits=answer.limits,
         advice=answer.advice,
         caveats=answer.caveats,

@@ -18,9 +18,10 @@ from assay.answers.nodes import (
 )
 from assay.answers.select import counted, quantity_text
 from assay.records.group import GroupData, Member
+from assay.report.build import section_of
 from assay.report.figures.nodes import nodes_figure
 from assay.report.machine import system_table
-from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Section, Table
+from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Table
 from assay.stats.cells import summarise_cells
 from assay.units import format_share
 
@@ -55,23 +56,8 @@ def build_group(group: GroupData, nodes: Sequence[MeasuredNode]) -> ReportModel:
     first = next((member.run for member in group.members if member.run), None)
     request = group.request
     states = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
-    section = Section(
-        id=answer.question,
-        title=answer.title,
-        status=answer.status,
-        verdict=answer.verdict,
-        confidence=answer.confidence,
-        confidence_why=answer.confidence_why,
-        evidence=answer.evidence,
-        figures=[nodes_figure(cells)] if cells else [],
-        tables=[_cell_table(cells), _node_table(gains(cells)), _values_table(cells)]
-        if cells
-        else [],
-        method=answer.method,
-        limits=answer.limits,
-        advice=answer.advice,
-        caveats=answer.caveats,
-    )
+    tables = [_cell_table(cells), _node_table(gains(cells)), _values_table(cells)] if cells else []
+    section = section_of(answer, figures=[nodes_figure(cells)] if cells else [], tables=tables)
     return ReportModel(
         schema=REPORT_SCHEMA,
         assay=__version__,
