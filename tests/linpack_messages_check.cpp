@@ -7,15 +7,14 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <iostream>
-#include <map>
+#include <istream>
 #include <memory>
 #include <random>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "check_questions.hpp"
 #include "linpack/broadcast.hpp"
 #include "linpack/distribution.hpp"
 #include "linpack/row_swaps.hpp"
@@ -378,28 +377,10 @@ void search(std::istream& in) {
               int(outcome.choice.broadcast), int(outcome.choice.swap), outcome.choice.depth);
 }
 
-const std::map<std::string, void (*)(std::istream&)> questions = {
-    {"cyclic", cyclic}, {"schedule", schedule}, {"broadcast", broadcast},
-    {"order", order},   {"swap", swap},         {"search", search}};
+const assay::check::Questions questions = {{"cyclic", cyclic},       {"schedule", schedule},
+                                           {"broadcast", broadcast}, {"order", order},
+                                           {"swap", swap},           {"search", search}};
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  std::string all;
-  if (speaks()) all.assign(std::istreambuf_iterator<char>(std::cin), {});
-  auto size = static_cast<int>(all.size());
-  MPI_Bcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  all.resize(static_cast<std::size_t>(size));
-  MPI_Bcast(all.data(), size, MPI_CHAR, 0, MPI_COMM_WORLD);
-  std::istringstream lines(all);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream in(line);
-    std::string question;
-    in >> question;
-    questions.at(question)(in);
-  }
-  std::fflush(stdout);
-  MPI_Finalize();
-}
+int main(int argc, char** argv) { return assay::check::answer_all(argc, argv, questions); }

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
@@ -40,17 +41,18 @@ def _options(extra: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _digest(*parts: bytes) -> str:
+def digest(*parts: bytes) -> str:
+    """Of all parts and their bounds, in 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()[:16]
 
 
-def _content() -> bytes:
+def content() -> bytes:
     """What the build depends on: paths and bytes of all native sources."""
     files = sorted(p for p in NATIVE.rglob("*") if p.is_file())
-    return _digest(*(part for p in files for part in (os.fsencode(p), p.read_bytes()))).encode()
+    return digest(*(part for p in files for part in (os.fsencode(p), p.read_bytes()))).encode()
 
 
 def _run(*command: str | Path) -> None:
@@ -68,29 +70,42 @@ def build_kernels(extra_cmake: dict[str, str] | None = None) -> Path:
     compiler's words.
     """
     options = json.dumps(_options(extra_cmake or {}), sort_keys=True).encode()
-    cache = Path(tempfile.gettempdir()) / f"assay-tests-{getpass.getuser()}"
-    folder = cache / _digest(os.fsencode(NATIVE), options)
+
+    def compile_to(folder: Path) -> None:
+        _compile(folder.parents[1] / "build", json.loads(options), folder)
+
+    name = digest(os.fsencode(NATIVE), options)
+    return kept_in_cache(name, content().decode(), compile_to) / "assay-kernels"
+
+
+def kept_in_cache(what: str, version: str, make: Callable[[Path], None]) -> Path:
+    """The folder with that version of something, made if it isn't there.
+
+    ``make`` fills the folder that it is given; nobody makes the same thing at the same time. The
+    versions used last are kept.
+    """
+    folder = Path(tempfile.gettempdir()) / f"assay-tests-{getpass.getuser()}" / what
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # goes with the process, however that ends
-        kept = folder / "kept" / _content().decode()
+        kept = folder / "kept" / version
         if not kept.exists():
-            _compile(folder / "build", json.loads(options), kept)
+            new = kept.with_name(f"{kept.name}.{os.getpid()}")
+            shutil.rmtree(new, ignore_errors=True)
+            new.mkdir(parents=True)
+            make(new)
+            new.rename(kept)
             for old in sorted(kept.parent.iterdir(), key=lambda p: p.stat().st_mtime)[:-KEPT]:
                 shutil.rmtree(old)
-        return kept / "assay-kernels"
+        return kept
 
 
-def _compile(build: Path, options: dict[str, str], kept: Path) -> None:
+def _compile(build: Path, options: dict[str, str], new: Path) -> None:
     _run(
         *(TOOLS / "cmake", "-G", "Ninja", "-S", NATIVE, "-B", build),
         *(f"-D{name}={value}" for name, value in options.items()),
     )
     _run(TOOLS / "cmake", "--build", build)
-    new = kept.with_name(f"{kept.name}.{os.getpid()}")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
     for name in ("assay-kernels", "libassay-blas.so", "assay-unit-tests"):
         if (build / name).exists():
             shutil.copy2(build / name, new / name)
-    new.rename(kept)

@@ -1,11 +1,11 @@
 // Shows the insides of npb.bt and npb.sp to tests/test_kernels_npb_adi.py: reads questions on
 // stdin, one a line, and answers each with a line.
 #include <cstdio>
-#include <iostream>
-#include <sstream>
+#include <istream>
 #include <string>
 #include <vector>
 
+#include "check_questions.hpp"
 #include "npb/adi_classes.hpp"
 #include "npb/cfd/adi.hpp"
 #include "npb/cfd/block_tridiagonal.hpp"
@@ -138,21 +138,16 @@ void memory(std::istream& in) {
   std::printf("%a %d\n", bytes, kLanes);
 }
 
-void answer(const std::string& line) {
-  std::istringstream in(line);
-  std::string question;
-  in >> question;
-  if (question == "bt0") solve<BlockTridiagonal, 0>(in);
-  if (question == "bt1") solve<BlockTridiagonal, 1>(in);
-  if (question == "bt2") solve<BlockTridiagonal, 2>(in);
-  if (question == "sp0") solve<Pentadiagonal, 0>(in);
-  if (question == "sp1") solve<Pentadiagonal, 1>(in);
-  if (question == "sp2") solve<Pentadiagonal, 2>(in);
-  if (question == "memory") memory(in);
-}
+const assay::check::Questions questions = {
+    {"bt0", solve<BlockTridiagonal, 0>},
+    {"bt1", solve<BlockTridiagonal, 1>},
+    {"bt2", solve<BlockTridiagonal, 2>},
+    {"sp0", solve<Pentadiagonal, 0>},
+    {"sp1", solve<Pentadiagonal, 1>},
+    {"sp2", solve<Pentadiagonal, 2>},
+    {"memory", memory},
+};
 
 }  // namespace
 
-int main() {
-  for (std::string line; std::getline(std::cin, line);) answer(line);
-}
+int main(int argc, char** argv) { return assay::check::answer_all(argc, argv, questions); }

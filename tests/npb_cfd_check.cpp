@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
-#include <sstream>
+#include <istream>
 #include <string>
 #include <vector>
 
+#include "check_questions.hpp"
 #include "npb/cfd/operator.hpp"
 #include "npb/cfd/state.hpp"
 #include "npb/share.hpp"
@@ -216,19 +216,9 @@ void initial(std::istream& in) {
   std::printf("\n");
 }
 
+const assay::check::Questions questions = {
+    {"apply", apply_cut}, {"forced", forced}, {"norms", norms}, {"initial", initial}};
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    std::istringstream in(line);
-    std::string question;
-    in >> question;
-    if (question == "apply") apply_cut(in);
-    if (question == "forced") forced(in);
-    if (question == "norms") norms(in);
-    if (question == "initial") initial(in);
-  }
-  MPI_Finalize();
-}
+int main(int argc, char** argv) { return assay::check::answer_all(argc, argv, questions); }

@@ -1,17 +1,16 @@
 // Shows the insides of the NPB kernels to tests/test_kernels_npb.py: reads questions on stdin, one
-// a line, and answers each with a line; or takes one from the command line.
+// a line, and answers each with a line.
 #include <mpi.h>
 #include <sys/resource.h>
 
 #include <cmath>
 #include <cstdio>
-#include <iostream>
+#include <istream>
 #include <limits>
-#include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "check_questions.hpp"
 #include "compute/lanes.hpp"
 #include "npb/cg_matrix.hpp"
 #include "npb/cg_solver.hpp"
@@ -161,7 +160,7 @@ double peak_bytes() {
 }
 
 // class threads: by how many bytes the process grows when it builds the rank's rows and solves
-// once, the bytes foretold, and the nonzeros. In a process of its own, alone or under mpirun.
+// once, the bytes foretold, and the nonzeros. In a program that has done nothing else.
 void built(std::istream& in) {
   std::string name;
   int threads = 0;
@@ -169,7 +168,6 @@ void built(std::istream& in) {
   const CgClass& problem = find_class(kCgClasses, name);
   int rank = 0;
   int ranks = 1;
-  MPI_Init(nullptr, nullptr);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const double before = peak_bytes();
@@ -178,7 +176,6 @@ void built(std::istream& in) {
   solver->estimate(1);
   std::printf("%a %a %lld\n", peak_bytes() - before, cg_bytes_per_rank(problem, ranks, threads),
               static_cast<long long>(solver->nonzeros()));
-  MPI_Finalize();
 }
 
 template <typename T>
@@ -201,7 +198,7 @@ void limits(std::istream&) {
   std::printf("\n");
 }
 
-const std::map<std::string, void (*)(std::istream&)> questions = {
+const assay::check::Questions questions = {
     {"random", random},
     {"log", log},
     {"pairs", pairs},
@@ -216,22 +213,6 @@ const std::map<std::string, void (*)(std::istream&)> questions = {
     {"limits", limits},
 };
 
-void answer(const std::string& line) {
-  std::istringstream in(line);
-  std::string question;
-  in >> question;
-  questions.at(question)(in);
-}
-
 }  // namespace
 
-// The question is the command line, if there is one.
-int main(int argc, char** argv) {
-  std::string words;
-  for (int i = 1; i < argc; ++i) words += std::string(argv[i]) + ' ';
-  if (argc > 1) {
-    answer(words);
-  } else {
-    for (std::string line; std::getline(std::cin, line);) answer(line);
-  }
-}
+int main(int argc, char** argv) { return assay::check::answer_all(argc, argv, questions); }

@@ -1,12 +1,12 @@
-// Shows the insides of npb.ft to tests/test_kernels_npb_ft.py: answers the question on its command
-// line, on any number of ranks.
+// Shows the insides of npb.ft to tests/test_kernels_npb_ft.py: reads questions on stdin of rank
+// 0, one a line, and answers each with lines, on any number of ranks.
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <iostream>
+#include <istream>
 #include <string>
 #include <vector>
 
+#include "check_questions.hpp"
 #include "npb/fft.hpp"
 #include "npb/ft_classes.hpp"
 #include "npb/ft_grid.hpp"
@@ -31,7 +31,9 @@ std::vector<Packet> transformed(const Fft& fft, const std::vector<Packet>& from)
   return to;
 }
 
-void fft(std::uint32_t size) {
+void fft(std::istream& in) {
+  std::uint32_t size = 0;
+  in >> size;
   const Fft transform(size);
   std::vector<Packet> drawn(size);
   Random46 random(size + 1);
@@ -53,7 +55,7 @@ void fft(std::uint32_t size) {
 }
 
 // lanes: a square of lanes turned over: row by row, real parts and then imaginary ones.
-void lanes() {
+void lanes(std::istream&) {
   Packet rows[kLanes];
   for (int row = 0; row < kLanes; ++row) {
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -69,31 +71,45 @@ void lanes() {
   }
 }
 
-// grid X Y Z RANKS THREADS: across, along, bytes of the busiest rank.
-void grid(char** words) {
+FtClass read_problem(std::istream& in) {
   FtClass problem{};
-  for (int i = 0; i < 3; ++i) problem.extents[i] = std::stoul(words[i]);
-  const int ranks = std::stoi(words[3]);
+  for (auto& extent : problem.extents) in >> extent;
+  return problem;
+}
+
+FtGrid read_grid(std::istream& in) {
+  FtGrid grid{};
+  in >> grid.across >> grid.along;
+  return grid;
+}
+
+// grid X Y Z RANKS THREADS: across, along, bytes of the busiest rank.
+void grid(std::istream& in) {
+  const FtClass problem = read_problem(in);
+  int ranks = 0;
+  int threads = 0;
+  in >> ranks >> threads;
   const FtGrid grid = ft_grid(problem.extents, ranks);
   std::printf("%d %d %.0f\n", static_cast<int>(grid.across), static_cast<int>(grid.along),
-              ft_bytes_per_rank(problem, ranks, std::stoi(words[4])));
+              ft_bytes_per_rank(problem, ranks, threads));
 }
 
 // transpose X Y Z WHOLE CUT OWN_STAYS: elements of all ranks that are wrong after the transpose,
 // and after the way back; and elements in all.
-void transpose(char** words) {
+void transpose(std::istream& in) {
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  std::array<std::uint64_t, 3> extents{};
-  for (int i = 0; i < 3; ++i) extents[i] = std::stoul(words[i]);
-  const int whole = std::stoi(words[3]);
-  const int cut = std::stoi(words[4]);
+  const std::array<std::uint64_t, 3> extents = read_problem(in).extents;
+  int whole = 0;
+  int cut = 0;
+  int own_stays = 0;
+  in >> whole >> cut >> own_stays;
   const auto whole_shares = ft_shares(extents[whole], 1, ranks);
   const auto cut_shares = ft_shares(extents[cut], 1, ranks);
   const Transpose transpose(MPI_COMM_WORLD, extents, whole, cut, whole_shares, cut_shares,
-                            {.element_bytes = sizeof(double), .own_stays = words[5][0] == '1'});
+                            {.element_bytes = sizeof(double), .own_stays = own_stays == 1});
   std::vector<double> before(transpose.size_before(), -1.0);
   std::vector<double> after(transpose.size_after(), -1.0);
 
@@ -141,14 +157,17 @@ void transpose(char** words) {
 
 // solve X Y Z TIMES ACROSS ALONG THREADS CACHE: the checksums of states in reverse order of time,
 // from a start that was made twice.
-void solve(char** words) {
-  FtClass problem{};
-  for (int i = 0; i < 3; ++i) problem.extents[i] = std::stoul(words[i]);
-  const int times = std::stoi(words[3]);
-  const FtGrid grid{std::stoul(words[4]), std::stoul(words[5])};
+void solve(std::istream& in) {
+  const FtClass problem = read_problem(in);
+  int times = 0;
+  in >> times;
+  const FtGrid grid = read_grid(in);
+  int threads = 0;
+  std::size_t cache = 0;
+  in >> threads >> cache;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  FtSolver solver(problem, grid, MPI_COMM_WORLD, std::stoi(words[6]), std::stoul(words[7]));
+  FtSolver solver(problem, grid, MPI_COMM_WORLD, threads, cache);
   Phases phases({"", "", ""});
   solver.start(1, phases);
   solver.start(kFtSeed, phases);
@@ -159,31 +178,24 @@ void solve(char** words) {
 }
 
 // memory X Y Z ACROSS ALONG THREADS: bytes of the rank that allocates most.
-void memory(char** words) {
-  FtClass problem{};
-  for (int i = 0; i < 3; ++i) problem.extents[i] = std::stoul(words[i]);
-  const FtGrid grid{std::stoul(words[3]), std::stoul(words[4])};
+void memory(std::istream& in) {
+  const FtClass problem = read_problem(in);
+  const FtGrid grid = read_grid(in);
+  int threads = 0;
+  in >> threads;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const FtSolver solver(problem, grid, MPI_COMM_WORLD, std::stoi(words[5]), 0);
+  const FtSolver solver(problem, grid, MPI_COMM_WORLD, threads, 0);
   std::uint64_t most = solver.bytes();
   MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0) std::printf("%llu\n", static_cast<unsigned long long>(most));
 }
 
+const assay::check::Questions questions = {
+    {"fft", fft},       {"lanes", lanes}, {"grid", grid}, {"transpose", transpose},
+    {"memory", memory}, {"solve", solve},
+};
+
 }  // namespace
 
-int main(int count, char** words) {
-  int provided = 0;
-  MPI_Init_thread(&count, &words, MPI_THREAD_FUNNELED, &provided);
-  const std::string question = count > 1 ? words[1] : "";
-  if (question == "fft") fft(std::stoul(words[2]));
-  if (question == "lanes") lanes();
-  if (question == "grid") {
-    for (int i = 2; i + 4 < count; i += 5) grid(words + i);
-  }
-  if (question == "transpose") transpose(words + 2);
-  if (question == "memory") memory(words + 2);
-  if (question == "solve") solve(words + 2);
-  MPI_Finalize();
-}
+int main(int argc, char** argv) { return assay::check::answer_all(argc, argv, questions); }

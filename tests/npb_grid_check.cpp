@@ -4,12 +4,11 @@
 
 #include <cstdio>
 #include <functional>
-#include <iostream>
-#include <map>
-#include <sstream>
+#include <istream>
 #include <string>
 #include <vector>
 
+#include "check_questions.hpp"
 #include "npb/halo.hpp"
 #include "npb/process_grid.hpp"
 
@@ -137,28 +136,8 @@ void halo(std::istream& in) {
   }
 }
 
-const std::map<std::string, void (*)(std::istream&)> questions = {{"grid", grid}, {"halo", halo}};
+const assay::check::Questions questions = {{"grid", grid}, {"halo", halo}};
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  std::string all;
-  if (rank == 0) all.assign(std::istreambuf_iterator<char>(std::cin), {});
-  auto size = static_cast<int>(all.size());
-  MPI_Bcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  all.resize(static_cast<std::size_t>(size));
-  MPI_Bcast(all.data(), size, MPI_CHAR, 0, MPI_COMM_WORLD);
-  std::istringstream lines(all);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream in(line);
-    std::string question;
-    in >> question;
-    questions.at(question)(in);
-  }
-  std::fflush(stdout);
-  MPI_Finalize();
-}
+int main(int argc, char** argv) { return assay::check::answer_all(argc, argv, questions); }

@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <cstdio>
-#include <iostream>
-#include <sstream>
+#include <istream>
 #include <string>
 #include <vector>
 
+#include "check_questions.hpp"
 #include "npb/cfd/state.hpp"
 #include "npb/classes.hpp"
 #include "npb/lu_solver.hpp"
@@ -125,18 +125,8 @@ void grid(std::istream& in) {
               lu_planes_per_message(problem.points));
 }
 
+const assay::check::Questions questions = {{"sweeps", sweeps}, {"memory", memory}, {"grid", grid}};
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    std::istringstream in(line);
-    std::string question;
-    in >> question;
-    if (question == "sweeps") sweeps(in);
-    if (question == "memory") memory(in);
-    if (question == "grid") grid(in);
-  }
-  MPI_Finalize();
-}
+int main(int argc, char** argv) { return assay::check::answer_all(argc, argv, questions); }

@@ -3,12 +3,11 @@
 #include <mpi.h>
 
 #include <cstdio>
-#include <iostream>
-#include <map>
-#include <sstream>
+#include <istream>
 #include <string>
 #include <vector>
 
+#include "check_questions.hpp"
 #include "npb/mg_charges.hpp"
 #include "npb/mg_solver.hpp"
 #include "npb/mg_sweep.hpp"
@@ -143,21 +142,11 @@ void memory(std::istream& in) {
               mg_bytes_per_rank(of, ranks, threads));
 }
 
-const std::map<std::string, void (*)(std::istream&)> questions = {
+const assay::check::Questions questions = {
     {"fine", fine},         {"coarse", coarse},   {"restricted", restricted},
     {"coarsest", coarsest}, {"charges", charges}, {"memory", memory},
 };
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  for (std::string line; std::getline(std::cin, line);) {
-    std::istringstream in(line);
-    std::string question;
-    in >> question;
-    questions.at(question)(in);
-  }
-  std::fflush(stdout);
-  MPI_Finalize();
-}
+int main(int argc, char** argv) { return assay::check::answer_all(argc, argv, questions); }

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
-from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -16,6 +12,7 @@ from assay.kernels import find_kernel
 from assay.kernels.npb.cg import CG_SIZES, cg_nonzeros
 from assay.kernels.npb.ep import EP_LOG2_PAIRS
 from assay.records.schema import MeasurementRecord
+from check_program import HARNESS, CheckProgram
 from kernel_runs import (
     Counted,
     CountedArray,
@@ -27,7 +24,7 @@ from kernel_runs import (
     plain,
     sanitized,
 )
-from native_build import NATIVE, TOOLS
+from native_build import NATIVE
 
 pytestmark = pytest.mark.usefixtures("polite_waiting")
 
@@ -166,30 +163,14 @@ def matrix_oracle(order: int, nonzeros: int, shift: float) -> dict[tuple[int, in
     return matrix
 
 
-@cache
-def _check_program(target: str) -> Path:
-    program = Path(tempfile.mkdtemp(prefix="assay-npb-")) / "npb_check"
-    sources = [
-        Path(__file__).with_name("npb_check.cpp"),
-        *(NATIVE / "npb" / name for name in ("gaussian.cpp", "cg_matrix.cpp", "cg_solver.cpp")),
-        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
-        *(NATIVE / "harness" / name for name in ("kernel.cpp", "clock.cpp")),
-    ]
-    flags = ["-std=c++20", "-O1", "-fopenmp", target, "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}"]
-    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", program], check=True)
-    return program
+PROGRAM = CheckProgram(
+    "npb_check.cpp",
+    ("npb/gaussian.cpp", "npb/cg_matrix.cpp", "npb/cg_solver.cpp", *HARNESS),
+)
 
 
 def ask(target: str, *questions: str) -> list[list[str]]:
-    """The native code's answers, in words, one list a question."""
-    done = subprocess.run(
-        [_check_program(target)],
-        input="".join(f"{question}\n" for question in questions),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [line.split() for line in done.stdout.splitlines()]
+    return PROGRAM.ask(*questions, flags=("-O1", target))
 
 
 @pytest.mark.slow
@@ -307,11 +288,7 @@ def test_memory_need_is_the_catalogue_s() -> None:
 )
 def test_memory_need_is_a_tight_upper_bound(name: str, ranks: int, threads: int) -> None:
     """Of what the process grows by, as the system counts it."""
-    program = [TOOLS / "mpirun", "-n", str(ranks), _check_program(TARGETS[0])]
-    done = subprocess.run(
-        [*program, "built", name, str(threads)], capture_output=True, text=True, check=True
-    )
-    lines = [line.split() for line in done.stdout.splitlines()]
+    lines = PROGRAM.ask(f"built {name} {threads}", ranks=ranks)
     assert len(lines) == ranks
     for grown, need, _ in lines:
         assert float.fromhex(grown) <= float.fromhex(need) <= 1.15 * float.fromhex(grown)

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
-import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +12,9 @@ from assay.kernels import find_kernel
 from assay.kernels.npb.adi import adi_grid, batch, deepest
 from assay.kernels.npb.bt import BT_SIZES
 from assay.kernels.npb.sp import SP_SIZES
+from check_program import HARNESS, CheckProgram
 from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
-from native_build import NATIVE, TOOLS
+from native_build import NATIVE
 from test_kernels_npb_lu import _inviscid, _jacobian, _viscous
 
 BT = find_kernel("npb.bt")
@@ -75,34 +70,18 @@ def test_grid_leaves_blocks_thick_enough() -> None:
 # ---- Lines against dense systems ----------------------------------------------------------------
 
 
-@functools.cache
-def _check_program(target: str) -> Path:
-    folder = Path(tempfile.mkdtemp())
-    atexit.register(shutil.rmtree, folder)
-    names = ["halo.cpp", "process_grid.cpp"]
-    sources = [
-        Path(__file__).with_name("npb_adi_check.cpp"),
-        *(NATIVE / "npb" / name for name in names),
-        *(NATIVE / "npb" / "cfd" / f"{name}.cpp" for name in ("operator", "state", "pipeline")),
-        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
-        NATIVE / "harness" / "kernel.cpp",
-    ]
-    flags = ["-std=c++20", "-O1", f"-march={target}", "-fopenmp", f"-I{NATIVE}"]
-    flags += ["-Wall", "-Wextra", "-Werror", "-Wno-restrict"]
-    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", folder / "check"], check=True)
-    return folder / "check"
+PROGRAM = CheckProgram(
+    "npb_adi_check.cpp",
+    (
+        *(f"npb/{name}.cpp" for name in ("halo", "process_grid")),
+        *(f"npb/cfd/{name}.cpp" for name in ("operator", "state", "pipeline")),
+        *HARNESS,
+    ),
+)
 
 
 def ask(target: str, *questions: str) -> list[list[str]]:
-    """The native code's answers, in words, one list a question."""
-    done = subprocess.run(
-        [_check_program(target)],
-        input="".join(f"{question}\n" for question in questions),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [line.split() for line in done.stdout.splitlines()]
+    return PROGRAM.ask(*questions, flags=("-O1", f"-march={target}"))
 
 
 @dataclass(frozen=True)

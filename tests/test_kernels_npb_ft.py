@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import tempfile
-from functools import cache
 from itertools import product
 from math import prod
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +13,9 @@ from hypothesis import strategies as st
 
 from assay.kernels import find_kernel
 from assay.kernels.npb.ft import FT_SIZES, ft_grid
+from check_program import HARNESS, CheckProgram
 from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
-from native_build import NATIVE, TOOLS
+from native_build import NATIVE
 
 pytestmark = pytest.mark.usefixtures("polite_waiting")
 
@@ -29,31 +25,14 @@ SEED = 314159265
 TARGETS = ("-march=native", "-march=x86-64")
 
 
-@cache
-def _check_program(target: str) -> Path:
-    program = Path(tempfile.mkdtemp(prefix="assay-npb-")) / "npb_ft_check"
-    sources = [
-        Path(__file__).with_name("npb_ft_check.cpp"),
-        *(NATIVE / "npb" / f"{name}.cpp" for name in ("ft_solver", "ft_grid", "transpose", "fft")),
-        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
-        *(NATIVE / "harness" / name for name in ("kernel.cpp", "clock.cpp")),
-    ]
-    flags = ["-std=c++20", "-O1", "-fopenmp", target, "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}"]
-    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", program], check=True)
-    return program
+PROGRAM = CheckProgram(
+    "npb_ft_check.cpp",
+    (*(f"npb/{name}.cpp" for name in ("ft_solver", "ft_grid", "transpose", "fft")), *HARNESS),
+)
 
 
 def ask(*question: object, target: str = TARGETS[0], ranks: int = 1) -> list[list[str]]:
-    """What the native code answers, in words, line by line."""
-    launcher = [TOOLS / "mpirun", "-n", str(ranks)] if ranks > 1 else []
-    done = subprocess.run(
-        [*launcher, _check_program(target), *map(str, question)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "OMP_WAIT_POLICY": "passive"},
-    )
-    return [line.split() for line in done.stdout.splitlines()]
+    return PROGRAM.ask(" ".join(map(str, question)), ranks=ranks, flags=("-O1", target))
 
 
 def _numbers(words: list[str]) -> np.ndarray:
@@ -145,7 +124,7 @@ def test_grids_and_memory_are_the_native_ones() -> None:
         )
     ]
     questions = [(*FT_SIZES[name][:3], ranks, threads) for name, ranks, threads in cases]
-    answers = ask("grid", *(word for question in questions for word in question))
+    answers = PROGRAM.ask(*(" ".join(map(str, ("grid", *each))) for each in questions))
     assert FT.memory is not None
     for (name, ranks, threads), answer in zip(cases, answers, strict=True):
         nx, ny, nz, _ = FT_SIZES[name]

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +11,9 @@ from numpy.typing import NDArray
 
 from assay.kernels import find_kernel
 from assay.kernels.npb.lu import LU_SIZES, lu_grid, lu_planes_per_message
+from check_program import HARNESS, CheckProgram
 from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
-from native_build import NATIVE, TOOLS
+from native_build import NATIVE
 from test_npb_cfd import initial
 
 pytestmark = pytest.mark.usefixtures("polite_waiting")
@@ -49,33 +44,14 @@ def test_messages_of_two_ranks_by_hand() -> None:
     assert work["sent"] == 8 * 5 * (51 * 2 * 2 * 144 + 2 * 50 * 10 * 10 + 2)
 
 
-@functools.cache
-def _check_program() -> Path:
-    folder = Path(tempfile.mkdtemp())
-    atexit.register(shutil.rmtree, folder)
-    names = ["lu_sweep.cpp", "lu_pipeline.cpp", "lu_solver.cpp", "halo.cpp", "process_grid.cpp"]
-    sources = [
-        Path(__file__).with_name("npb_lu_check.cpp"),
-        *(NATIVE / "npb" / name for name in (*names, "cfd/operator.cpp", "cfd/state.cpp")),
-        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
-        NATIVE / "harness" / "kernel.cpp",
-    ]
-    flags = ["-std=c++20", "-O1", "-march=native", "-fopenmp", f"-I{NATIVE}"]
-    flags += ["-Wall", "-Wextra", "-Werror", "-Wno-restrict"]
-    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", folder / "check"], check=True)
-    return folder / "check"
-
-
-def ask(*questions: str) -> list[list[str]]:
-    """The native code's answers, in words, one list a question."""
-    done = subprocess.run(
-        [_check_program()],
-        input="".join(f"{question}\n" for question in questions),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [line.split() for line in done.stdout.splitlines()]
+ask = CheckProgram(
+    "npb_lu_check.cpp",
+    (
+        *(f"npb/{n}.cpp" for n in ("lu_sweep", "lu_pipeline", "lu_solver", "halo", "process_grid")),
+        *("npb/cfd/operator.cpp", "npb/cfd/state.cpp"),
+        *HARNESS,
+    ),
+).ask
 
 
 @pytest.mark.slow

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import tempfile
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +10,8 @@ from numpy.typing import NDArray
 
 from assay.kernels import find_kernel
 from assay.kernels.npb.mg import MG_SIZES, levels_of
+from check_program import HARNESS, CheckProgram
 from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
-from native_build import NATIVE, TOOLS
 
 pytestmark = pytest.mark.usefixtures("polite_waiting")
 
@@ -65,30 +61,13 @@ def test_memory_is_that_of_u_the_right_hand_side_and_the_coarser_levels() -> Non
 # ---- Operators ----------------------------------------------------------------------------------
 
 
-@cache
-def check_program() -> Path:
-    program = Path(tempfile.mkdtemp(prefix="assay-mg-")) / "check"
-    names = ["mg_sweep", "mg_solver", "mg_charges", "halo", "process_grid"]
-    sources = [
-        Path(__file__).with_name("npb_mg_check.cpp"),
-        *(NATIVE / "npb" / f"{name}.cpp" for name in names),
-        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
-        *(NATIVE / "harness" / name for name in ("kernel.cpp", "clock.cpp")),
-    ]
-    flags = ["-std=c++20", "-O1", "-march=native", "-fopenmp", "-Wall", "-Wextra", f"-I{NATIVE}"]
-    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", program], check=True)
-    return program
-
-
-def ask(*questions: str) -> list[list[str]]:
-    done = subprocess.run(
-        [check_program()],
-        input="".join(f"{question}\n" for question in questions),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [line.split() for line in done.stdout.splitlines()]
+ask = CheckProgram(
+    "npb_mg_check.cpp",
+    (
+        *(f"npb/{n}.cpp" for n in ("mg_sweep", "mg_solver", "mg_charges", "halo", "process_grid")),
+        *HARNESS,
+    ),
+).ask
 
 
 def numbers(words: list[str]) -> Field:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import itertools
 import random
-import subprocess
-import tempfile
 from collections import defaultdict
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from native_build import NATIVE, TOOLS
+from check_program import SANITIZED, CheckProgram
 
 pytestmark = pytest.mark.slow
 
@@ -25,36 +21,20 @@ PIECE = 1 << 15  # doubles
 MOST_RANKS = 7
 
 
-@cache
-def check_program() -> Path:
-    program = Path(tempfile.mkdtemp(prefix="assay-linpack-")) / "check"
-    names = ("broadcast", "transfers", "row_swaps", "swap_plan", "swap_schedule", "search")
-    sources = [
-        Path(__file__).with_name("linpack_messages_check.cpp"),
-        *(NATIVE / "linpack" / f"{name}.cpp" for name in names),
-    ]
-    flags = ["-std=c++20", "-O0", "-g", "-fopenmp", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}"]
-    flags += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", program], check=True)
-    return program
+PROGRAM = CheckProgram(
+    "linpack_messages_check.cpp",
+    tuple(
+        f"linpack/{name}.cpp"
+        for name in (
+            *("broadcast", "transfers", "row_swaps", "swap_plan", "swap_schedule", "search"),
+        )
+    ),
+    SANITIZED,
+)
 
 
 def ask(questions: list[str], ranks: int = 1, threads: int = 1) -> list[list[str]]:
-    done = subprocess.run(
-        [TOOLS / "mpirun", "-n", str(ranks), check_program()],
-        input="".join(f"{question}\n" for question in questions),
-        capture_output=True,
-        text=True,
-        env={
-            "ASAN_OPTIONS": "detect_leaks=0",
-            "OMP_NUM_THREADS": str(threads),
-            "OMP_WAIT_POLICY": "passive",
-            "PATH": "/usr/bin",
-        },
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [line.split() for line in done.stdout.splitlines()]
+    return PROGRAM.ask(*questions, ranks=ranks, threads=threads)
 
 
 # ---- Block-cyclic indices -----------------------------------------------------------------------

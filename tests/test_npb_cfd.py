@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
-import shutil
-import subprocess
-import tempfile
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from native_build import NATIVE, TOOLS
+from check_program import HARNESS, CheckProgram
 
 # The exact solution's coefficients (RNR-94-007, table 3.1): constant, then x, y, z to each power.
 EXACT = np.array(
@@ -41,32 +35,12 @@ def initial(x: float, y: float, z: float) -> np.ndarray:
     return np.asarray(a + b + c - a * b - b * c - c * a + a * b * c)
 
 
-@functools.cache
-def _check_program() -> Path:
-    folder = Path(tempfile.mkdtemp())
-    atexit.register(shutil.rmtree, folder)
-    sources = [
-        Path(__file__).with_name("npb_cfd_check.cpp"),
-        *(NATIVE / "npb" / "cfd" / name for name in ("operator.cpp", "state.cpp")),
-        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
-        NATIVE / "harness" / "kernel.cpp",
-    ]
-    flags = ["-std=c++20", "-O1", "-march=native", "-fopenmp", f"-I{NATIVE}"]
-    flags += ["-Wall", "-Wextra", "-Werror", "-Wno-restrict"]
-    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", folder / "check"], check=True)
-    return folder / "check"
+PROGRAM = CheckProgram("npb_cfd_check.cpp", ("npb/cfd/operator.cpp", "npb/cfd/state.cpp", *HARNESS))
 
 
 def ask(*questions: str) -> list[list[float]]:
     """The native code's answers, one list of numbers a question."""
-    done = subprocess.run(
-        [_check_program()],
-        input="".join(f"{question}\n" for question in questions),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [[float.fromhex(word) for word in line.split()] for line in done.stdout.splitlines()]
+    return [[float.fromhex(word) for word in line] for line in PROGRAM.ask(*questions)]
 
 
 @pytest.mark.slow

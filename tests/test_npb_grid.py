@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import tempfile
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.kernels.npb import grid
-from native_build import NATIVE, TOOLS
+from check_program import HARNESS, SANITIZED, CheckProgram
 
 pytestmark = pytest.mark.slow
 
@@ -21,31 +17,13 @@ Blocks = tuple[int, int, int]
 Cutting = tuple[tuple[int, int, int], tuple[bool, bool, bool], int, float]
 
 
-@cache
-def check_program() -> Path:
-    program = Path(tempfile.mkdtemp(prefix="assay-grid-")) / "check"
-    sources = [
-        Path(__file__).with_name("npb_grid_check.cpp"),
-        *(NATIVE / "npb" / name for name in ("process_grid.cpp", "halo.cpp")),
-        *(NATIVE / "memory" / name for name in ("pages.cpp", "numa.cpp")),
-        NATIVE / "harness" / "kernel.cpp",
-    ]
-    flags = ["-std=c++20", "-O1", "-g", "-fopenmp", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}"]
-    flags += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    subprocess.run([TOOLS / "mpicxx", *flags, *sources, "-o", program], check=True)
-    return program
+PROGRAM = CheckProgram(
+    "npb_grid_check.cpp", ("npb/process_grid.cpp", "npb/halo.cpp", *HARNESS), SANITIZED
+)
 
 
 def ask(questions: list[str], ranks: int = 1) -> list[list[str]]:
-    done = subprocess.run(
-        [TOOLS / "mpirun", "-n", str(ranks), check_program()],
-        input="".join(f"{question}\n" for question in questions),
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"ASAN_OPTIONS": "detect_leaks=0", "OMP_WAIT_POLICY": "passive", "PATH": "/usr/bin"},
-    )
-    return [line.split() for line in done.stdout.splitlines()]
+    return PROGRAM.ask(*questions, ranks=ranks)
 
 
 def words(*values: object) -> str:
