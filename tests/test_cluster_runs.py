@@ -42,7 +42,11 @@ elements = 20000
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmCluster]:
-    with running_slurm(4, settings={"KillWait": "2", "MessageTimeout": "5"}) as made:
+    settings = {
+        **{"KillWait": "2", "MessageTimeout": "5"},
+        **{"PreemptType": "preempt/partition_prio", "PreemptMode": "CANCEL"},
+    }
+    with running_slurm(4, settings=settings) as made:
         yield made
 
 
@@ -168,6 +172,35 @@ def test_a_node_that_dies_is_left_and_the_next_job_goes_on(
         subprocess.run(
             ["scontrol", "update", f"NodeName={node}", "State=RESUME"], timeout=60, check=False
         )
+
+
+def test_a_job_that_must_make_way_is_followed_by_the_next(
+    bench: Bench, slurm: SlurmCluster, undisturbed: dict[str, list[float]]
+) -> None:
+    """A partition that goes first takes all nodes for some seconds."""
+    nodes = ",".join(node.name for node in slurm.nodes)
+    subprocess.run(
+        ["scontrol", "create", "PartitionName=urgent", f"Nodes={nodes}", "PriorityTier=9"],
+        timeout=60, check=True,
+    )  # fmt: skip
+    try:
+        bench.scenario(delay="200 ms")
+        process = bench.start()
+        wait_for(bench.measuring, 60)
+        subprocess.run(
+            ["sbatch", "--partition=urgent", f"--nodes={len(slurm.nodes)}", "--exclusive",
+             "--output=/dev/null", "--wrap=sleep 5"],
+            timeout=60, check=True,
+        )  # fmt: skip
+        _, said = process.communicate(timeout=180)
+        assert process.returncode == 0, said
+        assert "it was preempted" in said
+        first, second = bench.book().jobs()
+        assert first.ended is not None and first.ended.state == "preempted"
+        assert second.ended is not None
+        is_whole(bench, undisturbed)
+    finally:
+        subprocess.run(["scontrol", "delete", "PartitionName=urgent"], timeout=60, check=False)
 
 
 def test_when_its_time_is_over_the_next_job_goes_on(
