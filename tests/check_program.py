@@ -34,9 +34,14 @@ class CheckProgram:
         ranks: int = 1,
         threads: int | None = None,
         flags: tuple[str, ...] | None = None,
+        launched: bool = False,
     ) -> list[list[str]]:
-        """The answers, in words, line by line. ``flags``: in the place of the program's own."""
-        launcher = [str(TOOLS / "mpirun"), "-n", str(ranks)] if ranks > 1 else []
+        """The answers, in words, line by line. ``flags``: in the place of the program's own.
+
+        ``launched``: by mpirun, even a single rank, which else is this process's child and begins
+        with the peak of its memory.
+        """
+        launcher = [str(TOOLS / "mpirun"), "-n", str(ranks)] if ranks > 1 or launched else []
         environment = {"ASAN_OPTIONS": "detect_leaks=0", "OMP_WAIT_POLICY": "passive"}
         if threads is not None:
             environment["OMP_NUM_THREADS"] = str(threads)

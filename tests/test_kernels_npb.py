@@ -288,7 +288,7 @@ def test_memory_need_is_the_catalogue_s() -> None:
 )
 def test_memory_need_is_a_tight_upper_bound(name: str, ranks: int, threads: int) -> None:
     """Of what the process grows by, as the system counts it."""
-    lines = PROGRAM.ask(f"built {name} {threads}", ranks=ranks)
+    lines = PROGRAM.ask(f"built {name} {threads}", ranks=ranks, launched=True)
     assert len(lines) == ranks
     for grown, need, _ in lines:
         assert float.fromhex(grown) <= float.fromhex(need) <= 1.15 * float.fromhex(grown)
