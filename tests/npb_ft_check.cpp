@@ -1,5 +1,7 @@
 // Shows the insides of npb.ft to tests/test_kernels_npb_ft.py: reads questions on stdin of rank
 // 0, one a line, and answers each with lines, on any number of ranks.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <istream>
@@ -101,7 +103,9 @@ void transpose(std::istream& in) {
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const std::array<std::uint64_t, 3> extents = read_problem(in).extents;
+  const FtClass problem = read_problem(in);
+  std::array<std::uint64_t, 3> extents{};
+  std::copy(problem.extents.begin(), problem.extents.end(), extents.begin());
   int whole = 0;
   int cut = 0;
   int own_stays = 0;
