@@ -40,8 +40,10 @@ def between(matrix: Matrix, order: str, nodes: int, ppn: int) -> float:
     return sum(float(matrix[a, b]) for a in ranks for b in ranks if node_of[a] != node_of[b])
 
 
-@pytest.mark.parametrize(("nodes", "ppn"), [(2, 2), (3, 2), (2, 3), (4, 2), (2, 4)])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("nodes", "ppn", "seed"),
+    [*((n, 6 // n, seed) for n in (2, 3) for seed in range(5)), (2, 2, 0), (4, 2, 1), (2, 4, 2)],
+)
 def test_it_is_the_best_of_all_orders(nodes: int, ppn: int, seed: int) -> None:
     matrix = drawn(nodes * ppn, seed)
     fit = fit_order(matrix, nodes, ppn)

@@ -27,7 +27,7 @@ Matrix = npt.NDArray[np.float64]
 Seats = npt.NDArray[np.int64]
 
 # Ranks up to which seats are also exchanged pair by pair, which takes their cube.
-_MOST_EXCHANGED = 256
+_MOST_EXCHANGED = 64
 # Ranks up to which there is a search at all: a step of it solves an assignment of all of them.
 MOST_RANKS = 2048
 # Ranks of a matrix in a file: it is kept whole.
