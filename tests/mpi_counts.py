@@ -18,19 +18,25 @@ PROFILE = NATIVE / "tests" / "profile"
 
 @dataclass(frozen=True)
 class RankCounts:
-    """What one rank sent in ``runs`` marked runs: (calls, bytes) by function, ``MPI_`` left out."""
+    """What one rank sent in ``runs`` marked runs: (calls, bytes) by function, ``MPI_`` left out;
+    ``peers``: bytes for each rank that was sent something by itself.
+    """
 
     runs: int
     functions: dict[str, tuple[int, int]] = field(default_factory=dict)
+    peers: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Sent:
-    """One operation, all ranks together: messages, their payload in bytes, and both by function."""
+    """One operation, all ranks together: messages, their payload in bytes, and both by function;
+    ``peers``: bytes from one rank to another that were for it alone.
+    """
 
     messages: float
     bytes: float
     functions: dict[str, tuple[float, float]]
+    peers: dict[tuple[int, int], float]
 
 
 @cache
@@ -54,9 +60,10 @@ def read_counts(path: Path, ranks: int) -> list[RankCounts]:
         first, *lines = path.with_name(f"{path.name}.{rank}").read_text().splitlines()
         word, runs = first.split()
         assert word == "runs"
-        words = (line.split() for line in lines)
-        functions = {name: (int(calls), int(payload)) for name, calls, payload in words}
-        found.append(RankCounts(int(runs), functions))
+        words = [line.split() for line in lines]
+        functions = {w[0]: (int(w[1]), int(w[2])) for w in words if w[0] != "to"}
+        peers = {int(w[1]): int(w[2]) for w in words if w[0] == "to"}
+        found.append(RankCounts(int(runs), functions, peers))
     return found
 
 
@@ -83,4 +90,9 @@ def sent_by(kernel: str, parameters: Mapping[str, Value], ranks: int, threads: i
         sum(calls for calls, _ in functions.values()),
         sum(payload for _, payload in functions.values()),
         functions,
+        {
+            (rank, peer): payload / runs
+            for rank, one in enumerate(counts)
+            for peer, payload in one.peers.items()
+        },
     )

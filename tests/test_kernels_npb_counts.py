@@ -5,6 +5,8 @@ Every NPB kernel of the catalogue is held to it, whoever adds one.
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from assay.kernels import npb
@@ -72,3 +74,37 @@ def test_messages_and_bytes_are_what_is_sent(kernel: Kernel, size: str, ranks: i
     tolerance = TOLERANCES[ranks]
     assert found.messages == pytest.approx(formula["messages"], rel=tolerance), found
     assert found.bytes == pytest.approx(formula["sent"], rel=tolerance), found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "size", "ranks"),
+    [
+        (kernel, size, ranks)
+        for kernel in npb.KERNELS
+        if kernel.peers is not None
+        for size, ranks in (("S", 4), ("S", 6), ("W", 2))
+        if size == "S" or kernel.work({"class": size}, 1, 1)["operations"] <= CHEAP
+    ],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
+def test_each_rank_sends_each_other_what_the_catalogue_says(
+    kernel: Kernel, size: str, ranks: int
+) -> None:
+    assert kernel.peers is not None
+    told = kernel.peers({"class": size}, ranks, 1)
+    found = sent_by(kernel.name, {"class": size}, ranks).peers
+    assert found.keys() == told.keys()
+    for pair, sent in told.items():
+        assert sent == pytest.approx(found[pair], rel=1e-9), pair
+
+
+@each_kernel
+def test_who_is_sent_what_adds_up_to_what_is_sent(kernel: Kernel) -> None:
+    """What goes to all alike comes besides, and is little where the rest is told."""
+    if kernel.peers is None:
+        return
+    for size, ranks in product(("S", "A", "C"), (2, 5, 12, 32)):
+        told = kernel.peers({"class": size}, ranks, 1)
+        assert all(one != other and max(one, other) < ranks for one, other in told)
+        assert sum(told.values()) <= kernel.work({"class": size}, ranks, 1)["sent"] * (1 + 1e-9)

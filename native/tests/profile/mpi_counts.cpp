@@ -1,8 +1,9 @@
 // Counts what each rank sends through MPI's profiling interface (MPI 4.0, section 14.2): preloaded
 // into a program, or linked into it. Counting goes on between MPI_Pcontrol(1) and MPI_Pcontrol(0),
 // which the harness calls around each sample. At the end each rank writes what it counted to the
-// file $ASSAY_MPI_COUNTS.<rank of the world>: a line "runs N", and a line "NAME CALLS BYTES" for
-// each function that was called.
+// file $ASSAY_MPI_COUNTS.<rank of the world>: a line "runs N", a line "NAME CALLS BYTES" for each
+// function that was called, and a line "to RANK BYTES" for each rank of the world that was sent
+// something by itself: in a send, or as its part of an all-to-all with counts.
 //
 // A point-to-point send counts one, with its payload; one to MPI_PROC_NULL is none. A collective
 // call counts one on each rank that calls it, with the bytes in that rank's own send buffer: only
@@ -24,11 +25,18 @@ struct Count {
   std::int64_t bytes = 0;
 };
 
+// What each start of a send sends, and to which rank of the world.
+struct Persistent {
+  std::int64_t bytes = 0;
+  int peer = 0;
+};
+
 struct Counter {
   bool on = false;
   std::int64_t runs = 0;
   std::map<std::string, Count> counts;
-  std::map<MPI_Request, std::int64_t> persistent;  // bytes that each start of a send sends
+  std::map<int, std::int64_t> peers;               // bytes by rank of the world
+  std::map<MPI_Request, Persistent> persistent;
 
   void add(const char* name, std::int64_t bytes) {
     if (!on) return;
@@ -55,6 +63,18 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
+int world_rank_of(int rank, MPI_Comm comm) {
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  int found = MPI_UNDEFINED;
+  PMPI_Group_translate_ranks(group, 1, &rank, world, &found);
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&world);
+  return found;
+}
+
 int size_of(MPI_Comm comm) {
   int size = 0;
   PMPI_Comm_size(comm, &size);
@@ -67,11 +87,19 @@ std::int64_t sum(const int* counts, MPI_Comm comm) {
   return total;
 }
 
-std::int64_t others(const int* counts, MPI_Comm comm) {
-  return sum(counts, comm) - counts[rank_in(comm)];
+// What a rank sends to the others of an all-to-all with counts, which are counted as its peers.
+std::int64_t others(const int* counts, MPI_Datatype type, MPI_Comm comm) {
+  std::int64_t total = 0;
+  for (int rank = 0; rank < size_of(comm); ++rank) {
+    if (rank == rank_in(comm) || counts[rank] == 0) continue;
+    const std::int64_t bytes = bytes_of(counts[rank], type);
+    counter().peers[world_rank_of(rank, comm)] += bytes;
+    total += bytes;
+  }
+  return total;
 }
 
-// What a rank sends to the others of an all-to-all with counts and types of their own.
+// The same with types of their own.
 std::int64_t others(const int* counts, const MPI_Datatype* types, MPI_Comm comm) {
   std::int64_t total = 0;
   for (int rank = 0; rank < size_of(comm); ++rank) {
@@ -80,21 +108,25 @@ std::int64_t others(const int* counts, const MPI_Datatype* types, MPI_Comm comm)
   return total;
 }
 
-void send(const char* name, int count, MPI_Datatype type, int to) {
-  if (counter().on && to != MPI_PROC_NULL) counter().add(name, bytes_of(count, type));
+void send(const char* name, int count, MPI_Datatype type, int to, MPI_Comm comm) {
+  if (!counter().on || to == MPI_PROC_NULL) return;
+  counter().add(name, bytes_of(count, type));
+  counter().peers[world_rank_of(to, comm)] += bytes_of(count, type);
 }
 
-void remember(MPI_Request request, int count, MPI_Datatype type, int to) {
+void remember(MPI_Request request, int count, MPI_Datatype type, int to, MPI_Comm comm) {
   if (to == MPI_PROC_NULL) {
     counter().persistent.erase(request);
   } else {
-    counter().persistent[request] = bytes_of(count, type);
+    counter().persistent[request] = {bytes_of(count, type), world_rank_of(to, comm)};
   }
 }
 
 void start(MPI_Request request) {
   const auto found = counter().persistent.find(request);
-  if (found != counter().persistent.end()) counter().add("Start", found->second);
+  if (!counter().on || found == counter().persistent.end()) return;
+  counter().add("Start", found->second.bytes);
+  counter().peers[found->second.peer] += found->second.bytes;
 }
 
 void write_counts() {
@@ -110,6 +142,9 @@ void write_counts() {
   for (const auto& [name, count] : counter().counts) {
     std::fprintf(file, "%s %lld %lld\n", name.c_str(), static_cast<long long>(count.calls),
                  static_cast<long long>(count.bytes));
+  }
+  for (const auto& [peer, bytes] : counter().peers) {
+    std::fprintf(file, "to %d %lld\n", peer, static_cast<long long>(bytes));
   }
   std::fclose(file);
 }
@@ -133,7 +168,7 @@ int MPI_Finalize() {
 
 #define ASSAY_SEND(Name)                                                                           \
   int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) { \
-    send(#Name, count, type, to);                                                                  \
+    send(#Name, count, type, to, comm);                                                                  \
     return PMPI_##Name(data, count, type, to, tag, comm);                                          \
   }
 ASSAY_SEND(Send)
@@ -144,7 +179,7 @@ ASSAY_SEND(Rsend)
 #define ASSAY_ISEND(Name)                                                                        \
   int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, \
                  MPI_Request* request) {                                                         \
-    send(#Name, count, type, to);                                                                \
+    send(#Name, count, type, to, comm);                                                                \
     return PMPI_##Name(data, count, type, to, tag, comm, request);                               \
   }
 ASSAY_ISEND(Isend)
@@ -155,14 +190,14 @@ ASSAY_ISEND(Irsend)
 int MPI_Sendrecv(const void* data, int count, MPI_Datatype type, int to, int tag, void* received,
                  int received_count, MPI_Datatype received_type, int from, int received_tag,
                  MPI_Comm comm, MPI_Status* status) {
-  send("Sendrecv", count, type, to);
+  send("Sendrecv", count, type, to, comm);
   return PMPI_Sendrecv(data, count, type, to, tag, received, received_count, received_type, from,
                        received_tag, comm, status);
 }
 
 int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int tag, int from,
                          int received_tag, MPI_Comm comm, MPI_Status* status) {
-  send("Sendrecv_replace", count, type, to);
+  send("Sendrecv_replace", count, type, to, comm);
   return PMPI_Sendrecv_replace(data, count, type, to, tag, from, received_tag, comm, status);
 }
 
@@ -170,7 +205,7 @@ int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int t
   int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, \
                  MPI_Request* request) {                                                         \
     const int result = PMPI_##Name(data, count, type, to, tag, comm, request);                   \
-    remember(*request, count, type, to);                                                         \
+    remember(*request, count, type, to, comm);                                                         \
     return result;                                                                               \
   }
 ASSAY_SEND_INIT(Send_init)
@@ -299,8 +334,8 @@ ASSAY_COLLECTIVE(Alltoall, Ialltoall,
                  (data, count, type, received, received_count, received_type, comm))
 
 ASSAY_COLLECTIVE(Alltoallv, Ialltoallv,
-                 (data == MPI_IN_PLACE ? bytes_of(1, received_type) * others(received_counts, comm)
-                                       : bytes_of(1, type) * others(counts, comm)),
+                 (data == MPI_IN_PLACE ? others(received_counts, received_type, comm)
+                                       : others(counts, type, comm)),
                  (const void* data, const int counts[], const int places[], MPI_Datatype type,
                   void* received, const int received_counts[], const int received_places[],
                   MPI_Datatype received_type, MPI_Comm comm),

@@ -16,6 +16,9 @@ Work = Mapping[str, float]
 WorkFormula = Callable[[Mapping[str, Value], int, int], Work]
 # Bytes that one rank allocates, from its parameters, ranks and threads.
 MemoryFormula = Callable[[Mapping[str, Value], int, int], float]
+# Bytes of one operation from a rank to another, from parameters, ranks and threads.
+Peers = Mapping[tuple[int, int], float]
+PeersFormula = Callable[[Mapping[str, Value], int, int], Peers]
 # A sentence on why these parameters can't be measured at this placement; None if they can.
 Check = Callable[[Mapping[str, Value], Placement], str | None]
 
@@ -65,6 +68,8 @@ class Kernel:
     refuse, before anything is launched, what can't be measured. ``even``: the ranks do the same, so
     that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
     cells leave open (their ``settled_by``): measured before all of them, and never again.
+    ``peers``: what each rank sends to each other one by itself; None where all are sent alike, so
+    that no order of ranks brings those together that talk most.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Kernel:
     work_units: Mapping[str, str] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
     memory: MemoryFormula | None = None
+    peers: PeersFormula | None = None
     check: Check | None = None
     once: bool = False
     settled_by: str | None = None

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel, parameters_text
 from assay.kernels.catalogue import Kernel
@@ -14,7 +16,7 @@ from assay.plans.expression import Expression, parse_expression
 from assay.plans.largest import largest_choice
 from assay.plans.levels import Largest, Level, Names, Written, read_parameter, spread
 from assay.plans.model import BINDINGS, Cell, Placement, PlanContext, Value
-from assay.plans.order import order_misfit, read_order
+from assay.plans.order import FITTED, order_misfit, read_order
 from assay.units import format_quantity
 
 PLACEMENT_WORDS = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set")
@@ -102,6 +104,8 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
         if depth == len(order):
             if measure.keep is None or measure.keep.value(names, where=measure.keep_where):
                 cell = _make_cell(names, kernel, parameters, context)
+                if cell.placement.order == FITTED:
+                    cell = _with_fitted_order(cell, kernel, fitting)
                 misfit = _misfit(cell, kernel, context, measure)
                 if misfit is None:
                     fitting.choices |= dict.fromkeys(fitting.pending.values())
@@ -155,6 +159,25 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: Pla
     return Cell(
         kernel.name, {name: names[name] for name in parameters}, placement, str(names["toolchain"])
     )
+
+
+def _with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
+    """The cell in the order that suits its ranks' messages; what came of it is said."""
+    placement = cell.placement
+    on = f"{kernel.name} on {placement.nodes} × {placement.ppn} ranks"
+    if kernel.peers is None or min(placement.nodes, placement.ppn) == 1:
+        order, why = "block", "no order suits its messages better than others"
+    else:
+        from assay.plans.fitted_order import dense, fit_order
+
+        peers = kernel.peers(cell.parameters, placement.ranks, placement.threads)
+        fit = fit_order(dense(peers, placement.ranks), placement.nodes, placement.ppn)
+        order, why = fit.order, f"{fit.saved:.0%} fewer bytes between nodes than in block order"
+        if fit.saved <= 0:
+            why = "none that was looked at sends fewer bytes between nodes"
+    short = order if len(order) <= 24 else f"{order[:20]},…"
+    fitting.pending["order"] = f"{on}: order {short}: {why}."
+    return msgspec.structs.replace(cell, placement=msgspec.structs.replace(placement, order=order))
 
 
 def _misfit(cell: Cell, kernel: Kernel, context: PlanContext, measure: Measure) -> Misfit | None:

@@ -11,24 +11,28 @@ import re
 from assay.errors import AssayError, nearest
 
 ORDERS = ("block", "cyclic", "reversed")
+# What a plan may ask for: an order that suits what the kernel's ranks send each other; the cells
+# then have that one (plans.fitted_order).
+FITTED = "fitted"
 _LIST = re.compile(r"\d+(?:\s*,\s*\d+)*", re.ASCII)
 
 
 def read_order(text: object, where: str) -> str:
-    """A rank order as written: one of ``ORDERS``, or the seat of each rank ("0,2,1,3").
+    """A rank order as written: a word, or the seat of each rank ("0,2,1,3").
 
     Seats count in block order: all of the first node, then all of the second … Raises AssayError
     for any other word, and for a list that could fit no number of ranks.
     """
-    if isinstance(text, str) and text in ORDERS:
+    words = (*ORDERS, FITTED)
+    if isinstance(text, str) and text in words:
         return text
     if isinstance(text, bool) or not isinstance(text, str | int):
-        raise AssayError(f"'order' can't be '{text}'.", where=where, mend=nearest("", ORDERS))
+        raise AssayError(f"'order' can't be '{text}'.", where=where, mend=nearest("", words))
     if not _LIST.fullmatch(str(text).strip()):
         raise AssayError(
             f"'order' can't be '{text}'.",
             where=where,
-            mend=f'{nearest(str(text), ORDERS)} Or list each rank\'s seat, such as "0,2,1,3".',
+            mend=f'{nearest(str(text), words)} Or list each rank\'s seat, such as "0,2,1,3".',
         )
     seats = [int(seat) for seat in str(text).split(",")]
     if sorted(seats) != list(range(len(seats))):
@@ -42,7 +46,7 @@ def read_order(text: object, where: str) -> str:
 
 def order_misfit(order: str, ranks: int) -> str | None:
     """A sentence on why so many ranks can't be in this order; None if they can."""
-    if order in ORDERS:
+    if order in (*ORDERS, FITTED):
         return None
     if order.count(",") + 1 == ranks:
         return None

@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from assay.kernels.catalogue import Kernel, MemoryFormula, Work, WorkFormula, phase
+from assay.kernels.catalogue import (
+    Kernel,
+    MemoryFormula,
+    Peers,
+    PeersFormula,
+    Work,
+    WorkFormula,
+    phase,
+)
 from assay.kernels.npb.common import RATE, TIME, class_parameter
-from assay.kernels.npb.grid import Cutting, choose_grid, share_of
+from assay.kernels.npb.grid import Cutting, block_pairs, choose_grid, inner, share_of
 from assay.plans.model import Value
 
 LANES = 8
@@ -43,10 +51,6 @@ def adi_grid(points: int, ranks: int) -> tuple[int, int]:
     return y, z
 
 
-def _inner(points: int, part: int, parts: int) -> int:
-    return len(share_of(points, part, parts)) - (part == 0) - (part == parts - 1)
-
-
 def deepest(blocks: int) -> int:
     """Ranks between the middle and the end of a line that is cut into so many blocks."""
     return blocks - blocks // 2 - 1
@@ -76,15 +80,40 @@ def communication(points: int, system: System, ranks: int, threads: int) -> tupl
         messages += faces * others
         sent += faces * GHOSTS * _STATE * points**2
         for part in range(others):
-            across = -(-_inner(points, part, others) // threads)
-            rows, vectors = batch(points, own, across, system.kept)
-            every = -(-points // LANES)
-            batches = -(-across // rows) * -(-every // vectors)
-            lines = 8.0 * LANES * threads * rows * vectors
+            across = -(-inner(points, part, others) // threads)
+            batches, size = _handed(points, system, own, across, threads)
             # Eliminated: by every rank, inwards or across the middle. Solved: back outwards.
             messages += batches * (own + own - 2)
-            sent += batches * lines * system.handed * (own * system.kept + (own - 2) * COMPONENTS)
+            sent += batches * size * (own * system.kept + (own - 2) * COMPONENTS)
     return messages, sent
+
+
+def _handed(
+    points: int, system: System, own: int, across: int, threads: int
+) -> tuple[float, float]:
+    """Batches of lines that are cut into ``own`` blocks, and bytes of one for a double a point."""
+    rows, vectors = batch(points, own, across, system.kept)
+    every = -(-points // LANES)
+    batches = -(-across // rows) * -(-every // vectors)
+    return batches, 8.0 * LANES * threads * rows * vectors * system.handed
+
+
+def peers(points: int, system: System, ranks: int, threads: int) -> Peers:
+    """Bytes of one time step from each rank to each other."""
+    blocks = (1, *adi_grid(points, ranks))
+    found = {}
+    for one, other, dimension, at in block_pairs(blocks):
+        own, part, parts = blocks[dimension], at[3 - dimension], blocks[3 - dimension]
+        halo = GHOSTS * _STATE * points * len(share_of(points, part, parts))
+        across = -(-inner(points, part, parts) // threads)
+        batches, size = _handed(points, system, own, across, threads)
+        lower, middle = at[dimension], own // 2 - 1
+        # Inwards what was eliminated, outwards what was solved; the two in the middle exchange.
+        up = system.kept if lower <= middle else COMPONENTS
+        down = system.kept if lower >= middle else COMPONENTS
+        found[one, other] = halo + batches * size * up
+        found[other, one] = halo + batches * size * down
+    return found
 
 
 def _lines(elements: int) -> int:
@@ -135,6 +164,14 @@ def _work_of(
         }
 
     return work
+
+
+def _peers_of(sizes: Mapping[str, tuple[int, int]], system: System) -> PeersFormula:
+    def of_a_run(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peers:
+        n, steps = sizes[str(parameters["class"])]
+        return {pair: steps * sent for pair, sent in peers(n, system, ranks, threads).items()}
+
+    return of_a_run
 
 
 def _memory_of(sizes: Mapping[str, tuple[int, int]], system: System) -> MemoryFormula:
@@ -198,4 +235,5 @@ def adi_kernel(
             f"p ranks, {back} from p - 2",
         },
         memory=_memory_of(sizes, system),
+        peers=_peers_of(sizes, system),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import pairwise, permutations
 from math import log, log2, prod
 
-from assay.kernels.catalogue import Kernel, Work, phase
+from assay.kernels.catalogue import Kernel, Peers, Work, phase
 from assay.kernels.npb.common import RATE, TIME, class_parameter
 from assay.plans.model import Value
 
@@ -102,6 +102,28 @@ def _ft_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     }
 
 
+def _ft_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peers:
+    """The parts of one another's points that pencils of a row, and of a column, exchange: once
+    towards the spectrum, and back in every iteration."""
+    nx, ny, nz, iterations = FT_SIZES[str(parameters["class"])]
+    across, along = ft_grid((nx, ny, nz), ranks)
+    x, y = _shares(nx, UNIT, across), _shares(ny, UNIT, across)
+    y_along, z = _shares(ny, 1, along), _shares(nz, 1, along)
+    found = {}
+    for one, other in permutations(range(across * along), 2):
+        (row, column), (its_row, its_column) = divmod(one, across), divmod(other, across)
+        if column == its_column:
+            there, back = z[row] * y_along[its_row], y_along[row] * z[its_row]
+            lines = x[column]
+        elif row == its_row:
+            there, back = y[column] * x[its_column], x[column] * y[its_column]
+            lines = z[row]
+        else:
+            continue
+        found[one, other] = float(POINT * lines * (there + iterations * back))
+    return found
+
+
 def _ft_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
     nx, ny, nz, _ = FT_SIZES[str(parameters["class"])]
     across, along = ft_grid((nx, ny, nz), ranks)
@@ -153,4 +175,5 @@ KERNEL = Kernel(
         "allreduce",
     },
     memory=_ft_memory,
+    peers=_ft_peers,
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 Blocks = tuple[int, int, int]
 """How many in x, y and z."""
@@ -53,3 +55,31 @@ def share_of(size: int, part: int, parts: int) -> range:
     """Share ``part`` of ``parts`` of 0..size: they differ by one at most."""
     limits = [size // parts * p + size % parts * p // parts for p in (part, part + 1)]
     return range(*limits)
+
+
+def inner(size: int, part: int, parts: int) -> int:
+    """Points of a share that are on neither end of the whole."""
+    return len(share_of(size, part, parts)) - (part == 0) - (part == parts - 1)
+
+
+def block_pairs(
+    blocks: Blocks, *, periodic: bool = False
+) -> Iterator[tuple[int, int, int, tuple[int, int, int]]]:
+    """Each block with its next one in each dimension: both ranks, the dimension, where it is.
+
+    Blocks are numbered along x first, then y, then z. ``periodic``: the first is next to the last.
+    """
+
+    def rank(at: tuple[int, int, int]) -> int:
+        return at[0] + blocks[0] * (at[1] + blocks[1] * at[2])
+
+    for z, y, x in product(*map(range, reversed(blocks))):
+        at = (x, y, z)
+        for dimension in range(3):
+            beyond = list(at)
+            beyond[dimension] += 1
+            if beyond[dimension] == blocks[dimension]:
+                if not periodic or blocks[dimension] == 1:
+                    continue
+                beyond[dimension] = 0
+            yield rank(at), rank((beyond[0], beyond[1], beyond[2])), dimension, at

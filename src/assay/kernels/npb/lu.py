@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.kernels.catalogue import Kernel, Work, phase
+from assay.kernels.catalogue import Kernel, Peers, Work, phase
 from assay.kernels.npb.common import RATE, TIME, class_parameter
-from assay.kernels.npb.grid import Cutting, choose_grid
+from assay.kernels.npb.grid import Cutting, block_pairs, choose_grid, inner, share_of
 from assay.plans.model import Value
 
 # class: points along each side, steps
@@ -82,6 +82,19 @@ def _lu_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
     return 3 * field + 4 * _GHOSTS * _STATE * faces + hands + sums + walks
 
 
+def _lu_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peers:
+    """Halos both ways at the start and in each step; in each step a sweep one way and one back."""
+    n, steps = LU_SIZES[str(parameters["class"])]
+    blocks = (*lu_grid(n, ranks), 1)
+    found = {}
+    for one, other, dimension, at in block_pairs(blocks):
+        across, parts = at[1 - dimension], blocks[1 - dimension]
+        halo = _GHOSTS * len(share_of(n, across, parts)) * n * (steps + 1)
+        sums = inner(n, across, parts) * (n - 2) * steps
+        found[one, other] = found[other, one] = _STATE * (halo + sums)
+    return found
+
+
 def _lines(elements: int, line: int) -> int:
     return -(-elements // line) * line
 
@@ -123,4 +136,5 @@ KERNEL = Kernel(
         "sent": "40 ((x + y - 2) (4 n^2 (steps + 1) + 2 (n - 2)^2 steps) + x y)",
     },
     memory=_lu_memory,
+    peers=_lu_peers,
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from assay.kernels.catalogue import Kernel, Work, phase
+from assay.kernels.catalogue import Kernel, Peers, Work, phase
 from assay.kernels.npb.common import RATE, TIME, class_parameter
-from assay.kernels.npb.grid import Blocks, Cutting, choose_grid, share_of
+from assay.kernels.npb.grid import Blocks, Cutting, block_pairs, choose_grid, share_of
 from assay.plans.model import Value
 
 # class: log2 of the cube's extent, V-cycles
@@ -61,20 +62,13 @@ class Levels:
             return 1 << level
         return self.own(level, dimension, coordinate) + 2 * ghosts
 
-    def exchanged(self, level: int, ghosts: int) -> tuple[int, int]:
-        """Messages and bytes of all ranks in one exchange of a level's ghosts."""
-        messages = sent = 0
-        _, in_y, in_z = self.blocks
-        for y in range(in_y):
-            for z in range(in_z):
-                rows, planes = self.own(level, 1, y), self.own(level, 2, z)
-                if in_y > 1:
-                    messages += 2
-                    sent += 2 * ghosts * planes * (_DOUBLE << level)
-                if in_z > 1:
-                    messages += 2
-                    sent += 2 * ghosts * (rows + 2 * ghosts * (in_y > 1)) * (_DOUBLE << level)
-        return messages, sent
+    def exchanged(self, level: int, ghosts: int) -> Iterator[tuple[int, int, int]]:
+        """The messages of one exchange of a level's ghosts: from, to, bytes."""
+        corners = 2 * ghosts * (self.blocks[1] > 1)
+        for one, other, dimension, (_, y, z) in block_pairs(self.blocks, periodic=True):
+            lines = self.own(level, 2, z) if dimension == 1 else self.own(level, 1, y) + corners
+            yield one, other, ghosts * lines * (_DOUBLE << level)
+            yield other, one, ghosts * lines * (_DOUBLE << level)
 
 
 @cache
@@ -118,14 +112,10 @@ def _mg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     coarse_cycle = 3 + 14 + 16 + 22 / 8
     messages = sent = 0.0
     if levels.working > 1:
-        exchanges = [(finest, _U_GHOSTS, cycles - 1)]
-        exchanges += [
-            (level, levels.reach(level) + 1, cycles) for level in range(levels.whole + 1, finest)
-        ]
-        for level, ghosts, times in exchanges:
-            count, size = levels.exchanged(level, ghosts)
-            messages += times * count
-            sent += times * size
+        for level, ghosts, times in _exchanges(levels, cycles):
+            for _, _, size in levels.exchanged(level, ghosts):
+                messages += times
+                sent += times * size
         messages += (cycles + 2) * levels.working
         sent += cycles * 8.0**levels.whole * _DOUBLE + 2 * 2 * _DOUBLE * levels.working
     return {
@@ -137,6 +127,25 @@ def _mg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
         "messages": messages,
         "sent": sent,
     }
+
+
+def _exchanges(levels: Levels, cycles: int) -> list[tuple[int, int, int]]:
+    """Of ghosts in a run: the level, how many layers, how often."""
+    coarser = range(levels.whole + 1, levels.finest)
+    return [
+        (levels.finest, _U_GHOSTS, cycles - 1),
+        *((level, levels.reach(level) + 1, cycles) for level in coarser),
+    ]
+
+
+def _mg_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peers:
+    name = str(parameters["class"])
+    levels = levels_of(name, ranks)
+    found: defaultdict[tuple[int, int], float] = defaultdict(float)
+    for level, ghosts, times in _exchanges(levels, MG_SIZES[name][1]):
+        for one, other, size in levels.exchanged(level, ghosts):
+            found[one, other] += times * size
+    return found
 
 
 def _mg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
@@ -217,4 +226,5 @@ KERNEL = Kernel(
         "sum",
     },
     memory=_mg_memory,
+    peers=_mg_peers,
 )
