@@ -55,7 +55,7 @@ class Share(msgspec.Struct, frozen=True):
 
     ``covariate``: the one that stands for the cause; of causes that are no covariates the cause's
     own name. ``sign``: +1 if more of it goes with slower, -1 with quicker, 0 where it is levels.
-    ``p``: corrected for all that were tried. ``quick``, ``slow``: its median in the quickest and
+    ``p``: corrected for all that were tried. ``quick``, ``slow``: its mean in the quickest and
     the slowest quarter of the measurements, in ``unit``; None where it is levels.
     """
 
@@ -130,7 +130,7 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
     scores = normal_scores(log_cost)
     chosen = _chosen(scores, candidates, alpha)
     worth = effective_pairs(scores, scores) * n / log_cost.size
-    shares, rest, rest_ci95 = _shares(log_cost, chosen, log_cost.size / worth * n)
+    shares, rest, rest_ci95 = _shares(log_cost, chosen, n / worth)
     quarter = _quarters(log_cost)
     return Attribution(
         shares=sorted(
