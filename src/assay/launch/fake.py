@@ -101,9 +101,11 @@ class FakeExecutor:
     def failures(self, order: LaunchOrder, place: int, *, of_launch: bool = False) -> Failures:
         """What shall go wrong now with the measurement at this place (from 0), or its launch."""
         entry = order.job.measurements[place]
-        behaviour = self.machine.behaviour(entry.kernel, order.toolchain)
+        behaviour = self.machine.behaviour(
+            entry.kernel, order.toolchain, entry.parameters, order.placement
+        )
         names = behaviour.names(entry.kernel, behaviour.resolve(entry.parameters), order.placement)
-        names |= {"t": self.now, "rank": 0}
+        names |= {"t": self.now, "rank": 0, "host": 0}
         found: Failures = {}
         for index, failure in enumerate(self.machine.scenario.failure):
             condition = self.machine.conditions[index]
@@ -249,8 +251,13 @@ class FakeLaunch:
 
     def _measure(self, entry: MeasurementOrder, failures: Failures) -> Iterator[float]:
         machine = self._executor.machine
-        behaviour = machine.behaviour(entry.kernel, self._order.toolchain)
-        samples = FakeSamples(machine, behaviour, entry, self._order, self._began, self._clock)
+        behaviour = machine.behaviour(
+            entry.kernel, self._order.toolchain, entry.parameters, self._order.placement
+        )
+        hosts = self._executor.hosts_of(self._order)
+        samples = FakeSamples(
+            machine, behaviour, entry, self._order, self._began, self._clock, hosts
+        )
         samples.take()
         record = samples.record(failures)
         delay = behaviour.delay

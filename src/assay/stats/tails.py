@@ -77,19 +77,12 @@ def robust_deviation(values: Sequence[float] | Floats) -> float:
 
 def tails(values: Sequence[float] | Floats) -> Tail:
     """What lies far out on either side. Raises AssayError for no values, NaN or infinity."""
-    from scipy.special import bdtrc
-
     array = checked(values)
     n = int(array.size)
     sigma = robust_deviation(array)
     p05, median, p95, p99 = (float(q) for q in np.quantile(array, (0.05, 0.5, 0.95, 0.99)))
     right = int(np.count_nonzero(array > median + FAR * sigma))
     left = int(np.count_nonzero(array < median - FAR * sigma))
-    expected = _share_by_chance(n)
-
-    def is_long(count: int) -> bool:
-        return count > 0 and float(bdtrc(count - 1, n, expected)) < LEVEL
-
     return Tail(
         sigma=sigma,
         right=right,
@@ -100,14 +93,21 @@ def tails(values: Sequence[float] | Floats) -> Tail:
         left_ci95=clopper_pearson(left, n),
         excess=(right - left) / n,
         excess_p=_sign_test(right, left),
-        long_right=is_long(right),
-        long_left=is_long(left),
+        long_right=long_tail_p(right, n) < LEVEL,
+        long_left=long_tail_p(left, n) < LEVEL,
         ratio=(p95 - median) / (median - p05) if median > p05 else None,
         p95=p95,
         p95_ci95=quantile_interval(array, 0.95),
         p99=p99,
         p99_ci95=quantile_interval(array, 0.99),
     )
+
+
+def long_tail_p(count: int, n: int) -> float:
+    """How likely it is that ``count`` or more of ``n`` normal values lie far out on one side."""
+    from scipy.special import bdtrc
+
+    return float(bdtrc(count - 1, n, _share_by_chance(n))) if count > 0 else 1.0
 
 
 def skewness(values: Sequence[float] | Floats) -> float | None:
