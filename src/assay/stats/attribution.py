@@ -15,6 +15,7 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from assay.stats.covariates import (
     CAUSES,
@@ -31,6 +32,8 @@ from assay.stats.multiple import corrected
 from assay.stats.repeats import Repeats
 from assay.stats.warmup import mid_ranks
 from assay.units import format_quantity, format_share
+
+Mask = npt.NDArray[np.bool_]
 
 # Fewest measurements: with 25 covariates tried at 1%, a correlation of 0.7 is found among twenty.
 LEAST = 20
@@ -280,7 +283,7 @@ def _test(scores: Floats, base: Floats, candidate: _Candidate) -> _Tested:
     explained = min(float(along @ along) / whole, 1.0 - 1e-12)
     fitted = axes @ along
     worth = effective_pairs(fitted, y)
-    freedom = worth - 1.0 - base.shape[1] - columns
+    freedom = worth - base.shape[1] - columns
     if freedom < 3.0:
         return none
     if columns > 1:
@@ -321,15 +324,21 @@ def _chosen(scores: Floats, candidates: Sequence[_Candidate], alpha: float) -> l
         most = max(each.gain for each in holding)
         near = [each for each in holding if each.gain >= NEARLY * most]
         chosen.append(min(near, key=lambda each: (each.candidate.cause.tier, -each.gain)))
-    if len(chosen) < 2:
-        return chosen
-    kept = []
-    for each in chosen:
-        others = [other.candidate.scores for other in chosen if other is not each]
-        again = _test(scores, _basis(others, n), each.candidate)
-        if again.p * len(candidates) <= alpha:
-            kept.append(_Tested(each.candidate, max(again.p, each.p), each.gain))
-    return kept
+    while len(chosen) > 1:
+        again = [
+            _test(
+                scores,
+                _basis([other.candidate.scores for other in chosen if other is not each], n),
+                each.candidate,
+            ).p
+            * len(candidates)
+            for each in chosen
+        ]
+        worst = int(np.argmax(again))
+        if again[worst] <= alpha:
+            break
+        del chosen[worst]
+    return chosen
 
 
 def _holding(tested: Sequence[_Tested], alpha: float) -> list[_Tested]:
@@ -448,14 +457,14 @@ def _adjusted(grams: Floats, columns: Sequence[int]) -> Floats:
 # ---- in words ------------------------------------------------------------------------------------
 
 
-def _quarters(log_cost: Floats) -> tuple[Floats, Floats]:
+def _quarters(log_cost: Floats) -> tuple[Mask, Mask]:
     """Which measurements are the quickest quarter, and which the slowest."""
     low, high = np.quantile(log_cost, (0.25, 0.75))
     return log_cost <= low, log_cost >= high
 
 
 def _share(
-    tested: _Tested, share: float, ci95: Interval, quarters: tuple[Floats, Floats]
+    tested: _Tested, share: float, ci95: Interval, quarters: tuple[Mask, Mask]
 ) -> Share:
     candidate = tested.candidate
     cause = candidate.cause
