@@ -124,9 +124,7 @@ def competing(cpu: int) -> Disturb:
 
 def streaming(cpu: int) -> Disturb:
     """A process on another CPU that writes 1 GiB over and over."""
-    program = (
-        f"import numpy; a = numpy.ones({HOG // 8}); print(flush=True)\nwhile True: a += 1.0"
-    )
+    program = f"import numpy; a = numpy.ones({HOG // 8}); print(flush=True)\nwhile True: a += 1.0"
     return lambda _: _beside(cpu, program)
 
 

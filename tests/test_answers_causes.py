@@ -39,8 +39,10 @@ def test_the_verdict_names_cause_share_and_rest() -> None:
     assert [row.metric for row in part.evidence] == ["share of variance"] * 3
     shares = [row.value for row in part.evidence]
     assert sum(shares) == pytest.approx(1.0) and shares[0] > shares[1]
-    assert all(row.cells == [lu.cell.id] and row.ci95[0] <= row.value <= row.ci95[1]
-               for row in part.evidence)
+    assert all(
+        row.cells == [lu.cell.id] and row.ci95[0] <= row.value <= row.ci95[1]
+        for row in part.evidence
+    )
     assert part.advice[0].startswith("Steal time (LU): Move to a dedicated host")
     assert part.advice[1].startswith("The memory being busy or taken (LU):")
 

@@ -75,9 +75,7 @@ def test_cpu_time_is_of_the_rank_that_had_least_and_of_all_its_threads() -> None
     )
     assert cpu_cost(of_threads) == pytest.approx(cpu)
     # Records of before: the mean over the four ranks.
-    old = make_repeats(
-        wall, {"user_seconds": 7.0 * cpu / wall, "system_seconds": 1.0 * cpu / wall}
-    )
+    old = make_repeats(wall, {"user_seconds": 7.0 * cpu / wall, "system_seconds": 1.0 * cpu / wall})
     assert cpu_cost(old) == pytest.approx(cpu)
 
 

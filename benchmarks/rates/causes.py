@@ -178,7 +178,9 @@ def _clocks(trials: int, seed: int) -> Iterable[Rate]:
             alike += _verdict(made(wall, _cpu(np.exp(0.002 * random.normal(size=n))))) != "alike"
         what = "says that ranks were kept from running"
         yield Rate(what, f"wall CoV 5%, CPU 0.8%, n = {n}", parted, trials, 0.95, "detection")
-        yield Rate("says that clocks part", f"alike, t3, n = {n}", alike, trials, 0.01, "false alarm")
+        yield Rate(
+            "says that clocks part", f"alike, t3, n = {n}", alike, trials, 0.01, "false alarm"
+        )
 
 
 def _cpu(busy: Floats) -> dict[str, Floats]:

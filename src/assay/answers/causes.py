@@ -80,9 +80,7 @@ def causes_of(repeats: Sequence[Repeats], run: RunData) -> Causes | None:
     alpha = min(ALPHA, REPORT_ALPHA / len(enough))
     labels = labels_of([each.cell for each in enough])
     cells = tuple(
-        CellCauses(
-            labels[each.cell.id], each, attribute(each, alpha=alpha), wall_clock(each)
-        )
+        CellCauses(labels[each.cell.id], each, attribute(each, alpha=alpha), wall_clock(each))
         for each in enough
     )
     return Causes(cells, len(repeats) - len(enough), tuple(_periodic(cells, run)))

@@ -126,5 +126,7 @@ def clocks_table(causes: Causes) -> Table | None:
         caption="CPU time, user and kernel, for the same work, of the rank that had least of it: "
         "ranks that wait by polling use CPU time too. Where ranks are on a CPU for less than "
         f"{format_share(BUSY)} of the time there is nothing to compare.",
-        notes=[f"{SOURCE}, table 3: 128 processes, class C, system accounting in place of CPU time"],
+        notes=[
+            f"{SOURCE}, table 3: 128 processes, class C, system accounting in place of CPU time"
+        ],
     )

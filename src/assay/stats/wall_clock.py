@@ -58,9 +58,7 @@ def cpu_cost(repeats: Repeats) -> Floats | None:
     least = repeats.covariates.get("least_cpu_seconds")
     spans = repeats.covariates.get("sampling_seconds")
     if least is None:
-        user, system = (
-            repeats.covariates.get(name) for name in ("user_seconds", "system_seconds")
-        )
+        user, system = (repeats.covariates.get(name) for name in ("user_seconds", "system_seconds"))
         if user is None or system is None:
             return None
         # Records without it tell the sum over the ranks: their mean then.

@@ -136,7 +136,9 @@ def shares_figure(causes: Causes) -> Figure | None:
         title="What the variation of each cell goes with",
         caption="Each bar is the whole variance of a cell, however large; pale is what nothing "
         "known explains."
-        + (f" {counted(left_out, 'cell')} of which less is explained left out." if left_out else ""),
+        + (
+            f" {counted(left_out, 'cell')} of which less is explained left out." if left_out else ""
+        ),
         alt=f"Shares of variance of {counted(len(cells), 'cell')}; most is explained of "
         f"{best.label}: {format_share(1.0 - best.attribution.unexplained)}, by {listed(named)}.",
         fields=[
