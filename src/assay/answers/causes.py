@@ -334,7 +334,7 @@ def _method(causes: Causes) -> list[str]:
         f"Causes: of each cell up to {tried} covariates and factors (hosts, runs, time) were "
         "tested against the cost of its launches, by normal scores with Holm's correction, direct "
         "causes before indirect ones; a report in which nothing explains anything names a cause "
-        f"once in {round(1 / REPORT_ALPHA)}. Shares are of the variance of the logarithm of the "
+        f"at most once in {round(1 / REPORT_ALPHA)}. Shares are of the variance of the logarithm of the "
         "cost, averaged over the orders of asking (Lindeman, Merenda & Gold 1980).",
     ]
     if any(cell.clocks is not None for cell in causes.cells):
