@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -114,7 +115,7 @@ def test_figures_draw_and_stay_small(n: int) -> None:
         parts = [row for row in shares.rows if row["cell"] == cell]
         assert sum(row["share"] for row in parts) == pytest.approx(1.0)
         assert parts[-1]["cause"] == "unexplained"
-        for before, after in zip(parts[:-1], parts[1:], strict=True):
+        for before, after in itertools.pairwise(parts):
             assert after["start"] == pytest.approx(before["end"])
     if n > 1500:
         assert len(against.rows) < 2400 and sum(row["count"] for row in against.rows) == n

@@ -319,12 +319,12 @@ def _advice(causes: Causes) -> list[str]:
         where = labels[0] if len(labels) == 1 else f"{len(labels)} cells"
         words = cause_of(name).words
         made.append(f"{words[:1].upper()}{words[1:]} ({where}): {cause_of(name).advice}")
-    for each in causes.periodic[:_NAMED]:
-        made.append(
-            f"What interrupts {each.where} every {format_quantity(each.period, 's')} for "
-            f"{format_quantity(each.length, 's')} can make up to {format_share(each.share)} of how "
-            f"{each.label}'s samples vary within a launch: find the service or timer behind it."
-        )
+    made += [
+        f"What interrupts {each.where} every {format_quantity(each.period, 's')} for "
+        f"{format_quantity(each.length, 's')} can make up to {format_share(each.share)} of how "
+        f"{each.label}'s samples vary within a launch: find the service or timer behind it."
+        for each in causes.periodic[:_NAMED]
+    ]
     return made
 
 
@@ -334,8 +334,8 @@ def _method(causes: Causes) -> list[str]:
         f"Causes: of each cell up to {tried} covariates and factors (hosts, runs, time) were "
         "tested against the cost of its launches, by normal scores with Holm's correction, direct "
         "causes before indirect ones; a report in which nothing explains anything names a cause "
-        f"at most once in {round(1 / REPORT_ALPHA)}. Shares are of the variance of the logarithm of the "
-        "cost, averaged over the orders of asking (Lindeman, Merenda & Gold 1980).",
+        f"at most once in {round(1 / REPORT_ALPHA)}. Shares are of the variance of the logarithm "
+        "of the cost, averaged over the orders of asking (Lindeman, Merenda & Gold 1980).",
     ]
     if any(cell.clocks is not None for cell in causes.cells):
         made.append(

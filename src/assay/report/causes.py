@@ -32,16 +32,16 @@ def shares_table(causes: Causes) -> Table:
     for cell in causes.cells:
         attribution = cell.attribution
         spread = Entry(format_share(attribution.deviation), attribution.deviation)
-        for share in attribution.shares:
-            rows.append(
-                [
-                    Entry(cell.label),
-                    spread,
-                    Entry(cause_of(share.cause).words),
-                    Entry(format_share(share.share, share.ci95), share.share),
-                    Entry(share_note(share), tone="quiet"),
-                ]
-            )
+        rows += [
+            [
+                Entry(cell.label),
+                spread,
+                Entry(cause_of(share.cause).words),
+                Entry(format_share(share.share, share.ci95), share.share),
+                Entry(share_note(share), tone="quiet"),
+            ]
+            for share in attribution.shares
+        ]
         rows.append(
             [
                 Entry(cell.label),
@@ -102,16 +102,16 @@ def clocks_table(causes: Causes) -> Table | None:
                 Entry(_VERDICTS[clocks.verdict], tone="warn" if bad else ""),
             ]
         )
-    for published in published_clocks():
-        rows.append(
-            [
-                Entry(f"{published.code} on the Cray T3E (1)", tone="quiet"),
-                Entry(format_share(published.wall), published.wall, tone="quiet"),
-                Entry(format_share(published.accounting), published.accounting, tone="quiet"),
-                Entry(""),
-                Entry("jobs were moved between processors", tone="quiet"),
-            ]
-        )
+    rows += [
+        [
+            Entry(f"{published.code} on the Cray T3E (1)", tone="quiet"),
+            Entry(format_share(published.wall), published.wall, tone="quiet"),
+            Entry(format_share(published.accounting), published.accounting, tone="quiet"),
+            Entry(""),
+            Entry("jobs were moved between processors", tone="quiet"),
+        ]
+        for published in published_clocks()
+    ]
     return Table(
         id="clocks",
         title="Variation by wall clock and by CPU time",

@@ -109,7 +109,7 @@ def shares_figure(causes: Causes) -> Figure | None:
                 "type": "nominal",
                 "sort": None,
                 "title": None,
-                "axis": {"labelLimit": 260, "ticks": False},
+                "axis": {"labelLimit": 260, "ticks": False, "grid": False},
             },
         },
         "layer": [
