@@ -32,6 +32,8 @@ LOCATED = (
 _FOUND = ("hosts", "session", "time of day")
 # More levels are a sweep, whose differences are no finding; fewer results make no level.
 _MOST_LEVELS, _LEAST_RESULTS = 8, 5
+# Results that a test looks at, of all levels together.
+_MOST_RESULTS = 2000
 _DAY = 86400.0
 _QUARTERS = ("00 to 06 h UTC", "06 to 12 h UTC", "12 to 18 h UTC", "18 to 24 h UTC")
 # Factors whose interactions are looked at together; sentences in the verdict.
@@ -216,17 +218,17 @@ def _compare(table: _Table, factor: str) -> tuple[Difference, Difference | None]
     rest = _rest(table, factor)
     spread: dict[str, list[Floats]] = {level: [] for level in levels}
     place: dict[str, list[Floats]] = {level: [] for level in levels}
-    for which in dict.fromkeys(rest):
-        parts = {
-            level: table.times[
-                [i for i, each in enumerate(rest) if each == which and column[i] == level]
-            ]
-            for level in levels
-        }
+    places: dict[tuple[str, ...], dict[str, list[int]]] = {}
+    for i, (which, level) in enumerate(zip(rest, column, strict=True)):
+        places.setdefault(which, {}).setdefault(level, []).append(i)
+    groups = len(places)
+    for by_level in places.values():
+        parts = {level: table.times[by_level.get(level, [])] for level in levels}
         if min(part.size for part in parts.values()) < _LEAST_RESULTS:
             continue
         centre = float(np.mean([np.median(part) for part in parts.values()]))
         for level, part in parts.items():
+            part = part[_thinned(part.size * len(levels) * groups)]
             spread[level].append(part / np.median(part))
             place[level].append(part / centre)
     if not spread[levels[0]]:
@@ -274,9 +276,21 @@ def _variance(table: _Table) -> Variance | None:
     values = np.log(table.times)
     for members in blocks.values():
         values[members] -= np.median(values[members])
+    kept = _thinned(values.size)
     return Variance(
-        table.title, anova({name: table.factors[name] for name in names}, values)
+        table.title,
+        anova(
+            values[kept],
+            {name: [table.factors[name][i] for i in kept] for name in names},
+            log=False,
+        ),
     )
+
+
+def _thinned(size: int) -> list[int]:
+    """Places of so many results, evenly, or of all: of more, tests tell no more and take long."""
+    step = -(-size // _MOST_RESULTS)
+    return list(range(0, size, max(step, 1)))
 
 
 def factors_part(factors: Factors) -> Part:
