@@ -8,13 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.answers.select import counted
+from assay.answers.steadiness import Steadiness
 from assay.answers.study import Study, Varied
 from assay.answers.variation import notable, shape_of
-from assay.report.figures.variation_compared import cov_figure
+from assay.report.figures.variation_compared import cov_figure, factor_figure
 from assay.report.figures.variation_time import sequence_figure
 from assay.report.marks import Row, Spec, colour, listed
 from assay.report.model import Field, Figure
 from assay.stats.histogram import Histogram, density, histogram
+from assay.stats.intervals import Floats
 from assay.units import format_quantity, format_share
 
 # Histograms that a reader looks at one by one; lines that colours tell apart.
@@ -28,8 +30,9 @@ _LEAST_EXCESS = 1e-4
 _HEIGHT = 170
 
 
-def variation_figures(study: Study) -> list[Figure | None]:
+def variation_figures(found: Steadiness) -> list[Figure | None]:
     """Every figure of how results vary, for the cells most worth a look."""
+    study = found.study
     shown = notable(study, _HISTOGRAMS)
     return [
         *(
@@ -39,6 +42,7 @@ def variation_figures(study: Study) -> list[Figure | None]:
         sequence_figure(study),
         tail_figure(study),
         cov_figure(study),
+        factor_figure(found.factors.comparisons) if found.factors else None,
     ]
 
 
@@ -58,7 +62,7 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
     ]
     rows += [_row("density", float(x), count=float(y)) for x, y in zip(places, curve, strict=True)]
     rows += [_row("run", float(value)) for value in ticks]
-    modes = varied.spread.modes if len(varied.spread.modes) > 1 else []
+    modes = varied.shape.modes
     rows += [
         _row("mode", float(mode.at), count=mode.share, text=format_share(mode.share))
         for mode in modes
@@ -107,7 +111,7 @@ def _row(
     return {"kind": kind, "low": low, "high": high, "count": count, "text": text}
 
 
-def _ticks(times: np.ndarray, found: Histogram) -> tuple[list[float], str]:
+def _ticks(times: Floats, found: Histogram) -> tuple[list[float], str]:
     """The runs that get a tick, and which they are: all if few, or else the outlying ones."""
     inside = times[(times >= found.edges[0]) & (times <= found.edges[-1])]
     if inside.size <= _TICKS:
@@ -123,7 +127,7 @@ def _ticks(times: np.ndarray, found: Histogram) -> tuple[list[float], str]:
     return outlying.tolist(), words
 
 
-def _outside(found: Histogram, times: np.ndarray) -> str:
+def _outside(found: Histogram, times: Floats) -> str:
     median = float(np.median(times))
     words = [
         f"{counted(count, 'run')} beyond the {side} edge, {format_share(worst / median - 1.0)} "

@@ -11,7 +11,7 @@ from assay.answers.study import PAUSE, Study, Varied
 from assay.answers.variation import notable
 from assay.report.marks import Row, Spec, colour, level, listed
 from assay.report.model import Field, Figure
-from assay.stats.intervals import median_interval
+from assay.stats.intervals import Floats, median_interval
 
 _LINES = 4  # courses that are told apart where they cross
 # Rows of all lines: points of single runs, and windows whose medians are joined.
@@ -148,7 +148,7 @@ def _course(varied: Varied, began: float, most: int, windows: int) -> Iterator[R
             }
 
 
-def _kept(values: np.ndarray, most: int) -> list[int]:
+def _kept(values: Floats, most: int) -> list[int]:
     """The places of the points that are drawn: all, or of each stretch the least and the most."""
     if values.size <= most:
         return list(range(values.size))
