@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from assay.answers.arrivals import arrivals_of, arrivals_part
 from assay.answers.confidence import AGAIN, caveats_of, describe, is_broken, judge, why_broken
-from assay.answers.factors import Factors, factors_of, factors_part
+from assay.answers.factor_words import factors_part
+from assay.answers.factors import Factors, factors_of
 from assay.answers.model import QUESTIONS, Answer, Confidence
 from assay.answers.noise import noise_of, noise_part
 from assay.answers.select import Part, counted
