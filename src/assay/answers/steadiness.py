@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.answers.arrivals import arrivals_of, arrivals_part
+from assay.answers.causes import Causes, causes_of
+from assay.answers.causes import part_of as causes_part
 from assay.answers.confidence import AGAIN, caveats_of, describe, is_broken, judge, why_broken
 from assay.answers.factor_words import factors_part
 from assay.answers.factors import Factors, factors_of
@@ -35,12 +37,18 @@ class Steadiness:
     study: Study
     factors: Factors | None
     asks: tuple[Ask, ...]
+    causes: Causes | None
 
 
 def steadiness_of(run: RunData, history: Sequence[RunData] = ()) -> Steadiness:
     """How the cells of a run vary, and of ``history`` those of the same suite."""
     studied = study(run, history)
-    return Steadiness(studied, factors_of(studied), tuple(asks_of(studied)))
+    return Steadiness(
+        studied,
+        factors_of(studied),
+        tuple(asks_of(studied)),
+        causes_of([each.repeats for each in studied.varied], run),
+    )
 
 
 def answer_steadiness(
@@ -94,12 +102,16 @@ def answer_steadiness(
 
 
 def _variation_parts(found: Steadiness) -> list[Part]:
-    """How cells vary, which factors change that; none where no cell ran often enough."""
+    """How cells vary, what changes that and why; none where no cell ran often enough."""
     variation = variation_part(found.study)
     if variation is None:
         return []
     variation.advice += walltime_advice(found.asks)
-    return [variation, *([factors_part(found.factors)] if found.factors else [])]
+    return [
+        variation,
+        *([factors_part(found.factors)] if found.factors else []),
+        *([causes_part(found.causes)] if found.causes else []),
+    ]
 
 
 def _confidence(*judged: tuple[Confidence, str] | None) -> tuple[Confidence, str]:

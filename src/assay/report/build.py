@@ -12,6 +12,7 @@ from assay.answers.select import counted, quantity_text
 from assay.answers.steadiness import Steadiness, steadiness_of
 from assay.hostnames import names_text
 from assay.records.model import RunData
+from assay.report.causes import causes_tables
 from assay.report.cells import cell_table
 from assay.report.figures import figures_of
 from assay.report.linpack import linpack_tables
@@ -140,7 +141,7 @@ def _tables(
         phases = phase_table(cells)
         made += [*linpack_tables(cells, run), *([phases] if phases else [])]
     if answer.question == "steadiness":
-        made += variation_tables(steadiness)
+        made += [*variation_tables(steadiness), *causes_tables(steadiness.causes)]
     return made
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from assay.answers.steadiness import Steadiness
 from assay.records.model import RunData
 from assay.report.figures.benchmarks import benchmark_figures
+from assay.report.figures.causes import causes_figures
 from assay.report.figures.collectives import collective_figures
 from assay.report.figures.concurrency import concurrency_figures
 from assay.report.figures.dgemm import dgemm_figure
@@ -44,7 +45,7 @@ def figures_of(
     """Every figure that belongs to a question and for which this run holds data."""
     made = _FIGURES[question](cells, run) if question in _FIGURES else []
     if question == "steadiness" and steadiness is not None:
-        made = [*variation_figures(steadiness), *made]
+        made = [*variation_figures(steadiness), *causes_figures(steadiness.causes), *made]
     return [figure for figure in made if figure is not None]
 
 
