@@ -1,0 +1,251 @@
+"""How steady is it, from runs whose variation is planted: what is there comes back, no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.answers.model import Answer
+from assay.answers.steadiness import answer_steadiness, steadiness_of
+from assay.answers.study import ENOUGH, study
+from assay.report.build import build
+from assay.report.drawing import svg
+from assay.report.figures import figures_of
+from assay.report.variation import variation_tables
+from assay.stats.cells import summarise_cells
+from variation_builder import BEGAN, normal, npb, run_of, tailed, two_speeds
+
+EP, LU, FT = npb("ep"), npb("lu"), npb("ft")
+
+
+def planted():
+    return run_of(
+        [
+            (EP, normal(1, 100, 0.004)),
+            (LU, tailed(2, 100, 0.005, 0.08, 0.3)),
+            (FT, two_speeds(3, 100, 0.01, 0.3, 1.4)),
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def run():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def answer(run) -> Answer:
+    return answer_steadiness(summarise_cells(run), run)
+
+
+@pytest.fixture(scope="module")
+def tables(run):
+    return {table.id: table for table in variation_tables(steadiness_of(run))}
+
+
+def column(table, name):
+    place = [c.name for c in table.columns].index(name)
+    return [row[place] for row in table.rows]
+
+
+def evidence(answer):
+    return {row.label: row for row in answer.evidence}
+
+
+def test_what_was_planted_comes_back_in_the_verdict(answer):
+    assert answer.status == "answered"
+    assert "EP is steady to 0." in answer.verdict
+    assert "LU has a long right tail: " in answer.verdict
+    assert "FT runs at 2 speeds: " in answer.verdict
+    assert "Over 16 min" in answer.verdict
+
+
+def test_the_coefficient_is_that_of_the_times_and_its_interval_holds_the_planted_one(answer):
+    row = evidence(answer)["Variation of EP"]
+    values = normal(1, 100, 0.004)
+    assert row.value == pytest.approx(values.std(ddof=1) / values.mean())
+    assert row.ci95[0] < 0.004 < row.ci95[1]
+    assert row.cells == [EP.id]
+
+
+def test_speeds_are_told_with_shares_and_distance(run):
+    (ft,) = [each for each in study(run).varied if each.cell == FT]
+    first, second = ft.shape.modes
+    slow = two_speeds(3, 100, 0.01, 0.3, 1.4) > 2.4
+    assert second.n == slow.sum()
+    assert second.at / first.at == pytest.approx(1.4, rel=0.01)
+
+
+def test_the_share_of_slow_runs_is_counted(run):
+    from assay.answers.variation import slow_text
+
+    (lu,) = [each for each in study(run).varied if each.cell == LU]
+    words = slow_text(lu)
+    over = float(words.split("over ")[1].split("%")[0]) / 100
+    share = float(words.split("%")[0]) / 100
+    slower = lu.times / np.median(lu.times) - 1
+    assert share == pytest.approx((slower > over).mean(), abs=0.0005)
+    assert over >= 0.1
+
+
+def test_a_drift_is_told_with_what_it_makes(run):
+    times = normal(5, 100, 0.003) * np.linspace(1.0, 1.03, 100)
+    answer = answer_steadiness([], run_of([(EP, times)]))
+    assert "slows by 3." in answer.verdict or "slows by 2.9" in answer.verdict
+    assert any("Results move with time" in sentence for sentence in answer.advice)
+
+
+def test_walltime_is_what_a_user_acts_on(answer, tables):
+    (sentence,) = [s for s in answer.advice if "times its usual time" in s]
+    assert sentence.startswith("For a job that varies as FT, ask for 1.")
+    assert "Median + 2σ" in sentence
+    table = tables["variation-walltime"]
+    times = [entry.value for entry in column(table, "times")]
+    assert times == sorted(times, reverse=True)
+    asked = {e[0].text: e[2].value for e in table.rows}
+    assert asked["LU"] >= tailed(2, 100, 0.005, 0.08, 0.3).max()
+
+
+def test_confidence_says_how_long_and_how_often(answer):
+    assert answer.confidence in ("medium", "low")
+    assert "all runs lie within 16 min" in answer.confidence_why
+    assert any("days" in sentence for sentence in answer.limits)
+
+
+def test_many_runs_over_days_are_trusted():
+    spread_out = run_of([(EP, normal(1, 200, 0.004))], every=3600.0)
+    answer = answer_steadiness(summarise_cells(spread_out), spread_out)
+    assert answer.confidence == "high"
+    assert not any("lie within" in sentence for sentence in answer.limits)
+
+
+def test_six_launches_tell_no_spread():
+    run = run_of([(EP, normal(1, 6, 0.01)), (LU, normal(2, 7, 0.01))])
+    answer = answer_steadiness(summarise_cells(run), run)
+    assert answer.status == "unmeasured"
+    assert "2 cells ran 7 times at most" in answer.verdict
+    assert f"takes {ENOUGH} runs" in answer.verdict
+    assert "steady to" not in answer.verdict
+    report = build(run, summarise_cells(run))
+    (section,) = [s for s in report.sections if s.id == "steadiness"]
+    assert not section.figures and not section.tables
+
+
+def test_cells_too_rare_are_left_out_and_said():
+    run = run_of([(EP, normal(1, 40, 0.01)), (LU, normal(2, 10, 0.01))])
+    answer = answer_steadiness([], run)
+    assert "EP is steady" in answer.verdict and "LU" not in answer.verdict
+    assert any("1 cell ran fewer than 20 times" in sentence for sentence in answer.limits)
+
+
+def test_other_runs_of_the_suite_count_and_other_suites_do_not():
+    import msgspec
+
+    mine = run_of([(EP, normal(1, 15, 0.01))], name="a-box-quick")
+    later = run_of([(EP, normal(2, 15, 0.01))], began=BEGAN + 86400.0 * 3, name="b-box-quick")
+    found = study(mine, [later])
+    (varied,) = found.varied
+    assert (varied.spread.n, found.runs) == (30, 2)
+    assert "in 2 runs" in found.when
+    from dataclasses import replace
+
+    plan = msgspec.structs.replace(later.manifest.plan, name="another")
+    other = replace(later, manifest=msgspec.structs.replace(later.manifest, plan=plan))
+    assert study(mine, [other]).varied == ()
+
+
+def test_a_rate_is_told_as_time():
+    # EP's headline is a rate; slower runs have lower ones.
+    (varied,) = study(run_of([(EP, [2.0] * 29 + [3.0])])).varied
+    assert varied.unit == "s"
+    assert varied.times.max() == pytest.approx(3.0)
+    assert varied.slower.max() == pytest.approx(0.5)
+
+
+def test_the_published_table_stands_beside(tables):
+    table = tables["variation-published"]
+    assert [row[0].text for row in table.rows[::4]] == [
+        "this machine", "Cray T3E", "IBM SP", "Compaq SC", "Intel cluster",
+    ]  # fmt: skip
+    assert column(table, "lu")[3 + 4].text == "15.58%"
+    assert column(table, "ep")[0].value == 100
+    assert column(table, "ft")[1].value == pytest.approx(
+        two_speeds(3, 100, 0.01, 0.3, 1.4).mean()
+    )
+    assert any("class S" in note and "2 ranks" in note for note in table.notes)
+    assert any("class C on 128 processes" in note for note in table.notes)
+
+
+def test_components_add_up(tables):
+    for row in tables["variation-components"].rows:
+        shares = [entry.value for entry in row[1:] if entry.value is not None]
+        assert sum(shares) == pytest.approx(1.0)
+
+
+def test_the_spread_table_has_a_row_a_cell(tables):
+    table = tables["variation-spread"]
+    assert [row[0].text for row in table.rows] == ["EP", "LU", "FT"]
+    assert [entry.value for entry in column(table, "modes")] == [1, 1, 2]
+    assert column(table, "tail")[1].tone == "warn" and column(table, "tail")[0].tone == ""
+
+
+def test_figures_show_what_is_there(run):
+    found = steadiness_of(run)
+    figures = {f.id: f for f in figures_of("steadiness", summarise_cells(run), run, found)}
+    wanted = {f"variation-histogram-{k}" for k in (1, 2, 3)}
+    wanted |= {"variation-sequence", "variation-tails", "variation-cov"}
+    assert wanted <= set(figures)
+    for figure in figures.values():
+        fields = [field.name for field in figure.fields]
+        assert all(set(row) == set(fields) for row in figure.rows)
+        assert svg(figure).startswith("<svg")
+    first = figures["variation-histogram-1"]  # several speeds and the least steady
+    bins = [row for row in first.rows if row["kind"] == "bin"]
+    assert sum(row["count"] for row in bins) == 100
+    assert len([row for row in first.rows if row["kind"] == "mode"]) == 2
+    assert "figure 5" in first.caption
+    assert any("figure 4" in f.caption for f in figures.values())
+    dots = {row["name"]: row for row in figures["variation-cov"].rows}
+    assert dots["LU, Cray T3E"]["cov"] == 0.1558 and dots["LU, Cray T3E"]["low"] is None
+    assert dots["EP"]["low"] < dots["EP"]["cov"] < dots["EP"]["high"]
+
+
+def test_tails_are_true_shares(run):
+    found = steadiness_of(run)
+    from assay.report.figures.variation import tail_figure
+
+    for row in tail_figure(found.study).rows:
+        (varied,) = [each for each in found.study.varied if each.label == row["cell"]]
+        assert (varied.slower >= row["slower"]).mean() == pytest.approx(row["share"])
+
+
+def test_figures_stay_readable_with_many_cells_and_many_runs():
+    from assay.report.figures.variation import variation_figures
+    from assay.report.shorten import MOST_POINTS
+
+    cells = [npb("ep", node_set=k) for k in range(60)]
+    rng = np.random.default_rng(7)
+    few = [(cell, 2.0 * np.exp(0.01 * rng.standard_normal(20))) for cell in cells[1:]]
+    many = (cells[0], 2.0 * np.exp(0.02 * rng.standard_normal(10_000)))
+    run = run_of([many, *few])
+    found = steadiness_of(run)
+    figures = [f for f in variation_figures(found) if f is not None]
+    assert len(figures) <= 13
+    for figure in figures:
+        assert 0 < len(figure.rows) <= MOST_POINTS
+    sequence = next(f for f in figures if f.id == "variation-sequence")
+    points = [row for row in sequence.rows if row["kind"] == "run"]
+    assert max(row["slower"] for row in points) == pytest.approx(
+        max(each.slower.max() for each in found.study.varied[:1])
+    )
+    assert any("of 60" in f.caption for f in figures)
+
+
+def test_of_clean_runs_hardly_any_is_spoken_ill_of():
+    """Claims of tails, drifts and speeds in runs of four bell curves: 1% each, over all cells."""
+    trials, claims = 60, 0
+    for seed in range(trials):
+        run = run_of([(npb(c), normal(40 * seed + k, 50, 0.01)) for k, c in enumerate("ep lu ft cg".split())])
+        claims += any(each.shape for each in study(run).varied)
+    # Binomial(60, 0.03): more than 6 has probability 0.002.
+    assert claims <= 6
