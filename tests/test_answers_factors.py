@@ -28,10 +28,10 @@ def compared(cells, **options):
 
 def test_two_adapters_raise_variation_and_leave_the_median_alone():
     found = compared(two_adapters("ft", 10, 0.005, 0.015, n=100))
-    comparison = found["FT class S, adapter"]
+    comparison = found["FT, adapter"]
     words = sentence(comparison)
-    assert words.startswith("two adapters raise FT class S's variation (p < 0.001, CoV 0.")
-    assert words.endswith("and leave FT class S's median alone") or words.endswith(
+    assert words.startswith("two adapters raise FT's variation (p < 0.001, CoV 0.")
+    assert words.endswith("and leave FT's median alone") or words.endswith(
         "and leave its median alone"
     )
     assert comparison.location.verdict == "alike"
@@ -39,11 +39,11 @@ def test_two_adapters_raise_variation_and_leave_the_median_alone():
 
 def test_a_planted_shift_is_told_with_its_size():
     found = compared(two_adapters("ft", 20, 0.01, 0.01, factor=1.05))
-    comparison = found["FT class S, adapter"]
+    comparison = found["FT, adapter"]
     assert comparison.spread.verdict != "differs"
     words = sentence(comparison)
-    assert words.startswith("two adapters raise FT class S's median by 5") or words.startswith(
-        "two adapters raise FT class S's median by 4."
+    assert words.startswith("two adapters raise FT's median by 5") or words.startswith(
+        "two adapters raise FT's median by 4."
     )
 
 
@@ -59,7 +59,7 @@ def test_more_ranks_are_not_sold_as_a_discovery_of_speed():
         (npb("ep", ppn=1), normal(1, 40, 0.01, 4.0)),
         (npb("ep", ppn=2), normal(2, 40, 0.01, 2.0)),
     ]
-    found = compared(cells)["EP class S, ppn"]
+    found = compared(cells)["EP, ppn"]
     assert found.location is None
     assert not finds(found)
     assert "faster" not in answer_steadiness([], run_of(cells)).verdict
@@ -77,8 +77,8 @@ def test_other_factors_are_held_equal():
         for adapter in ("eth0", "eth1")
     ]
     found = compared(cells)
-    assert found["LU class S, adapter"].location.verdict == "alike"
-    order = found["LU class S, order"]
+    assert found["LU, adapter"].location.verdict == "alike"
+    order = found["LU, order"]
     assert order.location.verdict == "differs"
     assert order.location.pairs[0].ratio == pytest.approx(1.5, rel=0.01)
     (variance,) = factors_of(study(run_of(cells))).variances
@@ -103,7 +103,7 @@ def test_several_levels_are_told_from_least_to_most():
         (npb("ft", nodes=2, node_set=k), normal(50 + k, 60, cov))
         for k, cov in enumerate((0.005, 0.006, 0.03))
     ]
-    found = compared(cells)["FT class S, node set"]
+    found = compared(cells)["FT, node set"]
     words = sentence(found)
     assert "variation differs by node set (p < 0.001), from CoV 0." in words
     assert "(node set 2)" in words
@@ -112,10 +112,10 @@ def test_several_levels_are_told_from_least_to_most():
 def test_hosts_and_sessions_are_factors_of_results():
     values = normal(3, 80, 0.002) * np.where(np.arange(80) % 2 == 0, 1.0, 1.02)
     found = compared([(npb("ep"), values)], hosts=("n1", "n2"))
-    hosts = found["EP class S, hosts"]
+    hosts = found["EP, hosts"]
     assert hosts.location.verdict == "differs"
-    assert "n2 raises EP class S's median by 2" in sentence(hosts) or (
-        "n2 raises EP class S's median by 1.9" in sentence(hosts)
+    assert "n2 raises EP's median by 2" in sentence(hosts) or (
+        "n2 raises EP's median by 1.9" in sentence(hosts)
     )
 
 
@@ -125,13 +125,13 @@ def test_sessions_are_told_by_pauses():
         [(npb("ep"), 1.03 * normal(2, 30, 0.002))], began=1.79e9 + 9e4, name="b-box-quick"
     )
     found = {each.name: each for each in factors_of(study(first, [later])).comparisons}
-    assert found["EP class S, session"].location.verdict == "differs"
+    assert found["EP, session"].location.verdict == "differs"
 
 
 def test_the_answer_says_it_and_tables_have_the_tests():
     run = run_of(two_adapters("ft", 10, 0.005, 0.02, n=100))
     answer = answer_steadiness([], run)
-    assert "Two adapters raise FT class S's variation (p < 0.001, CoV" in answer.verdict
+    assert "Two adapters raise FT's variation (p < 0.001, CoV" in answer.verdict
     tables = {table.id: table for table in variation_tables(steadiness_of(run))}
     (row,) = tables["variation-factors"].rows
     assert row[2].tone == "warn" and "two adapters raise" in row[4].text

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.answers.benchmarks import TITLES
 from assay.answers.select import counted
 from assay.answers.study import Study, Varied, sessions, title_of
+from assay.plans.model import Cell
 from assay.stats.intervals import Floats
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """``FT class W, adapter``."""
+        """``FT, adapter``."""
         return f"{self.title}, {self.factor}"
 
 
@@ -104,7 +106,8 @@ def factors_of(study: Study) -> Factors | None:
         for factor in table.factors:
             compared = _compare(table, factor)
             if isinstance(compared, str):
-                left_out.append(compared)
+                if factor not in _FOUND:  # nobody asked for them to be compared
+                    left_out.append(compared)
             else:
                 found.append((table.title, factor, *compared, table.ids))
         variance = _variance(table)
@@ -159,15 +162,20 @@ def _table(found: Sequence[Varied]) -> _Table | None:
     utc = np.concatenate([each.repeats.utc for each in found])
     order = np.argsort(utc, kind="stable")
     cells = [place for place, each in enumerate(found) for _ in each.times]
-    shared = {title_of(each.cell) for each in found}
-    title = shared.pop() if len(shared) == 1 else title_of(found[0].cell).split(" ")[0]
     return _Table(
-        title=title,
+        title=_title([each.cell for each in found]),
         times=np.concatenate([each.times for each in found])[order],
         factors={name: [column[i] for i in order] for name, column in kept.items()},
         cells=[cells[i] for i in order],
         ids=tuple(each.cell.id for each in found),
     )
+
+
+def _title(cells: Sequence[Cell]) -> str:
+    """``FT``, ``memory.stream op=triad``, or, of several sets of parameters, ``memory.stream``."""
+    kernel = cells[0].kernel
+    shared = {title_of(cell) for cell in cells}
+    return TITLES.get(kernel) or (shared.pop() if len(shared) == 1 else kernel)
 
 
 def _of_cell(varied: Varied) -> dict[str, str]:

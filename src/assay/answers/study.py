@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 ENOUGH = 20
 # Fewer results aren't even counted: they carry no interval of the median either.
 FEW = smallest_size()
-# Seconds without a result from which on what follows is another session.
-PAUSE = 1800.0
+# Seconds without a result from which on what follows is another session; and at least so many
+# times the usual pause.
+PAUSE, _PAUSES = 1800.0, 5.0
 # Chance that anything at all is claimed of the tails, or of the trends, of a run without any.
 ALPHA = 0.01
 # Greatest p of the dip test that counts: the least that its table knows.
@@ -142,7 +143,7 @@ def study(run: RunData, history: Sequence[RunData] = ()) -> Study:
     spreads = [
         describe(times, each.utc) for each, (times, _) in zip(enough, timed, strict=True)
     ]
-    shapes = _shapes([times for times, _ in timed], spreads)
+    shapes = shapes_of([times for times, _ in timed], spreads)
     return Study(
         varied=tuple(
             Varied(each, labels[each.cell.id], times, unit, spread, shape)
@@ -160,7 +161,7 @@ def _studied(cell: Cell) -> bool:
     return not cell.kernel.startswith(_APART) and not is_search(cell)
 
 
-def _shapes(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Shape]:
+def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Shape]:
     """What can be claimed of each cell, so that of a hundred clean runs one is spoken ill of.
 
     Tails and trends: Holm's correction over all cells, at ``ALPHA`` each. Modes: the dip test at its
@@ -230,6 +231,10 @@ def labels_of(cells: Sequence[Cell]) -> Mapping[str, str]:
 
 
 def sessions(repeats: Repeats) -> list[int]:
-    """The number of the session, from 1, of each result: a new one after a pause of half an hour."""
-    breaks = np.diff(repeats.utc, prepend=repeats.utc[:1]) > PAUSE
-    return [int(number) for number in 1 + np.cumsum(breaks)]
+    """The number of the session, from 1, of each result.
+
+    A new one begins after a pause of half an hour, or of five times the usual one if that is more.
+    """
+    gaps = np.diff(repeats.utc, prepend=repeats.utc[:1])
+    usual = float(np.median(gaps[1:])) if gaps.size > 1 else 0.0
+    return [int(number) for number in 1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual))]
