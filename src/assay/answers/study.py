@@ -124,25 +124,36 @@ class Few:
 def study(run: RunData, history: Sequence[RunData] = ()) -> Study:
     """The study of a run; of ``history``, those runs count that are of the same suite."""
     from assay.stats.repeats import joined, repeats_of
+
+    alike = [each for each in history if each.manifest.plan.name == run.manifest.plan.name]
+    own = repeats_of(run)
+    wanted = {each.cell.id for each in own}
+    others = [each for past in alike for each in repeats_of(past) if each.cell.id in wanted]
+    resolved = {m.cell.id: m.record.parameters for m in run.measurements if m.record.parameters}
+    return study_of(joined([*own, *others]) if others else own, resolved, complete=run.complete)
+
+
+def study_of(
+    repeats: Sequence[Repeats],
+    resolved: Mapping[str, Mapping[str, Value]] | None = None,
+    *,
+    complete: bool = True,
+) -> Study:
+    """The study of such results, however they were found.
+
+    ``resolved``: the parameters of cells, by id, as they were found on the machine, where the plan
+    left them open. ``complete``: whether all that was asked for was measured.
+    """
     from assay.stats.spread import describe
     from assay.stats.summary import coefficient_of_variation
 
-    alike = [each for each in history if each.manifest.plan.name == run.manifest.plan.name]
-    own = [each for each in repeats_of(run) if _studied(each.cell)]
-    wanted = {each.cell.id for each in own}
-    others = [
-        each for past in alike for each in repeats_of(past) if each.cell.id in wanted
-    ]
-    found = joined([*own, *others]) if others else own
+    found = [each for each in repeats if _studied(each.cell)]
     enough = [each for each in found if len(each) >= ENOUGH]
     labels = labels_of([each.cell for each in enough])
     rest = [each for each in found if FEW <= len(each) < ENOUGH]
     covs = [cov for each in rest if (cov := coefficient_of_variation(each.cost)) is not None]
-    resolved = {m.cell.id: m.record.parameters for m in run.measurements if m.record.parameters}
-    timed = [_times(each, resolved.get(each.cell.id, {})) for each in enough]
-    spreads = [
-        describe(times, each.utc) for each, (times, _) in zip(enough, timed, strict=True)
-    ]
+    timed = [_times(each, (resolved or {}).get(each.cell.id, {})) for each in enough]
+    spreads = [describe(times, each.utc) for each, (times, _) in zip(enough, timed, strict=True)]
     shapes = shapes_of([times for times, _ in timed], spreads)
     return Study(
         varied=tuple(
@@ -153,7 +164,7 @@ def study(run: RunData, history: Sequence[RunData] = ()) -> Study:
         ),
         few=Few(len(covs), float(np.median(covs)), max(map(len, rest))) if covs else None,
         runs=len({name for each in enough for name in each.run}) or 1,
-        complete=run.complete,
+        complete=complete,
     )
 
 
