@@ -249,3 +249,110 @@ def test_of_clean_runs_hardly_any_is_spoken_ill_of():
         claims += any(each.shape for each in study(run).varied)
     # Binomial(60, 0.03): more than 6 has probability 0.002.
     assert claims <= 6
+
+
+PLAN = """
+schema = 1
+title = "Repeated"
+seed = 5
+[replication]
+budget = "10 d"
+min_launches = 40
+max_launches = 40
+min_samples = 2
+max_samples = 2
+[[measure]]
+kernel = ["npb.ep", "npb.lu"]
+class = "S"
+ppn = 2
+[[measure]]
+kernel = "npb.ft"
+class = "S"
+nodes = 2
+ppn = 1
+adapter = ["eth0", "eth0,eth1"]
+"""
+SCENARIO = """
+schema = 1
+seed = 5
+nodes = 2
+utc = 1.79e9
+[[kernel]]
+match = "npb.ft"
+where = "adapters == 2"
+time = 3.0
+max_batch = 1
+noise = { sigma = 0.001, launch_sigma = 0.03 }
+[[kernel]]
+match = "npb.ft"
+time = 3.0
+max_batch = 1
+noise = { sigma = 0.001, launch_sigma = 0.004 }
+[[kernel]]
+match = "npb.lu"
+time = 2.0
+max_batch = 1
+noise = { sigma = 0.001, launch_sigma = 0.002, slow_launches = 0.2, slow_tail = 0.3 }
+[[kernel]]
+match = "npb.ep"
+time = 1.0
+max_batch = 1
+noise = { sigma = 0.001, launch_sigma = 0.003 }
+"""
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A whole run on a machine whose variation is planted: its report as JSON, and its folder."""
+    import json
+    import subprocess
+    import sys
+
+    folder = tmp_path_factory.mktemp("steady")
+    (folder / "plan.toml").write_text(PLAN)
+    (folder / "scenario.toml").write_text(SCENARIO)
+    words = "run plan.toml --fake scenario.toml --runs runs --json --no-report"
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", *words.split()],
+        cwd=folder, capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return folder, json.loads(done.stdout)
+
+
+def test_from_the_plan_to_the_verdict(measured):
+    _, report = measured
+    (section,) = [s for s in report["sections"] if s["id"] == "steadiness"]
+    verdict = section["verdict"]
+    assert "EP is steady to 0." in verdict
+    assert "LU has a long right tail" in verdict
+    assert "Two adapters raise FT's variation (p < 0.001, CoV 0." in verdict
+    assert "EP's variation" not in verdict
+    found = {row["label"]: row for row in section["evidence"]}
+    assert found["Variation of EP"]["ci95"][0] < 0.003 < found["Variation of EP"]["ci95"][1]
+    assert found["FT, adapter: greatest CoV over the least"]["value"] == pytest.approx(7.5, rel=0.4)
+    assert {"variation-histogram-1", "variation-factors"} <= {f["id"] for f in section["figures"]}
+
+
+def test_terminal_and_markdown_tell_the_same(measured):
+    import io
+
+    from rich.console import Console
+
+    from assay.records.directory import list_runs
+    from assay.records.reading import read_run
+    from assay.report import build_report, print_summary
+    from assay.report.markdown import to_markdown
+
+    folder, _ = measured
+    (directory,) = list_runs(folder / "runs")
+    run = read_run(directory.path)
+    report = build_report(run, summarise_cells(run))
+    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+    print_summary(report, console)
+    text = console.file.getvalue()
+    assert "LU has a long right tail" in " ".join(text.split())
+    assert "Cray T3E" in text and "How much walltime to ask for" in text
+    assert max(map(len, text.splitlines())) <= 100
+    markdown = to_markdown(report, "figures")
+    assert "### Variation beside published systems" in markdown
+    assert "variation-histogram-1.svg" in markdown
