@@ -93,9 +93,9 @@ def test_levels_that_go_with_another_factor_are_not_compared():
         (npb("lu", nodes=2, adapter="eth0", order="block"), normal(1, 30, 0.01)),
         (npb("lu", nodes=2, adapter="eth1", order="cyclic"), normal(2, 30, 0.03)),
     ]
-    assert factors_of(study(run_of(cells))) is None or not factors_of(
-        study(run_of(cells))
-    ).comparisons
+    assert (
+        factors_of(study(run_of(cells))) is None or not factors_of(study(run_of(cells))).comparisons
+    )
 
 
 def test_several_levels_are_told_from_least_to_most():

@@ -169,9 +169,7 @@ def test_the_published_table_stands_beside(tables):
     ]  # fmt: skip
     assert column(table, "lu")[3 + 4].text == "15.58%"
     assert column(table, "ep")[0].value == 100
-    assert column(table, "ft")[1].value == pytest.approx(
-        two_speeds(3, 100, 0.01, 0.3, 1.4).mean()
-    )
+    assert column(table, "ft")[1].value == pytest.approx(two_speeds(3, 100, 0.01, 0.3, 1.4).mean())
     assert any("class S" in note and "2 ranks" in note for note in table.notes)
     assert any("class C on 128 processes" in note for note in table.notes)
 
@@ -245,7 +243,9 @@ def test_of_clean_runs_hardly_any_is_spoken_ill_of():
     """Claims of tails, drifts and speeds in runs of four bell curves: 1% each, over all cells."""
     trials, claims = 60, 0
     for seed in range(trials):
-        run = run_of([(npb(c), normal(40 * seed + k, 50, 0.01)) for k, c in enumerate("ep lu ft cg".split())])
+        run = run_of(
+            [(npb(c), normal(40 * seed + k, 50, 0.01)) for k, c in enumerate("ep lu ft cg".split())]
+        )
         claims += any(each.shape for each in study(run).varied)
     # Binomial(60, 0.03): more than 6 has probability 0.002.
     assert claims <= 6

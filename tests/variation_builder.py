@@ -28,7 +28,7 @@ def run_of(
     name: str = "20260315T083012Z-box-quick",
     hosts: Sequence[str] = ("box",),
 ) -> RunData:
-    """A run: of each cell one launch a value (s), its cells' launches taking turns every so often."""
+    """A run: of each cell one launch a value (s), the cells taking turns every so many s."""
     cells = list(planted.values()) if isinstance(planted, Mapping) else list(planted)
     measurements = []
     for place, (cell, values) in enumerate(cells):

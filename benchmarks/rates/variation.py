@@ -54,9 +54,7 @@ _CLAIMS: dict[str, Callable[[Shape], bool]] = {
 
 def _shapes(draws: list[Draw], rng: np.random.Generator) -> list[Shape]:
     times = [draw(rng) for draw in draws]
-    return list(
-        shapes_of(times, [describe(each, _EVERY * np.arange(each.size)) for each in times])
-    )
+    return list(shapes_of(times, [describe(each, _EVERY * np.arange(each.size)) for each in times]))
 
 
 def _bell(n: int) -> Draw:

@@ -249,9 +249,7 @@ def _compare(table: _Table, factor: str) -> tuple[Difference, Difference | None]
 def _rest(table: _Table, factor: str) -> list[tuple[str, ...]]:
     """Of each result the levels of all other factors of its cell."""
     others = [
-        column
-        for name, column in table.factors.items()
-        if name != factor and name not in _FOUND
+        column for name, column in table.factors.items() if name != factor and name not in _FOUND
     ]
     return list(zip(*others, strict=True)) if others else [()] * len(table.cells)
 
@@ -270,9 +268,7 @@ def _variance(table: _Table) -> Variance | None:
         return None
     blocks: dict[tuple[str, ...], list[int]] = {}
     others = [
-        column
-        for name, column in table.factors.items()
-        if name not in names and name not in _FOUND
+        column for name, column in table.factors.items() if name not in names and name not in _FOUND
     ]
     keys = list(zip(*others, strict=True)) if others else [()] * len(table.cells)
     for place, key in enumerate(keys):

@@ -67,9 +67,7 @@ def walltime_advice(asks: Sequence[Ask]) -> list[str]:
     ]
     if len(asks) > 1:
         best = asks[-1]
-        words.append(
-            f"As {best.varied.label}, {factor_text(best.times)} times is enough."
-        )
+        words.append(f"As {best.varied.label}, {factor_text(best.times)} times is enough.")
     return [" ".join(words)]
 
 

@@ -142,9 +142,9 @@ def _published(study: Study) -> Table | None:
         {code: _own_quantities(varied) for code, varied in own.items()},
     )
     for system in published_systems():
-        found = {each.code: each for each in published_runs() if each.system == system.name}
+        there = {each.code: each for each in published_runs() if each.system == system.name}
         rows += _system_rows(
-            system.name, {code: _published_quantities(each) for code, each in found.items()}
+            system.name, {code: _published_quantities(each) for code, each in there.items()}
         )
     ran = "; ".join(
         f"{code}: {title_of(varied.cell)}, {placement_text(varied.cell.placement)}, "

@@ -60,7 +60,9 @@ def factor_figure(compared: Sequence[Comparison]) -> Figure | None:
     rows: list[Row] = [
         {
             "factor": each.name,
-            **_row(f"{each.name}: {group.name}", f"level {place}", group.cov, group.cov_ci95, group.n),
+            **_row(
+                f"{each.name}: {group.name}", f"level {place}", group.cov, group.cov_ci95, group.n
+            ),
         }
         for each in chosen
         for place, group in enumerate(each.spread.groups, 1)
@@ -86,7 +88,11 @@ def factor_figure(compared: Sequence[Comparison]) -> Figure | None:
         title="Variation before and after: the levels of each factor",
         caption="Coefficient of variation at each level, others pooled; whiskers: 95% intervals. "
         "Surest differences first."
-        + (f" {_COMPARISONS} of {len(compared)} comparisons." if len(compared) > len(chosen) else ""),
+        + (
+            f" {_COMPARISONS} of {len(compared)} comparisons."
+            if len(compared) > len(chosen)
+            else ""
+        ),
         alt="Coefficients of variation by level: "
         + "; ".join(f"{row['name']} {float(row['cov'] or 0.0):.2%}" for row in rows[:6])
         + ".",
