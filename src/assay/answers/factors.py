@@ -232,7 +232,7 @@ def _compare(table: _Table, factor: str) -> tuple[Difference, Difference | None]
             continue
         centre = float(np.mean([np.median(part) for part in parts.values()]))
         for level, part in parts.items():
-            part = part[_thinned(part.size * len(levels) * groups)]
+            part = part[_thinned(part.size, _MOST_RESULTS // (len(levels) * groups))]
             spread[level].append(part / np.median(part))
             place[level].append(part / centre)
     if not spread[levels[0]]:
@@ -276,7 +276,7 @@ def _variance(table: _Table) -> Variance | None:
     values = np.log(table.times)
     for members in blocks.values():
         values[members] -= np.median(values[members])
-    kept = _thinned(values.size)
+    kept = _thinned(values.size, _MOST_RESULTS)
     return Variance(
         table.title,
         anova(
@@ -287,7 +287,7 @@ def _variance(table: _Table) -> Variance | None:
     )
 
 
-def _thinned(size: int) -> list[int]:
-    """Places of so many results, evenly, or of all: of more, tests tell no more and take long."""
-    step = -(-size // _MOST_RESULTS)
-    return list(range(0, size, max(step, 1)))
+def _thinned(size: int, most: int) -> list[int]:
+    """Evenly spaced places, about so many or all: of more, tests tell no more and take long."""
+    step = -(-size // max(most, _LEAST_RESULTS))
+    return list(range(0, size, step))
