@@ -91,8 +91,8 @@ def anova(
     y = y - y.mean()
     missing: list[str] = []
     codes = _coded(factors, missing)
-    terms = _terms(codes, interactions, given.size, missing)
     bases = _Bases(codes)
+    terms = _terms(codes, bases, interactions, given.size, missing)
     everything = bases.of(terms)
     freedom = given.size - everything.shape[1]
     if not terms or freedom < 1:
@@ -189,10 +189,9 @@ def _cells(codes: Mapping[str, Ints]) -> Ints:
 
 
 def _terms(
-    codes: Mapping[str, Ints], interactions: bool, size: int, missing: list[str]
+    codes: Mapping[str, Ints], bases: _Bases, interactions: bool, size: int, missing: list[str]
 ) -> list[Term]:
     """The effects that can be told: factors that others don't imply, and pairs of them."""
-    bases = _Bases(codes)
     terms: list[Term] = []
     for name in codes:
         others = [(other,) for other in codes if other != name]

@@ -112,8 +112,8 @@ def location_differs(
 
     Values that may be normal: Welch's t or, of several groups, Welch's analysis of variance (1951),
     which don't assume equal spreads. Else Mann & Whitney's or Kruskal & Wallis' test, or, where
-    spreads differ, too, Brunner & Munzel's (2000), of several groups in pairs with Holm's
-    correction. Groups whose values depend on their predecessors count for fewer values. Raises
+    spreads differ, too, Brunner & Munzel's (2000), of several groups Welch's analysis of their
+    ranks (Zimmerman & Zumbo 1993). Groups whose values depend on their predecessors count for fewer values. Raises
     AssayError for fewer than two groups or values.
     """
     arrays = _checked_groups(groups)
@@ -128,11 +128,7 @@ def location_differs(
         _location_pair(one, other, arrays, normal, even, worth) for one, other in _pairs(arrays)
     ]
     pairs = _corrected_pairs(pairs, margin)
-    if math.isnan(statistic) and pairs:  # several groups in pairs
-        p = min(pair.p_corrected for pair in pairs)
-        statistic = max((pair.shift or 0.0 for pair in pairs), key=abs)
-    else:
-        p = discounted(p, worth)
+    p = discounted(p, worth)
     return Difference(
         what="location",
         test=test,
@@ -250,7 +246,7 @@ def _even(arrays: Mapping[str, Floats]) -> Check:
 def _location_test(
     groups: Sequence[Floats], normal: bool, even: bool
 ) -> tuple[str, float, float]:
-    """Name, statistic and p; the statistic is nan where only pairs can be tested."""
+    """Name, statistic and p of the test that these assumptions allow."""
     from scipy import stats
 
     if all(np.ptp(values) == 0.0 for values in groups):
@@ -270,7 +266,11 @@ def _location_test(
         return "Kruskal–Wallis", float(h.statistic), float(h.pvalue)
     if len(groups) == 2:
         return "Brunner–Munzel", *brunner_munzel(groups[0], groups[1])
-    return "Brunner–Munzel in pairs", math.nan, 1.0
+    ranks = np.split(
+        mid_ranks(np.concatenate(list(groups))), np.cumsum([g.size for g in groups])[:-1]
+    )
+    f = stats.f_oneway(*ranks, equal_var=False)
+    return "Welch's analysis of variance of ranks", float(f.statistic), float(f.pvalue)
 
 
 def _location_pair(
