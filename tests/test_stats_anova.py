@@ -122,7 +122,9 @@ def test_holes_in_the_design_are_said() -> None:
 def test_a_factor_that_goes_with_another_is_not_credited() -> None:
     rng = np.random.default_rng(6)
     a = ["1", "2"] * 10
-    found = anova(100.0 + rng.standard_normal(20), {"a": a, "same": a, "b": ["x", "x", "y", "y"] * 5})
+    found = anova(
+        100.0 + rng.standard_normal(20), {"a": a, "same": a, "b": ["x", "x", "y", "y"] * 5}
+    )
     assert [effect.factors for effect in found.effects if len(effect.factors) == 1] == [("b",)]
     assert sum("goes with the other factors" in sentence for sentence in found.missing) == 2
 

@@ -81,8 +81,8 @@ def test_assumptions_decide_and_are_said() -> None:
     assert three.test == "Kruskal–Wallis"
     apart = {"a": skewed[0], "b": 20.0 * skewed[1], "c": skewed[2]}
     pairs = location_differs(apart)
-    assert pairs.test == "Brunner–Munzel in pairs"
-    assert pairs.p == min(pair.p_corrected for pair in pairs.pairs)
+    assert pairs.test == "Welch's analysis of variance of ranks"
+    assert {pair.test for pair in pairs.pairs} == {"Brunner–Munzel"}
     normal = 100.0 + rng.standard_normal((2, FEWEST_FOR_F))
     assert spread_differs({"a": normal[0], "b": normal[1]}).test == "F of logarithms"
     few = spread_differs({"a": normal[0], "b": normal[1][:-1]})
@@ -183,7 +183,7 @@ def test_dependent_values_count_for_fewer() -> None:
     assert discounted(0.3, 1.0) == 0.3
     found = location_differs({"a": walk, "b": walk + 0.3})
     assert "depend on their predecessors" in found.why
-    assert found.p > location_differs({"a": rng.permutation(walk), "b": walk[::-1] + 0.3}).p * 0
+    assert found.p > location_differs({"a": rng.permutation(walk), "b": walk[::-1] + 0.3}).p
 
 
 @pytest.mark.parametrize("groups", [{}, {"a": [1.0, 2.0]}, {"a": [1.0, 2.0], "b": [1.0]}])
@@ -204,7 +204,7 @@ def test_many_groups_are_not_compared_in_pairs() -> None:
 def test_large_groups_are_compared_by_their_quantiles() -> None:
     rng = np.random.default_rng(13)
     x, y = rng.normal(100, 1, 5000), rng.normal(100.1, 1, 5000)
-    shift, interval = hodges_lehmann(x, y)
+    _, interval = hodges_lehmann(x, y)
     assert interval is not None
     assert interval[0] < 0.1 < interval[1]
     assert interval[1] - interval[0] == pytest.approx(2 * 1.96 * math.sqrt(2 / 5000), rel=0.1)

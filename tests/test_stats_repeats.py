@@ -205,5 +205,3 @@ def test_a_store_gives_what_its_runs_give(tmp_path: Path) -> None:
     (only,) = repeats_in(Store(tmp_path), Choice(kernel="network.barrier"))
     assert_same(only, found[BARRIER.id], samples=False)
     assert repeats_in(Store(tmp_path / "nowhere")) == []
-
-

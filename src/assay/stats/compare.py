@@ -6,7 +6,6 @@ an interval shows it: that a test found nothing shows nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Literal
@@ -18,6 +17,16 @@ from assay.errors import AssayError
 from assay.stats.anova import Anova as Anova
 from assay.stats.anova import Effect as Effect
 from assay.stats.anova import anova as anova
+from assay.stats.group_tests import (
+    Check,
+    brunner_munzel,
+    checks_text,
+    discounted,
+    hodges_lehmann,
+    normality,
+    spread_test,
+    worth_each,
+)
 from assay.stats.intervals import (
     Estimate,
     Floats,
@@ -29,15 +38,6 @@ from assay.stats.intervals import (
 from assay.stats.multiple import Method, corrected
 from assay.stats.spread import cov_interval
 from assay.stats.summary import coefficient_of_variation
-from assay.stats.group_tests import (
-    Check,
-    brunner_munzel,
-    discounted,
-    hodges_lehmann,
-    normality,
-    spread_test,
-    worth_each,
-)
 from assay.stats.warmup import mid_ranks
 
 Verdict = Literal["differs", "alike", "open"]
@@ -52,6 +52,8 @@ ALIKE_SPREAD = 0.5
 FEWEST_FOR_F = 20
 # Of more groups than that, pairs aren't compared one by one.
 MOST_PAIRED = 12
+
+
 class Group(msgspec.Struct, frozen=True):
     """One group's numbers; the CoV is None where it can't be told."""
 
@@ -112,9 +114,9 @@ def location_differs(
 
     Values that may be normal: Welch's t or, of several groups, Welch's analysis of variance (1951),
     which don't assume equal spreads. Else Mann & Whitney's or Kruskal & Wallis' test, or, where
-    spreads differ, too, Brunner & Munzel's (2000), of several groups in pairs with Holm's
-    correction. Groups whose values depend on their predecessors count for fewer values. Raises
-    AssayError for fewer than two groups or values.
+    spreads differ, too, Brunner & Munzel's (2000), of several groups Welch's analysis of their
+    ranks (Zimmerman & Zumbo 1993). Values that depend on their predecessors count for fewer.
+    Raises AssayError for fewer than two groups, or than two values in one.
     """
     arrays = _checked_groups(groups)
     checks = _normal(arrays)
@@ -128,11 +130,7 @@ def location_differs(
         _location_pair(one, other, arrays, normal, even, worth) for one, other in _pairs(arrays)
     ]
     pairs = _corrected_pairs(pairs, margin)
-    if math.isnan(statistic) and pairs:  # several groups in pairs
-        p = min(pair.p_corrected for pair in pairs)
-        statistic = max((pair.shift or 0.0 for pair in pairs), key=abs)
-    else:
-        p = discounted(p, worth)
+    p = discounted(p, worth)
     return Difference(
         what="location",
         test=test,
@@ -247,10 +245,8 @@ def _even(arrays: Mapping[str, Floats]) -> Check:
     return Check("equal spread", "Brown–Forsythe", p, p > LEVEL)
 
 
-def _location_test(
-    groups: Sequence[Floats], normal: bool, even: bool
-) -> tuple[str, float, float]:
-    """Name, statistic and p; the statistic is nan where only pairs can be tested."""
+def _location_test(groups: Sequence[Floats], normal: bool, even: bool) -> tuple[str, float, float]:
+    """Name, statistic and p of the test that these assumptions allow."""
     from scipy import stats
 
     if all(np.ptp(values) == 0.0 for values in groups):
@@ -270,7 +266,11 @@ def _location_test(
         return "Kruskal–Wallis", float(h.statistic), float(h.pvalue)
     if len(groups) == 2:
         return "Brunner–Munzel", *brunner_munzel(groups[0], groups[1])
-    return "Brunner–Munzel in pairs", math.nan, 1.0
+    ranks = np.split(
+        mid_ranks(np.concatenate(list(groups))), np.cumsum([g.size for g in groups])[:-1]
+    )
+    f = stats.f_oneway(*ranks, equal_var=False)
+    return "Welch's analysis of variance of ranks", float(f.statistic), float(f.pvalue)
 
 
 def _location_pair(
@@ -360,14 +360,9 @@ def _location_effect(groups: Sequence[Floats]) -> float | None:
 
 
 def _why(checks: Sequence[Check], worth: float) -> str:
-    said = [
-        f"{check.test}: {check.assumption} {'not ' if check.holds else ''}refuted (p = {check.p:.2g})"
-        for check in checks
-    ]
-    sentence = "; ".join(said) + "."
-    if worth < 1.0:
-        sentence += (
-            " Values depend on their predecessors: each counts for "
-            f"{worth:.2g} of an independent one."
-        )
-    return sentence
+    if worth >= 1.0:
+        return checks_text(checks)
+    return (
+        f"{checks_text(checks)} Values depend on their predecessors: each counts for {worth:.2g} "
+        "of an independent one."
+    )

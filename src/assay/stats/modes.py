@@ -1,7 +1,7 @@
 """How many modes a distribution has, where they are and what each holds.
 
-A long tail is no mode, and neither is an outlier, so mass decides: unimodality is refuted by the dip
-(Hartigan & Hartigan 1985), and what is split off must hold a share that counts.
+A long tail is no mode, and neither is an outlier, so mass decides: unimodality is refuted by the
+dip (Hartigan & Hartigan 1985), and what is split off must hold a share that counts.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def dip(values: Sequence[float] | Floats) -> float:
     first, last = 0, x.size - 1
     found = 1.0  # in steps of the distribution; the interval's ends stand for both sides of a step
     while True:
-        places = np.arange(first, last + 1)
+        places = np.arange(first, last + 1, dtype=np.float64)
         at = x[first : last + 1]
         below = first + _lower_hull(at, places)
         above = first + _lower_hull(at, -places)
@@ -146,7 +146,8 @@ def _emptiest(ordered: Floats, least: int) -> float | None:
     frequency = 2.0 * np.pi * np.fft.rfftfreq(_GRID)
     width = _GRID / 8.0
     for _ in range(_NARROWEST):
-        density = np.fft.irfft(spectrum * np.exp(-0.5 * (width * frequency) ** 2), _GRID)
+        smooth = np.exp(-0.5 * (width * frequency) ** 2)
+        density = np.asarray(np.fft.irfft(spectrum * smooth, _GRID), dtype=np.float64)
         border = _valley(density, grid, ordered, least)
         if border is not None:
             return border

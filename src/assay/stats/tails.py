@@ -122,7 +122,7 @@ def skewness(values: Sequence[float] | Floats) -> float | None:
     if n < 3 or variance <= (np.finfo(float).eps * abs(float(array.mean()))) ** 2:
         return None
     moment = float((centred**3).mean()) / variance**1.5
-    return moment * math.sqrt(n * (n - 1)) / (n - 2)
+    return float(moment * math.sqrt(n * (n - 1)) / (n - 2))
 
 
 def medcouple(values: Sequence[float] | Floats) -> float | None:
@@ -135,7 +135,10 @@ def medcouple(values: Sequence[float] | Floats) -> float | None:
     """
     array = checked(values)
     centre = float(np.median(array))
-    above, below = np.sort(array[array >= centre] - centre), np.sort(centre - array[array <= centre])
+    above, below = (
+        np.sort(array[array >= centre] - centre),
+        np.sort(centre - array[array <= centre]),
+    )
     ties = int(np.count_nonzero(array == centre))
     if array.size < 3 or ties * 2 > array.size:
         return None

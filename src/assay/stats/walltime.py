@@ -28,8 +28,8 @@ class Choice(msgspec.Struct, frozen=True):
 
     ``killed``: how many of them take longer, ``killed_share`` with its Clopper-Pearson interval.
     ``lost_hours``: walltime that killed runs use up for nothing, and ``idle_hours``: walltime that
-    is asked for and not used by those that finish, which the scheduler must keep free; both for each
-    100 runs.
+    is asked for and not used by those that finish, which the scheduler must keep free; both for
+    each 100 runs.
     """
 
     seconds: float
