@@ -35,8 +35,9 @@ FEW = smallest_size()
 PAUSE, _PAUSES = 1800.0, 5.0
 # Chance that anything at all is claimed of the tails, or of the trends, of a run without any.
 ALPHA = 0.01
-# Greatest p of the dip test that counts: the least that its table knows.
+# Greatest p of the dip test that counts: the least that its table knows, and a rounding error.
 MODES_P = 0.001
+_EPSILON = 1e-9
 # Of noise the headline is a share, which varies in its own way and has its own part.
 _APART = "noise."
 
@@ -188,7 +189,7 @@ def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Shape]
     return [
         Shape(
             modes=tuple(each.modes)
-            if len(each.modes) > 1 and dip_p(dip(values), each.n) <= MODES_P
+            if len(each.modes) > 1 and dip_p(dip(values), each.n) <= MODES_P + _EPSILON
             else (),
             long_tail=bool(tail <= ALPHA) and each.tail.right > each.tail.left,
             drifts=bool(drift <= ALPHA),
