@@ -47,9 +47,23 @@ def factors_part(factors: Factors) -> Part:
 
 def finds(comparison: Comparison) -> bool:
     """Whether a difference was found, of spread or of location."""
-    location = comparison.location
-    return comparison.spread.verdict == "differs" or (
-        location is not None and location.verdict == "differs"
+    return comparison.spread.verdict == "differs" or moves(comparison.location)
+
+
+def moves(location: Difference | None) -> bool:
+    """Whether medians differ, and by more than is of any account, as far as can be told.
+
+    Of thousands of runs a difference of a thousandth is sure, and still nothing.
+    """
+    return location is not None and location.verdict == "differs" and not _within(location)
+
+
+def _within(location: Difference) -> bool:
+    """Whether all medians are surely within the margin of each other."""
+    least, most = 1.0 / (1.0 + location.margin), 1.0 + location.margin
+    return bool(location.pairs) and all(
+        pair.ratio_ci95 is not None and least <= pair.ratio_ci95[0] and pair.ratio_ci95[1] <= most
+        for pair in location.pairs
     )
 
 
@@ -86,12 +100,12 @@ def sentence(comparison: Comparison) -> str:
 def _median_words(location: Difference, plural: bool, whose: str) -> str:
     """What becomes of the median: moved, left alone, or not to be told; with numbers."""
     pair = location.pairs[0]
-    if location.verdict == "differs" and pair.shift is not None:
+    if moves(location):
         change = _change(pair)
         slower = (pair.ratio or 1.0) > 1.0
         verb = _verb("raise" if slower else "lower", plural)
         return f"{verb} {whose} median by {change} ({p_text(corrected_p(location))})"
-    if location.verdict == "alike":
+    if _within(location):
         return f"{'leave' if plural else 'leaves'} {whose} median alone"
     interval = pair.ratio_ci95
     if interval is None:
@@ -121,19 +135,20 @@ def _of_several(comparison: Comparison) -> str:
         )
         low, high = ordered[0], ordered[-1]
         words.append(
-            f"{comparison.title}'s variation differs by {comparison.factor} ({p_text(corrected_p(spread))}), "
-            f"from CoV {format_share(low.cov)} ({low.name}) to {format_share(high.cov)} "
-            f"({high.name})"
+            f"{comparison.title}'s variation differs by {comparison.factor} "
+            f"({p_text(corrected_p(spread))}), from CoV {format_share(low.cov)} ({low.name}) to "
+            f"{format_share(high.cov)} ({high.name})"
         )
-    if location is not None and location.verdict == "differs":
+    if location is not None and moves(location):
         ranked = sorted(location.groups, key=lambda group: group.median)
         fast, slow = ranked[0], ranked[-1]
         whose = "its" if words else f"{comparison.title}'s"
         words.append(
-            f"{whose} median differs by {comparison.factor} ({p_text(corrected_p(location))}): {slow.name} "
-            f"is {format_share(slow.median / fast.median - 1.0)} slower than {fast.name}"
+            f"{whose} median differs by {comparison.factor} ({p_text(corrected_p(location))}): "
+            f"{slow.name} is {format_share(slow.median / fast.median - 1.0)} slower than "
+            f"{fast.name}"
         )
-    elif location is not None and location.verdict == "alike":
+    elif location is not None and _within(location):
         words.append("its median stays the same")
     return ", ".join(words)
 

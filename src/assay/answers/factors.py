@@ -85,12 +85,14 @@ class Factors:
 class _Table:
     """A kernel's results: their times, in order of time, with the level of each factor.
 
-    ``cells``: the number of each result's cell, in ``ids``.
+    ``levels``: of each factor, in the plan's order. ``cells``: the number of each result's cell, in
+    ``ids``.
     """
 
     title: str
     times: Floats
     factors: Mapping[str, list[str]]
+    levels: Mapping[str, list[str]]
     cells: list[int]
     ids: tuple[str, ...]
 
@@ -166,6 +168,7 @@ def _table(found: Sequence[Varied]) -> _Table | None:
         title=_title([each.cell for each in found]),
         times=np.concatenate([each.times for each in found])[order],
         factors={name: [column[i] for i in order] for name, column in kept.items()},
+        levels={name: list(dict.fromkeys(column)) for name, column in kept.items()},
         cells=[cells[i] for i in order],
         ids=tuple(each.cell.id for each in found),
     )
@@ -214,8 +217,7 @@ def _compare(table: _Table, factor: str) -> tuple[Difference, Difference | None]
     """
     from assay.stats.compare import location_differs, spread_differs
 
-    column = table.factors[factor]
-    levels = list(dict.fromkeys(column))
+    column, levels = table.factors[factor], table.levels[factor]
     where = f"{table.title}, {factor}"
     if len(levels) > _MOST_LEVELS:
         return f"{where}: {len(levels)} levels are too many to be held side by side."

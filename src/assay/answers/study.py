@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.answers.benchmarks import TITLES
-from assay.answers.select import placement_text
+from assay.answers.select import counted
 from assay.kernels import is_search, known_kernel, parameters_text
 from assay.plans.model import Cell, Value
 from assay.records.model import RunData
@@ -21,8 +21,8 @@ from assay.stats.intervals import Floats, smallest_size
 from assay.units import format_duration
 
 if TYPE_CHECKING:
-    from assay.stats.repeats import Repeats
     from assay.stats.modes import Mode
+    from assay.stats.repeats import Repeats
     from assay.stats.spread import Spread
 
 # Fewest results of a cell whose spread is spoken of. The coefficient of variation of twenty normal
@@ -38,6 +38,8 @@ ALPHA = 0.01
 # Greatest p of the dip test that counts: the least that its table knows, and a rounding error.
 MODES_P = 0.001
 _EPSILON = 1e-9
+# Letters of a rank order that are told.
+_LONG = 16
 # Of noise the headline is a share, which varies in its own way and has its own part.
 _APART = "noise."
 
@@ -64,7 +66,7 @@ class Varied:
 
     ``times``: s of one operation, one a measurement, in order of time; in ``unit`` "" they are
     relative to their median, where an operation's work isn't known. ``label`` tells the cell from
-    the others of the study. ``shape``: what sets it apart from a bell curve, as far as that is sure.
+    the others of the study. ``shape``: what sets it apart from a bell curve for sure.
     """
 
     repeats: Repeats
@@ -176,8 +178,8 @@ def _studied(cell: Cell) -> bool:
 def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Shape]:
     """What can be claimed of each cell, so that of a hundred clean runs one is spoken ill of.
 
-    Tails and trends: Holm's correction over all cells, at ``ALPHA`` each. Modes: the dip test at its
-    table's end, which a uniform distribution reaches once in a thousand cells and bell curves far
+    Tails and trends: Holm's correction over all cells, at ``ALPHA`` each. Modes: the dip test at
+    its table's end, which a uniform distribution reaches once in a thousand cells and bell curves far
     more rarely; a correction would leave no cell of eleven or more a chance.
     """
     from assay.stats.modes import dip, dip_p
@@ -233,13 +235,30 @@ def labels_of(cells: Sequence[Cell]) -> Mapping[str, str]:
         if cell.kernel in TITLES and len({title_of(other) for other in same}) == 1:
             title = TITLES[cell.kernel]
         alike = [other for other in same if other.parameters == cell.parameters]
-        words = [title]
-        if len({other.placement for other in alike}) > 1:
-            words.append(placement_text(cell.placement))
-        if len({other.toolchain for other in alike}) > 1:
-            words.append(cell.toolchain)
-        made[cell.id] = ", ".join(words)
+        words = [
+            word
+            for place, word in enumerate(_placed(cell))
+            if len({_placed(other)[place] for other in alike}) > 1
+        ]
+        made[cell.id] = " ".join([title, *words])
     return made
+
+
+def _placed(cell: Cell) -> tuple[str, ...]:
+    """What tells a cell's placement and toolchain from others, each in a few words."""
+    placement = cell.placement
+    long = len(placement.order) > _LONG
+    order = f"{placement.order[:_LONG]}…" if long else placement.order
+    return (
+        f"on {counted(placement.nodes, 'node')}",
+        f"{placement.ppn} per node",
+        f"with {counted(placement.threads, 'thread')}",
+        f"in {order} order",
+        f"{placement.binding} binding",
+        f"over {placement.adapter or 'any adapter'}",
+        f"node set {placement.node_set}",
+        f"by {cell.toolchain}",
+    )
 
 
 def sessions(repeats: Repeats) -> list[int]:

@@ -207,8 +207,8 @@ def _own_quantities(varied: Varied) -> Quantities:
 def _published_quantities(found: PublishedRuns) -> Quantities:
     return (
         Entry(str(found.runs), found.runs),
-        Entry(quantity_text(found.mean, "s"), found.mean),
-        Entry(quantity_text(found.deviation, "s"), found.deviation),
+        Entry(f"{found.mean:g} s", found.mean),
+        Entry(f"{found.deviation:g} s", found.deviation),
         Entry(f"{100 * found.cov:.2f}%", found.cov),
     )
 

@@ -59,7 +59,9 @@ def _p_entry(difference: Difference | None) -> Entry:
         return Entry("no question", tone="quiet")
     p = corrected_p(difference)
     tone: Tone = "warn" if difference.verdict == "differs" else ""
-    return Entry(f"{p_text(p)} ({p_text(difference.p).removeprefix('p = ')})", p, tone)
+    return Entry(
+        f"{p_text(p)} ({p_text(difference.p).removeprefix('p ').removeprefix('= ')})", p, tone
+    )
 
 
 def _finding(comparison: Comparison) -> str:

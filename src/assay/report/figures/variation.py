@@ -53,7 +53,7 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
         return None
     times, edges = varied.times, found.edges
     median = float(np.median(times))
-    places = np.linspace(edges[0], edges[-1], _PLACES)
+    places = _places(times, edges)
     curve = density(times, places) * times.size * (edges[1] - edges[0])
     ticks, ticked = _ticks(times, found)
     rows: list[Row] = [
@@ -71,8 +71,7 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
     shape, like = shape_of(varied)
     outside = _outside(found, times)
     caption = [
-        f"{counted(times.size, 'run')} in {found.counts.size} bins (Freedman & Diaconis), density "
-        "by a Gaussian kernel (Silverman).",
+        f"{counted(times.size, 'run')} in {found.counts.size} bins, density by a Gaussian kernel.",
         f"Ticks: {ticked}.",
         "Dashed: the groups, with their shares of the runs." if modes else "",
         outside,
@@ -86,7 +85,8 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
         id=f"variation-histogram-{number}",
         title=f"{varied.label}: how often a run took how long",
         caption=" ".join(words for words in caption if words),
-        alt=f"Histogram of {counted(times.size, 'run')} around {middle}: {shape}. {outside}".strip(),
+        alt=f"Histogram of {counted(times.size, 'run')} around {middle}: {shape}. "
+        f"{outside}".strip(),
         fields=[
             Field("kind", "", "bin, density (a point of the curve), run (a tick) or mode"),
             Field("low", varied.unit, "where a bin begins; where the point, the run, the mode is"),
@@ -98,6 +98,13 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
         spec=_histogram_spec(median, bool(modes)),
         width="half",
     )
+
+
+def _places(times: Floats, edges: Floats) -> Floats:
+    """Where the density is drawn: evenly from edge to edge, and closely where the runs are."""
+    evenly = np.linspace(edges[0], edges[-1], _PLACES)
+    closely = np.clip(np.quantile(times, np.linspace(0.0, 1.0, _PLACES)), edges[0], edges[-1])
+    return np.unique(np.concatenate([evenly, closely]))
 
 
 def _row(
@@ -167,6 +174,7 @@ def _histogram_spec(median: float, modes: bool) -> Spec:
                 "x": {"field": "shown_low", **x},
                 "x2": {"field": "shown_high"},
                 "y": y,
+                "y2": {"datum": 0},
                 "tooltip": [
                     {"field": "shown_low", "title": "slower from", "format": "+.3~%"},
                     {"field": "shown_high", "title": "to", "format": "+.3~%"},
@@ -255,7 +263,7 @@ def tail_figure(study: Study) -> Figure | None:
             "encoding": {
                 "x": x,
                 "y": y,
-                "color": colour("cell", rows),
+                "color": _stroked(colour("cell", rows)),
                 "tooltip": [
                     {"field": "cell", "title": "what"},
                     {"field": "slower", "title": "slower by more than", "format": ".3~%"},
@@ -266,6 +274,15 @@ def tail_figure(study: Study) -> Figure | None:
         },
         width="half",
     )
+
+
+def _stroked(hue: Spec) -> Spec:
+    """A colour whose legend shows lines, not dots."""
+    legend = hue["legend"]
+    return {
+        **hue,
+        "legend": legend and {**legend, "symbolType": "stroke", "symbolStrokeWidth": 3},
+    }
 
 
 def _survival(varied: Varied) -> list[Row]:
