@@ -179,8 +179,8 @@ def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Shape]
     """What can be claimed of each cell, so that of a hundred clean runs one is spoken ill of.
 
     Tails and trends: Holm's correction over all cells, at ``ALPHA`` each. Modes: the dip test at
-    its table's end, which a uniform distribution reaches once in a thousand cells and bell curves far
-    more rarely; a correction would leave no cell of eleven or more a chance.
+    its table's end, which a uniform distribution reaches once in a thousand cells and bell curves
+    far more rarely; a correction would leave no cell of eleven or more a chance.
     """
     from assay.stats.modes import dip, dip_p
     from assay.stats.multiple import corrected
