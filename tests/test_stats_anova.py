@@ -17,7 +17,7 @@ def test_sums_of_squares_and_f_are_statsmodels_and_rs() -> None:
     two = {name: FACTORS[name] for name in ("adapters", "order")}
     found = anova(DESIGN["value"], two, log=False)
     table = recorded("anova_lm(ols('value ~ C(adapters) * C(order)'")
-    car = recorded("Anova(lm(value ~ adapters * order, design)")
+    by_r = recorded("lm(value ~ adapters * order, design)")
     names = {
         ("adapters",): "C(adapters)",
         ("order",): "C(order)",
@@ -27,8 +27,8 @@ def test_sums_of_squares_and_f_are_statsmodels_and_rs() -> None:
         row = table[names[effect.factors]]
         assert effect.squares == pytest.approx(row["sum_sq"], rel=1e-8)
         assert (effect.freedom, effect.f) == pytest.approx((row["df"], row["F"]), rel=1e-8)
-        assert effect.squares == pytest.approx(car["squares"][place], rel=1e-8)
-        assert effect.f == pytest.approx(car["F"][place], rel=1e-8)
+        assert effect.squares == pytest.approx(by_r["squares"][place], rel=1e-8)
+        assert effect.f == pytest.approx(by_r["F"][place], rel=1e-8)
         if found.test == "F":
             assert effect.p == pytest.approx(row["p"], rel=1e-6)
     assert found.residual == pytest.approx(table["Residual"]["sum_sq"], rel=1e-8)

@@ -32,9 +32,9 @@ class Component(msgspec.Struct, frozen=True):
 
     ``deviation``: its standard deviation, relative to the median cost. ``share``: of the variance
     of one sample, or, where samples weren't read, of one measurement. ``groups``: how many
-    launches, sets of hosts or days there were. ``p``: how likely such differences between host sets or days
-    are if there are none (F test); None for the other levels. ``negative``: the estimate was below
-    nothing, which stands for nothing.
+    launches, sets of hosts or days there were. ``p``: how likely such differences between host sets
+    or days are if there are none (F test); None for the other levels. ``negative``: the estimate
+    was below nothing, which stands for nothing.
     """
 
     level: Level
@@ -62,10 +62,10 @@ def variance_components(repeats: Repeats) -> Components:
     """The variance of one cell's costs by where it arises, in shares that sum to 1.
 
     Measurements are launches' medians = day + set of hosts + launch, all random. Days (UTC) and
-    sets of hosts cross, unequally often; their variances come from the sums of squares that each adds to
-    the other, set equal to what is expected of them (Henderson 1953, method III). The samples'
-    variance within launches is the mean over launches; what the error of a launch's median makes
-    of it (its 95% interval's width) is taken off the variance between launches.
+    sets of hosts cross, unequally often; their variances come from the sums of squares that each
+    adds to the other, set equal to what is expected of them (Henderson 1953, method III). The
+    samples' variance within launches is the mean over launches; what the error of a launch's median
+    makes of it (its 95% interval's width) is taken off the variance between launches.
     """
     cost = repeats.cost
     centre = float(np.median(cost))

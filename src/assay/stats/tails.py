@@ -63,7 +63,7 @@ def robust_deviation(values: Sequence[float] | Floats) -> float:
     Rousseeuw 1992). Where more than half of the values are equal it is nothing; the interquartile
     range and at last the plain standard deviation stand in.
     """
-    array = checked(values)
+    array = np.sort(checked(values))
     n = array.size
     if n < 2:
         return 0.0
@@ -77,7 +77,7 @@ def robust_deviation(values: Sequence[float] | Floats) -> float:
 
 def tails(values: Sequence[float] | Floats) -> Tail:
     """What lies far out on either side. Raises AssayError for no values, NaN or infinity."""
-    array = checked(values)
+    array = np.sort(checked(values))
     n = int(array.size)
     sigma = robust_deviation(array)
     p05, median, p95, p99 = (float(q) for q in np.quantile(array, (0.05, 0.5, 0.95, 0.99)))

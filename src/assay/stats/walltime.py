@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import AssayError
-from assay.stats.correlation import effective_size
+from assay.stats.group_tests import worth_each
 from assay.stats.intervals import Floats, Interval, checked
 from assay.stats.proportions import clopper_pearson
 
@@ -74,7 +74,8 @@ def asked_walltime(
     ordered = np.sort(values := checked(costs))
     if not 0.0 < share < 1.0 or not 0.0 < confidence < 1.0 or ordered[0] <= 0.0:
         raise AssayError("A walltime needs positive times, and a share and a confidence below 1.")
-    n, worth = int(values.size), effective_size(values)
+    n = int(values.size)
+    worth = n * worth_each(values)
     enough = fewest_runs(share, confidence)
     rank = _bounding_rank(worth, share, confidence)
     basis: Basis
