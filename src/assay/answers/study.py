@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.answers.benchmarks import TITLES
-from assay.answers.select import placement_text
+from assay.answers.select import counted
 from assay.kernels import is_search, known_kernel, parameters_text
 from assay.plans.model import Cell, Value
 from assay.records.model import RunData
@@ -21,8 +21,8 @@ from assay.stats.intervals import Floats, smallest_size
 from assay.units import format_duration
 
 if TYPE_CHECKING:
-    from assay.stats.repeats import Repeats
     from assay.stats.modes import Mode
+    from assay.stats.repeats import Repeats
     from assay.stats.spread import Spread
 
 # Fewest results of a cell whose spread is spoken of. The coefficient of variation of twenty normal
@@ -30,12 +30,16 @@ if TYPE_CHECKING:
 ENOUGH = 20
 # Fewer results aren't even counted: they carry no interval of the median either.
 FEW = smallest_size()
-# Seconds without a result from which on what follows is another session.
-PAUSE = 1800.0
+# Seconds without a result from which on what follows is another session; and at least so many
+# times the usual pause.
+PAUSE, _PAUSES = 1800.0, 5.0
 # Chance that anything at all is claimed of the tails, or of the trends, of a run without any.
 ALPHA = 0.01
-# Greatest p of the dip test that counts: the least that its table knows.
+# Greatest p of the dip test that counts: the least that its table knows, and a rounding error.
 MODES_P = 0.001
+_EPSILON = 1e-9
+# Letters of a rank order that are told.
+_LONG = 16
 # Of noise the headline is a share, which varies in its own way and has its own part.
 _APART = "noise."
 
@@ -62,7 +66,7 @@ class Varied:
 
     ``times``: s of one operation, one a measurement, in order of time; in ``unit`` "" they are
     relative to their median, where an operation's work isn't known. ``label`` tells the cell from
-    the others of the study. ``shape``: what sets it apart from a bell curve, as far as that is sure.
+    the others of the study. ``shape``: what sets it apart from a bell curve for sure.
     """
 
     repeats: Repeats
@@ -123,26 +127,37 @@ class Few:
 def study(run: RunData, history: Sequence[RunData] = ()) -> Study:
     """The study of a run; of ``history``, those runs count that are of the same suite."""
     from assay.stats.repeats import joined, repeats_of
+
+    alike = [each for each in history if each.manifest.plan.name == run.manifest.plan.name]
+    own = repeats_of(run)
+    wanted = {each.cell.id for each in own}
+    others = [each for past in alike for each in repeats_of(past) if each.cell.id in wanted]
+    resolved = {m.cell.id: m.record.parameters for m in run.measurements if m.record.parameters}
+    return study_of(joined([*own, *others]) if others else own, resolved, complete=run.complete)
+
+
+def study_of(
+    repeats: Sequence[Repeats],
+    resolved: Mapping[str, Mapping[str, Value]] | None = None,
+    *,
+    complete: bool = True,
+) -> Study:
+    """The study of such results, however they were found.
+
+    ``resolved``: the parameters of cells, by id, as they were found on the machine, where the plan
+    left them open. ``complete``: whether all that was asked for was measured.
+    """
     from assay.stats.spread import describe
     from assay.stats.summary import coefficient_of_variation
 
-    alike = [each for each in history if each.manifest.plan.name == run.manifest.plan.name]
-    own = [each for each in repeats_of(run) if _studied(each.cell)]
-    wanted = {each.cell.id for each in own}
-    others = [
-        each for past in alike for each in repeats_of(past) if each.cell.id in wanted
-    ]
-    found = joined([*own, *others]) if others else own
+    found = [each for each in repeats if _studied(each.cell)]
     enough = [each for each in found if len(each) >= ENOUGH]
     labels = labels_of([each.cell for each in enough])
     rest = [each for each in found if FEW <= len(each) < ENOUGH]
     covs = [cov for each in rest if (cov := coefficient_of_variation(each.cost)) is not None]
-    resolved = {m.cell.id: m.record.parameters for m in run.measurements if m.record.parameters}
-    timed = [_times(each, resolved.get(each.cell.id, {})) for each in enough]
-    spreads = [
-        describe(times, each.utc) for each, (times, _) in zip(enough, timed, strict=True)
-    ]
-    shapes = _shapes([times for times, _ in timed], spreads)
+    timed = [_times(each, (resolved or {}).get(each.cell.id, {})) for each in enough]
+    spreads = [describe(times, each.utc) for each, (times, _) in zip(enough, timed, strict=True)]
+    shapes = shapes_of([times for times, _ in timed], spreads)
     return Study(
         varied=tuple(
             Varied(each, labels[each.cell.id], times, unit, spread, shape)
@@ -152,7 +167,7 @@ def study(run: RunData, history: Sequence[RunData] = ()) -> Study:
         ),
         few=Few(len(covs), float(np.median(covs)), max(map(len, rest))) if covs else None,
         runs=len({name for each in enough for name in each.run}) or 1,
-        complete=run.complete,
+        complete=complete,
     )
 
 
@@ -160,12 +175,12 @@ def _studied(cell: Cell) -> bool:
     return not cell.kernel.startswith(_APART) and not is_search(cell)
 
 
-def _shapes(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Shape]:
+def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Shape]:
     """What can be claimed of each cell, so that of a hundred clean runs one is spoken ill of.
 
-    Tails and trends: Holm's correction over all cells, at ``ALPHA`` each. Modes: the dip test at its
-    table's end, which a uniform distribution reaches once in a thousand cells and bell curves far
-    more rarely; a correction would leave no cell of eleven or more a chance.
+    Tails and trends: Holm's correction over all cells, at ``ALPHA`` each. Modes: the dip test at
+    its table's end, which a uniform distribution reaches once in a thousand cells and bell curves
+    far more rarely; a correction would leave no cell of eleven or more a chance.
     """
     from assay.stats.modes import dip, dip_p
     from assay.stats.multiple import corrected
@@ -176,7 +191,7 @@ def _shapes(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Shape]:
     return [
         Shape(
             modes=tuple(each.modes)
-            if len(each.modes) > 1 and dip_p(dip(values), each.n) <= MODES_P
+            if len(each.modes) > 1 and dip_p(dip(values), each.n) <= MODES_P + _EPSILON
             else (),
             long_tail=bool(tail <= ALPHA) and each.tail.right > each.tail.left,
             drifts=bool(drift <= ALPHA),
@@ -220,16 +235,37 @@ def labels_of(cells: Sequence[Cell]) -> Mapping[str, str]:
         if cell.kernel in TITLES and len({title_of(other) for other in same}) == 1:
             title = TITLES[cell.kernel]
         alike = [other for other in same if other.parameters == cell.parameters]
-        words = [title]
-        if len({other.placement for other in alike}) > 1:
-            words.append(placement_text(cell.placement))
-        if len({other.toolchain for other in alike}) > 1:
-            words.append(cell.toolchain)
-        made[cell.id] = ", ".join(words)
+        words = [
+            word
+            for place, word in enumerate(_placed(cell))
+            if len({_placed(other)[place] for other in alike}) > 1
+        ]
+        made[cell.id] = " ".join([title, *words])
     return made
 
 
+def _placed(cell: Cell) -> tuple[str, ...]:
+    """What tells a cell's placement and toolchain from others, each in a few words."""
+    placement = cell.placement
+    long = len(placement.order) > _LONG
+    order = f"{placement.order[:_LONG]}…" if long else placement.order
+    return (
+        f"on {counted(placement.nodes, 'node')}",
+        f"{placement.ppn} per node",
+        f"with {counted(placement.threads, 'thread')}",
+        f"in {order} order",
+        f"{placement.binding} binding",
+        f"over {placement.adapter or 'any adapter'}",
+        f"node set {placement.node_set}",
+        f"by {cell.toolchain}",
+    )
+
+
 def sessions(repeats: Repeats) -> list[int]:
-    """The number of the session, from 1, of each result: a new one after a pause of half an hour."""
-    breaks = np.diff(repeats.utc, prepend=repeats.utc[:1]) > PAUSE
-    return [int(number) for number in 1 + np.cumsum(breaks)]
+    """The number of the session, from 1, of each result.
+
+    A new one begins after a pause of half an hour, or of five times the usual one if that is more.
+    """
+    gaps = np.diff(repeats.utc, prepend=repeats.utc[:1])
+    usual = float(np.median(gaps[1:])) if gaps.size > 1 else 0.0
+    return [int(number) for number in 1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual))]

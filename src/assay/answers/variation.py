@@ -16,8 +16,8 @@ from assay.plans.model import Cell
 from assay.stats.spread import Spread
 from assay.units import format_duration, format_share
 
-# Up to this coefficient of variation a cell is called steady: what the well-kept systems of Kramer &
-# Ryan (2003) reach in most codes (tables 1 and 2).
+# Up to this coefficient of variation a cell is called steady: what the well-kept systems of
+# Kramer & Ryan (2003) reach in most codes (tables 1 and 2).
 STEADY = 0.02
 # Cells that a verdict names one by one; of more, so many with something to say.
 _NAMED, _NOTED = 4, 2
@@ -60,7 +60,7 @@ def variation_part(study: Study) -> Part | None:
 
 
 def confidence_in(study: Study) -> tuple[Confidence, str]:
-    """How far the spread can be trusted: by how many runs, how narrow intervals, how long a time."""
+    """How far the spread can be trusted: by number of runs, width of intervals, time they span."""
     fewest = min(study.varied, key=lambda each: each.spread.n)
     reasons = []
     if fewest.spread.n < MANY:
@@ -175,7 +175,7 @@ def time_text(varied: Varied, time: float) -> str:
 
 def shape_of(varied: Varied) -> tuple[str, str]:
     """The shape in words, and a sentence on which published one it is like; empty for none."""
-    paper = "Kramer & Ryan (2003)"
+    paper = "Kramer & Ryan 2003"
     if varied.shape.modes:
         return (
             f"{len(varied.shape.modes)} groups, {modes_text(varied)}",

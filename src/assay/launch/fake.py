@@ -105,7 +105,7 @@ class FakeExecutor:
             entry.kernel, order.toolchain, entry.parameters, order.placement
         )
         names = behaviour.names(entry.kernel, behaviour.resolve(entry.parameters), order.placement)
-        names |= {"t": self.now, "rank": 0, "host": 0}
+        names |= {"t": self.now, "rank": 0}
         found: Failures = {}
         for index, failure in enumerate(self.machine.scenario.failure):
             condition = self.machine.conditions[index]
@@ -254,10 +254,7 @@ class FakeLaunch:
         behaviour = machine.behaviour(
             entry.kernel, self._order.toolchain, entry.parameters, self._order.placement
         )
-        hosts = self._executor.hosts_of(self._order)
-        samples = FakeSamples(
-            machine, behaviour, entry, self._order, self._began, self._clock, hosts
-        )
+        samples = FakeSamples(machine, behaviour, entry, self._order, self._began, self._clock)
         samples.take()
         record = samples.record(failures)
         delay = behaviour.delay

@@ -14,7 +14,6 @@ from assay.errors import AssayError
 from assay.launch.executor import LaunchOrder
 from assay.launch.scenario import Compiled, Failure, FailureKind, Machine
 from assay.plans.model import Value
-from assay.plans.order import seats_by_rank
 from assay.records.schema import (
     MeasurementOrder,
     MeasurementRecord,
@@ -38,7 +37,6 @@ class FakeSamples:
     order: LaunchOrder
     epoch: float  # of the launch, in the executor's time
     start: float  # of the measurement, in the launch's
-    hosts: Sequence[str] = ()  # of the launch, named with their numbers at the end
     starts: list[float] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     batch: int = 1
@@ -52,7 +50,7 @@ class FakeSamples:
         self._batch(self._time())
         noise = self._noise()
         look = self.entry.min_samples
-        steady = "t" not in self.behaviour.time.names
+        steady = not {"t", "rank"} & self.behaviour.time.names
         planted = self._time()
         while len(self.values) < self.entry.max_samples:
             value = (planted if steady else self._time()) * next(noise)
@@ -80,23 +78,12 @@ class FakeSamples:
         """Seconds of an operation now, on one rank or on the slowest."""
         now: dict[str, Value] = {**self.names, "t": self.epoch + self.start + self.elapsed}
         formula = self.behaviour.time
-        alike = not {"rank", "host"} & formula.names
-        ranks = (0,) if alike else range(len(self._host_numbers)) if rank is None else (rank,)
-        seconds = max(
-            formula.number({**now, "rank": r, "host": self._host_numbers[r]}) for r in ranks
-        )
+        everyone = range(self.order.placement.ranks) if "rank" in formula.names else (0,)
+        ranks = everyone if rank is None else (rank,)
+        seconds = max(formula.number({**now, "rank": r}) for r in ranks)
         if not seconds > 0:
             raise AssayError(f"The time '{formula.text}' of the scenario comes to {seconds:g} s.")
         return seconds
-
-    @cached_property
-    def _host_numbers(self) -> list[int]:
-        """The number at the end of the name of each rank's host."""
-        placement = self.order.placement
-        seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
-        digits = [name[len(name.rstrip("0123456789")) :] for name in self.hosts]
-        numbers = [int(each or 0) for each in digits] or [0] * placement.nodes
-        return [numbers[node] for node, _ in seats]
 
     @cached_property
     def slow(self) -> float | None:
@@ -205,13 +192,8 @@ class FakeSamples:
         found = None if "nan" in failures else 1.0 if wrong else 0.0
         slowest = self._time()
         typical = median(self.values[self.warmup :])
-        now: dict[str, Value] = {
-            **self.names,
-            "t": self.epoch + self.start,
-            "rank": 0,
-            "host": self._host_numbers[0],
-            "slow": int(self.slow is not None),
-        }
+        now: dict[str, Value] = {**self.names, "t": self.epoch + self.start, "rank": 0}
+        now["slow"] = int(self.slow is not None)
         return MeasurementRecord(
             measurement=entry.measurement,
             kernel=entry.kernel,

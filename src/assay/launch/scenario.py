@@ -18,10 +18,10 @@
     times = 1
 
 Expressions may use the constants, the kernel's parameters, its work (``work_bytes``, ``work_flops``
-…), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``order``, ``adapters`` (how many are named),
-``node_set``, ``rank``, ``host`` (the number of the rank's own) and ``t``: simulated seconds since
-the executor was made. So one formula plants slow ranks and nodes, drift and steps in time.
-Covariates know ``slow`` too: 1 in a launch that was drawn to be slow.
+…), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank`` and ``t``: simulated seconds since the
+executor was made. So one formula plants slow ranks, drift and steps in time. They know ``order``,
+``adapters`` (how many are named) and ``node_set`` too, and covariates ``slow``: 1 in a launch that
+was drawn to be slow.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the kernels that match behave.
 
     ``match``, ``toolchain``: shell patterns. ``where``: an expression that must hold too; it knows
-    no constants, ``rank``, ``host`` or ``t``. ``time``: seconds of one operation on a rank; the
+    no constants, ``rank`` or ``t``. ``time``: seconds of one operation on a rank; the
     slowest counts. ``setup``: simulated seconds before the first sample. ``resolved``: what a
     parameter left at 0 or "auto" comes to. ``max_batch``: 1 for whole benchmarks. ``delay``: in
     place of the scenario's.
@@ -190,7 +190,7 @@ class Compiled:
     def names(
         self, kernel: str, parameters: Mapping[str, Value], placement: Placement
     ) -> dict[str, Value]:
-        """What expressions may speak of, but for ``rank``, ``host``, ``slow`` and ``t``."""
+        """What expressions may speak of, but for ``rank``, ``slow`` and ``t``."""
         work = next((entry.work for entry in kernels() if entry.name == kernel), None)
         done = work(parameters, placement.ranks, placement.threads) if work else {}
         return {

@@ -9,14 +9,17 @@ from assay import __version__
 from assay.answers import answer_all
 from assay.answers.model import Answer, Evidence
 from assay.answers.select import counted, quantity_text
+from assay.answers.steadiness import Steadiness, steadiness_of
 from assay.hostnames import names_text
 from assay.records.model import RunData
+from assay.report.causes import causes_tables
 from assay.report.cells import cell_table
 from assay.report.figures import figures_of
 from assay.report.linpack import linpack_tables
 from assay.report.machine import machine_name, provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, Figure, ReportModel, Section, Table
 from assay.report.phases import phase_table
+from assay.report.variation import variation_tables
 from assay.stats.model import CellSummary
 from assay.units import format_quantity, format_share
 
@@ -28,7 +31,11 @@ def build(
     manifest = run.manifest
     name = machine_name(manifest)
     utc = datetime.datetime.fromtimestamp(manifest.utc, datetime.UTC)
-    sections = [_section(answer, cells, run) for answer in answer_all(run, cells, history)]
+    steadiness = steadiness_of(run, history)
+    sections = [
+        _section(answer, cells, run, steadiness)
+        for answer in answer_all(run, cells, history, steadiness)
+    ]
     return ReportModel(
         schema=REPORT_SCHEMA,
         assay=__version__,
@@ -86,12 +93,14 @@ def _share(row: Evidence) -> str:
     return format_share(row.share, row.share_ci95)
 
 
-def _section(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> Section:
+def _section(
+    answer: Answer, cells: Sequence[CellSummary], run: RunData, steadiness: Steadiness
+) -> Section:
     answered = answer.status == "answered"
     return section_of(
         answer,
-        figures=figures_of(answer.question, cells, run) if answered else [],
-        tables=_tables(answer, cells, run),
+        figures=figures_of(answer.question, cells, run, steadiness) if answered else [],
+        tables=_tables(answer, cells, run, steadiness),
         method=_sampling(run) if answered else [],
     )
 
@@ -121,7 +130,9 @@ def section_of(
     )
 
 
-def _tables(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> list[Table]:
+def _tables(
+    answer: Answer, cells: Sequence[CellSummary], run: RunData, steadiness: Steadiness
+) -> list[Table]:
     """The evidence first, then what else belongs to the question."""
     if not answer.evidence:
         return []
@@ -129,6 +140,8 @@ def _tables(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> list[
     if answer.question == "speed":
         phases = phase_table(cells)
         made += [*linpack_tables(cells, run), *([phases] if phases else [])]
+    if answer.question == "steadiness":
+        made += [*variation_tables(steadiness), *causes_tables(steadiness.causes)]
     return made
 
 

@@ -1,4 +1,4 @@
-"""Where variation arises: within a launch, between launches, between sets of hosts, between days."""
+"""Where variation arises: within launches, between them, between sets of hosts, between days."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Component(msgspec.Struct, frozen=True):
     """One source of variance.
 
     ``deviation``: its standard deviation, relative to the median cost. ``share``: of the variance
-    of one sample, or, where samples weren't read, of one measurement. ``groups``: how many launches,
-    sets of hosts or days there were. ``p``: how likely such differences between host sets or days
-    are if there are none (F test); None for the other levels. ``negative``: the estimate was below
-    nothing, which stands for nothing.
+    of one sample, or, where samples weren't read, of one measurement. ``groups``: how many
+    launches, sets of hosts or days there were. ``p``: how likely such differences between host sets
+    or days are if there are none (F test); None for the other levels. ``negative``: the estimate
+    was below nothing, which stands for nothing.
     """
 
     level: Level
@@ -61,11 +61,11 @@ class Components(msgspec.Struct, frozen=True):
 def variance_components(repeats: Repeats) -> Components:
     """The variance of one cell's costs by where it arises, in shares that sum to 1.
 
-    Measurements are launches' medians = day + set of hosts + launch, all random. Days (UTC) and sets
-    of hosts cross, unequally often; their variances come from the sums of squares that each adds to
-    the other, set equal to what is expected of them (Henderson 1953, method III). The samples'
-    variance within launches is the mean over launches; what the error of a launch's median makes
-    of it (its 95% interval's width) is taken off the variance between launches.
+    Measurements are launches' medians = day + set of hosts + launch, all random. Days (UTC) and
+    sets of hosts cross, unequally often; their variances come from the sums of squares that each
+    adds to the other, set equal to what is expected of them (Henderson 1953, method III). The
+    samples' variance within launches is the mean over launches; what the error of a launch's median
+    makes of it (its 95% interval's width) is taken off the variance between launches.
     """
     cost = repeats.cost
     centre = float(np.median(cost))
@@ -79,13 +79,13 @@ def variance_components(repeats: Repeats) -> Components:
     fit = _crossed(values, hosts, days, untold)
     within, error = _within(repeats, centre)
     launches = fit.residual
-    parts = []
+    parts: list[tuple[Level, float, int, float | None]] = []
     if within is not None:
-        parts.append(("samples", within, repeats.sizes.size, None))
+        parts.append(("samples", within, int(repeats.sizes.size), None))
         launches = fit.residual - error
     elif repeats.sizes.size:
         untold.append("Too few samples a launch to tell their error from differences of launches.")
-    parts.append(("launches", launches, values.size, None))
+    parts.append(("launches", launches, int(values.size), None))
     if fit.hosts is not None:
         parts.append(("hosts", fit.hosts.variance, int(hosts.max()) + 1, fit.hosts.p))
     if fit.days is not None:
@@ -94,10 +94,10 @@ def variance_components(repeats: Repeats) -> Components:
     return Components(
         parts=[
             Component(
-                level=level,  # type: ignore[arg-type]
+                level=level,
                 deviation=max(variance, 0.0) ** 0.5,
                 share=max(variance, 0.0) / total if total > 0.0 else 0.0,
-                groups=int(groups),
+                groups=groups,
                 p=p,
                 negative=variance < 0.0,
             )

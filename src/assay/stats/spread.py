@@ -12,6 +12,7 @@ from assay.stats.components import Component as Component
 from assay.stats.components import Components as Components
 from assay.stats.components import variance_components as variance_components
 from assay.stats.correlation import effective_size
+from assay.stats.group_tests import worth_each
 from assay.stats.intervals import Floats, Interval, checked, median_interval
 from assay.stats.modes import Mode, find_modes
 from assay.stats.summary import coefficient_of_variation
@@ -62,7 +63,6 @@ def describe(
     """
     array = checked(values)
     n = int(array.size)
-    worth = effective_size(array)
     return Spread(
         n=n,
         minimum=float(array.min()),
@@ -73,13 +73,13 @@ def describe(
         deviation=float(array.std(ddof=1)) if n > 1 else None,
         robust_deviation=robust_deviation(array),
         cov=coefficient_of_variation(array),
-        cov_ci95=cov_interval(array, effective_n=worth),
+        cov_ci95=cov_interval(array, effective_n=n * worth_each(array)),
         skew=skewness(array),
         medcouple=medcouple(array),
         tail=tails(array),
         modes=find_modes(array),
         autocorrelation=rank_autocorrelation(array),
-        effective_n=worth,
+        effective_n=effective_size(array),
         trend=None if utc is None else trend(array, utc),
     )
 

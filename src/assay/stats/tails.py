@@ -63,7 +63,7 @@ def robust_deviation(values: Sequence[float] | Floats) -> float:
     Rousseeuw 1992). Where more than half of the values are equal it is nothing; the interquartile
     range and at last the plain standard deviation stand in.
     """
-    array = checked(values)
+    array = np.sort(checked(values))
     n = array.size
     if n < 2:
         return 0.0
@@ -77,7 +77,7 @@ def robust_deviation(values: Sequence[float] | Floats) -> float:
 
 def tails(values: Sequence[float] | Floats) -> Tail:
     """What lies far out on either side. Raises AssayError for no values, NaN or infinity."""
-    array = checked(values)
+    array = np.sort(checked(values))
     n = int(array.size)
     sigma = robust_deviation(array)
     p05, median, p95, p99 = (float(q) for q in np.quantile(array, (0.05, 0.5, 0.95, 0.99)))
@@ -122,7 +122,7 @@ def skewness(values: Sequence[float] | Floats) -> float | None:
     if n < 3 or variance <= (np.finfo(float).eps * abs(float(array.mean()))) ** 2:
         return None
     moment = float((centred**3).mean()) / variance**1.5
-    return moment * math.sqrt(n * (n - 1)) / (n - 2)
+    return float(moment * math.sqrt(n * (n - 1)) / (n - 2))
 
 
 def medcouple(values: Sequence[float] | Floats) -> float | None:
@@ -135,7 +135,10 @@ def medcouple(values: Sequence[float] | Floats) -> float | None:
     """
     array = checked(values)
     centre = float(np.median(array))
-    above, below = np.sort(array[array >= centre] - centre), np.sort(centre - array[array <= centre])
+    above, below = (
+        np.sort(array[array >= centre] - centre),
+        np.sort(centre - array[array <= centre]),
+    )
     ties = int(np.count_nonzero(array == centre))
     if array.size < 3 or ties * 2 > array.size:
         return None

@@ -72,7 +72,7 @@ def trend(values: Sequence[float] | Floats, utc: Sequence[float] | Floats) -> Tr
     if deviation > 0.0 and score != 0.0:
         p = min(1.0, 2.0 * float(ndtr(-(abs(score) - 1.0) / deviation)))
     reach = float(ndtri(0.975)) * deviation
-    low = float(slopes[max(math.floor((slopes.size - reach) / 2.0), 0)])
+    low = float(slopes[max(math.floor((slopes.size - reach) / 2.0) - 1, 0)])
     high = float(slopes[min(math.ceil((slopes.size + reach) / 2.0), slopes.size - 1)])
     middle = float(np.median(y))
     relative = span / abs(middle) if middle else None

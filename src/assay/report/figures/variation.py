@@ -8,13 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.answers.select import counted
+from assay.answers.steadiness import Steadiness
 from assay.answers.study import Study, Varied
 from assay.answers.variation import notable, shape_of
-from assay.report.figures.variation_compared import cov_figure
+from assay.report.figures.variation_compared import cov_figure, factor_figure
 from assay.report.figures.variation_time import sequence_figure
 from assay.report.marks import Row, Spec, colour, listed
 from assay.report.model import Field, Figure
 from assay.stats.histogram import Histogram, density, histogram
+from assay.stats.intervals import Floats
 from assay.units import format_quantity, format_share
 
 # Histograms that a reader looks at one by one; lines that colours tell apart.
@@ -28,8 +30,9 @@ _LEAST_EXCESS = 1e-4
 _HEIGHT = 170
 
 
-def variation_figures(study: Study) -> list[Figure | None]:
+def variation_figures(found: Steadiness) -> list[Figure | None]:
     """Every figure of how results vary, for the cells most worth a look."""
+    study = found.study
     shown = notable(study, _HISTOGRAMS)
     return [
         *(
@@ -39,6 +42,7 @@ def variation_figures(study: Study) -> list[Figure | None]:
         sequence_figure(study),
         tail_figure(study),
         cov_figure(study),
+        factor_figure(found.factors.comparisons) if found.factors else None,
     ]
 
 
@@ -49,7 +53,7 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
         return None
     times, edges = varied.times, found.edges
     median = float(np.median(times))
-    places = np.linspace(edges[0], edges[-1], _PLACES)
+    places = _places(times, edges)
     curve = density(times, places) * times.size * (edges[1] - edges[0])
     ticks, ticked = _ticks(times, found)
     rows: list[Row] = [
@@ -58,7 +62,7 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
     ]
     rows += [_row("density", float(x), count=float(y)) for x, y in zip(places, curve, strict=True)]
     rows += [_row("run", float(value)) for value in ticks]
-    modes = varied.spread.modes if len(varied.spread.modes) > 1 else []
+    modes = varied.shape.modes
     rows += [
         _row("mode", float(mode.at), count=mode.share, text=format_share(mode.share))
         for mode in modes
@@ -67,8 +71,7 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
     shape, like = shape_of(varied)
     outside = _outside(found, times)
     caption = [
-        f"{counted(times.size, 'run')} in {found.counts.size} bins (Freedman & Diaconis), density "
-        "by a Gaussian kernel (Silverman).",
+        f"{counted(times.size, 'run')} in {found.counts.size} bins, density by a Gaussian kernel.",
         f"Ticks: {ticked}.",
         "Dashed: the groups, with their shares of the runs." if modes else "",
         outside,
@@ -82,7 +85,8 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
         id=f"variation-histogram-{number}",
         title=f"{varied.label}: how often a run took how long",
         caption=" ".join(words for words in caption if words),
-        alt=f"Histogram of {counted(times.size, 'run')} around {middle}: {shape}. {outside}".strip(),
+        alt=f"Histogram of {counted(times.size, 'run')} around {middle}: {shape}. "
+        f"{outside}".strip(),
         fields=[
             Field("kind", "", "bin, density (a point of the curve), run (a tick) or mode"),
             Field("low", varied.unit, "where a bin begins; where the point, the run, the mode is"),
@@ -96,6 +100,13 @@ def histogram_figure(varied: Varied, number: int = 1, *, of: int = 1) -> Figure 
     )
 
 
+def _places(times: Floats, edges: Floats) -> Floats:
+    """Where the density is drawn: evenly from edge to edge, and closely where the runs are."""
+    evenly = np.linspace(edges[0], edges[-1], _PLACES)
+    closely = np.clip(np.quantile(times, np.linspace(0.0, 1.0, _PLACES)), edges[0], edges[-1])
+    return np.unique(np.concatenate([evenly, closely]))
+
+
 def _row(
     kind: str,
     low: float,
@@ -107,7 +118,7 @@ def _row(
     return {"kind": kind, "low": low, "high": high, "count": count, "text": text}
 
 
-def _ticks(times: np.ndarray, found: Histogram) -> tuple[list[float], str]:
+def _ticks(times: Floats, found: Histogram) -> tuple[list[float], str]:
     """The runs that get a tick, and which they are: all if few, or else the outlying ones."""
     inside = times[(times >= found.edges[0]) & (times <= found.edges[-1])]
     if inside.size <= _TICKS:
@@ -123,7 +134,7 @@ def _ticks(times: np.ndarray, found: Histogram) -> tuple[list[float], str]:
     return outlying.tolist(), words
 
 
-def _outside(found: Histogram, times: np.ndarray) -> str:
+def _outside(found: Histogram, times: Floats) -> str:
     median = float(np.median(times))
     words = [
         f"{counted(count, 'run')} beyond the {side} edge, {format_share(worst / median - 1.0)} "
@@ -163,6 +174,7 @@ def _histogram_spec(median: float, modes: bool) -> Spec:
                 "x": {"field": "shown_low", **x},
                 "x2": {"field": "shown_high"},
                 "y": y,
+                "y2": {"datum": 0},
                 "tooltip": [
                     {"field": "shown_low", "title": "slower from", "format": "+.3~%"},
                     {"field": "shown_high", "title": "to", "format": "+.3~%"},
@@ -251,7 +263,7 @@ def tail_figure(study: Study) -> Figure | None:
             "encoding": {
                 "x": x,
                 "y": y,
-                "color": colour("cell", rows),
+                "color": _stroked(colour("cell", rows)),
                 "tooltip": [
                     {"field": "cell", "title": "what"},
                     {"field": "slower", "title": "slower by more than", "format": ".3~%"},
@@ -262,6 +274,15 @@ def tail_figure(study: Study) -> Figure | None:
         },
         width="half",
     )
+
+
+def _stroked(hue: Spec) -> Spec:
+    """A colour whose legend shows lines, not dots."""
+    legend = hue["legend"]
+    return {
+        **hue,
+        "legend": legend and {**legend, "symbolType": "stroke", "symbolStrokeWidth": 3},
+    }
 
 
 def _survival(varied: Varied) -> list[Row]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.answers.factors import Comparison
 from assay.answers.study import Study
 from assay.answers.variation import code_of, notable
@@ -52,17 +54,19 @@ def cov_figure(study: Study) -> Figure | None:
     )
 
 
-def factor_figure(compared: list[Comparison], *, of: int) -> Figure | None:
+def factor_figure(compared: Sequence[Comparison]) -> Figure | None:
     """The coefficient of variation at each level of each factor, the surest differences first."""
     chosen = compared[:_COMPARISONS]
     rows: list[Row] = [
         {
             "factor": each.name,
-            **_row(f"{each.name}: {level.name}", level.place, level.cov, level.ci95, level.n),
+            **_row(
+                f"{each.name}: {group.name}", f"level {place}", group.cov, group.cov_ci95, group.n
+            ),
         }
         for each in chosen
-        for level in each.levels
-        if level.cov is not None
+        for place, group in enumerate(each.spread.groups, 1)
+        if group.cov is not None
     ]
     if not rows:
         return None
@@ -84,7 +88,11 @@ def factor_figure(compared: list[Comparison], *, of: int) -> Figure | None:
         title="Variation before and after: the levels of each factor",
         caption="Coefficient of variation at each level, others pooled; whiskers: 95% intervals. "
         "Surest differences first."
-        + (f" {_COMPARISONS} of {of} comparisons." if of > len(chosen) else ""),
+        + (
+            f" {_COMPARISONS} of {len(compared)} comparisons."
+            if len(compared) > len(chosen)
+            else ""
+        ),
         alt="Coefficients of variation by level: "
         + "; ".join(f"{row['name']} {float(row['cov'] or 0.0):.2%}" for row in rows[:6])
         + ".",
