@@ -85,13 +85,14 @@ class Order:
             return f"{request.members} jobs of {each}, in one array."
         sessions = ""
         if found.sessions > 1:
-            sessions = f"{found.sessions} sessions, one every {format_duration(found.every)}: "
+            every = format_duration(found.every)
+            sessions = f"{found.sessions} sessions, one every {every}, and for each of them: "
         if found.jobs == 1:
-            return f"{sessions}one job of {each}{' each' if sessions else ''}.".capitalize()
+            return f"{sessions}One job of {each}."
         return (
-            f"{sessions}about {found.jobs} jobs of {each}, one after the other: the estimate of "
+            f"{sessions}About {found.jobs} jobs of {each}, one after the other: the estimate of "
             f"{format_duration(found.seconds)} is more than one may ask for."
-        ).capitalize()
+        )
 
 
 def ready(

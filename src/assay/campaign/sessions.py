@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from assay.campaign.progress import Display
 
-# Seconds between looks at the clock while a session is waited for.
-NAP = 1.0
 
 
 def upcoming(run: RunDirectory, now: float) -> Next | None:
@@ -132,7 +130,7 @@ class Sessions:
         try:
             while (left := following.due - self.clock.now()) > 0:
                 self._tick(f"{what}, in {format_duration(left)}")
-                self.clock.sleep(min(left, NAP))
+                self.clock.sleep(min(left, self.clock.nap))
                 if happened := wakefulness.look():
                     self._note = f"{self._note} {happened}".strip()
                     self._tell(happened)

@@ -12,7 +12,9 @@ NOTICED = 30.0
 
 
 class Clock(Protocol):
-    """All times in seconds."""
+    """All times in seconds. ``nap``: how long at most to sleep before somebody looks again."""
+
+    nap: float
 
     def now(self) -> float:
         """The time of day, Unix time. It may be set."""
@@ -37,6 +39,8 @@ class Clock(Protocol):
 
 class MachineClock:
     """This machine's: clock_gettime(2)."""
+
+    nap = 1.0
 
     def now(self) -> float:
         """CLOCK_REALTIME."""

@@ -133,6 +133,8 @@ class FakeClock:
     See ``campaign.timekeeping.Clock``.
     """
 
+    nap = 600.0
+
     def __init__(self, executor: FakeExecutor) -> None:
         self._executor = executor
 
