@@ -54,26 +54,26 @@ class Asked:
         nodes: str | None = None,
         ppn: str | None = None,
         seed: int | None = None,
-        **rule: str | None,
+        rule: Mapping[str, str | None] | None = None,
     ) -> Asked:
         """From the command line; ``rule``: what of ``RULE`` was given. Raises AssayError for a suite
         that there isn't.
         """
         factors = (*words, f"ppn={ppn}") if ppn else words
         plan = Path(os.path.abspath(find_plan(suite)))  # noqa: PTH100
-        return cls(plan, factors, nodes, seed=seed, **rule)
+        return dataclasses.replace(cls(plan, factors, nodes, seed=seed), **(rule or {}))
 
     @classmethod
     def again(cls, request: RunRequest) -> Asked:
         """From a request, with the plan's text as it was then."""
-        return cls(
+        asked = cls(
             plan=Path(request.plan),
             words=tuple(request.words),
             nodes=request.nodes,
             seed=request.seed,
             texts=request.texts,
-            **{word: getattr(request, word) for word in RULE},
         )
+        return dataclasses.replace(asked, **{word: getattr(request, word) for word in RULE})
 
     def plan_on(self, context: PlanContext) -> Plan:
         """The plan on a machine that is at hand. Raises AssayError."""
@@ -156,7 +156,12 @@ class Asked:
             job=job,
             scheduler=scheduler,
             members=members,
-            **self._rule,
+            budget=self.budget,
+            precision=self.precision,
+            launches=self.launches,
+            duration=self.duration,
+            every=self.every,
+            sessions=self.sessions,
         )
 
 

@@ -132,12 +132,14 @@ def run(
             nodes=nodes,
             ppn=ppn,
             seed=seed,
-            budget=budget,
-            precision=precision,
-            launches=launches,
-            duration=duration,
-            every=every,
-            sessions=sessions,
+            rule={
+                "budget": budget,
+                "precision": precision,
+                "launches": launches,
+                "duration": duration,
+                "every": every,
+                "sessions": sessions,
+            },
         )
         return begin(asked, how)
     if factors or nodes or ppn:
