@@ -50,7 +50,9 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 def by_session(bench: Bench) -> Counter[int]:
     data = read_run(bench.only_run().path)
-    return Counter(session_of(m.replicate, data.manifest.plan.replication) for m in data.measurements)
+    return Counter(
+        session_of(m.replicate, data.manifest.plan.replication) for m in data.measurements
+    )
 
 
 def is_whole(bench: Bench, sessions: int) -> None:
@@ -205,7 +207,7 @@ def test_what_a_job_took_is_asked_once_and_kept(bench: Bench) -> None:
     assert story.started is not None and story.ended is not None
     assert account.elapsed is not None and account.cpu is not None
     assert account.elapsed >= story.ended.utc - story.started.utc
-    assert 0.0 < account.cpu
+    assert account.cpu > 0.0
     # It is no part of what was measured, and was not sealed.
     assert bench.only_run().broken_seal() == []
     assert bench.assay("runs", "--follow", "--no-report").returncode == 0

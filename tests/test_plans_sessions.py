@@ -38,9 +38,7 @@ SUITE = Replication(budget=600.0, every=HOUR, min_launches=20, max_launches=20)
         ({}, 1, HOUR),
     ],
 )
-def test_two_of_three_words_are_enough(
-    given_: dict[str, str], planned: int, every: float
-) -> None:
+def test_two_of_three_words_are_enough(given_: dict[str, str], planned: int, every: float) -> None:
     rule = amended(SUITE, dict(given_))
     assert (rule.planned, rule.every, rule.repeated) == (planned, every, planned > 1)
     assert (rule.budget, rule.min_launches, rule.unbroken) == (600.0, 20, False)
@@ -66,8 +64,8 @@ def test_launches_that_are_counted_have_their_time() -> None:
     assert amended(SUITE, {"launches": "40..80"}).budget == 1200.0
     plan = override(make_plan([make_cell()], budget=600.0, min_launches=20), launches="100")
     assert plan.choices == (
-        "100 launches of each cell have 50 min, as much time each as the plan gives; --budget gives "
-        "another.",
+        "100 launches of each cell have 50 min, as much time each as the plan gives; --budget "
+        "gives another.",
     )
     assert override(plan, budget="60 s").choices == plan.choices
 
@@ -225,9 +223,7 @@ def test_the_suite_measures_what_the_paper_did_and_what_tells_why() -> None:
 
 def test_on_a_cluster_it_draws_halves_of_the_nodes() -> None:
     plan = steadiness(context=PlanContext(cores=4, nodes=8))
-    placed = {
-        (c.placement.nodes, c.placement.node_set) for c in plan.cells if c.kernel == "npb.lu"
-    }
+    placed = {(c.placement.nodes, c.placement.node_set) for c in plan.cells if c.kernel == "npb.lu"}
     assert placed == {(8, 0), (4, 1), (4, 2), (4, 3)}
     pairs = {(c.placement.nodes, c.placement.ppn) for c in plan.cells if "ping" in c.kernel}
     assert pairs == {(1, 2), (2, 1)}

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay import __version__
 from assay.config import Config, SchedulerConfig
@@ -19,7 +20,6 @@ from assay.plans.model import Plan, PlanContext
 from assay.plans.suites import Source, count_named, find_plan, load_plan, most_nodes
 from assay.plans.words import read_words
 from assay.records.request import REQUEST_SCHEMA, JobShape, RunRequest
-
 
 # The options that change a plan's replication rule.
 RULE = ("budget", "precision", "launches", "duration", "every", "sessions")
@@ -56,12 +56,14 @@ class Asked:
         seed: int | None = None,
         rule: Mapping[str, str | None] | None = None,
     ) -> Asked:
-        """From the command line; ``rule``: what of ``RULE`` was given. Raises AssayError for a suite
-        that there isn't.
+        """From the command line; ``rule``: what of ``RULE`` was given.
+
+        Raises AssayError for a suite that there isn't.
         """
         factors = (*words, f"ppn={ppn}") if ppn else words
         plan = Path(os.path.abspath(find_plan(suite)))  # noqa: PTH100
-        return dataclasses.replace(cls(plan, factors, nodes, seed=seed), **(rule or {}))
+        given: dict[str, Any] = dict(rule or {})
+        return dataclasses.replace(cls(plan, factors, nodes, seed=seed), **given)
 
     @classmethod
     def again(cls, request: RunRequest) -> Asked:

@@ -39,7 +39,7 @@ FIRST_POLL, POLL_GROWTH, SLOWEST_POLL = 2.0, 1.5, 30.0
 LATE = 90.0
 # Seconds to wait for a job that was asked to end: schedulers kill it half a minute after asking.
 ENDING = 60.0
-# How often a job's account is asked for where the scheduler's accounting is behind, or there is none.
+# How often a job's account is asked for where there is none, or none yet.
 ACCOUNTS = 2
 # Scheduler's states after which a job's run goes on in another.
 _GO_ON = ("timeout", "node-failed", "preempted")

@@ -32,7 +32,7 @@ class Bench:
     """Ready to measure: the executor, and what the manifest says of the toolchains.
 
     ``patience``: seconds without a word from kernels after which they are given up. ``nodes``: the
-    hosts as they are now, empty for this machine alone. ``clock``: by which sessions are waited for.
+    hosts as they are now, empty for this machine alone. ``clock``: sessions are waited for by it.
     """
 
     executor: Executor

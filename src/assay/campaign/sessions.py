@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from assay.campaign.progress import Display
 
 
-
 def upcoming(run: RunDirectory, now: float) -> Next | None:
     """The session of a run that comes next, or goes on; None if there is none, or no plan yet."""
     if not run.begun:
@@ -95,10 +94,10 @@ class Sessions:
         """Note that a session begins, and say what was missed before it."""
         if following.missed:
             one = following.missed == 1
+            words = "A session was" if one else f"{following.missed} sessions were"
             self._tell(
-                f"{'A session was' if one else f'{following.missed} sessions were'} missed: nothing "
-                "was at work on this run, or what came before took longer. "
-                + ("It is not caught up." if one else "They are not caught up.")
+                f"{words} missed: nothing was at work on this run, or what came before took "
+                f"longer. {'It is' if one else 'They are'} not caught up."
             )
         append_session(
             self.run.path,
@@ -119,10 +118,9 @@ class Sessions:
         """Note that a session was measured to its end."""
         self._end(number, "over")
 
-    def wait(self, following: Next) -> None:
-        """Wait until a session is due, or until the clock is no longer what it was.
-
-        Raises Interruption if asked to stop.
+    def wait(self, following: Next) -> bool:
+        """Wait until a session is due, or until the clock is no longer what it was; whether it is
+        due. Raises Interruption if asked to stop.
         """
         wakefulness = Wakefulness(self.clock)
         what = f"{self.words(following.number)} begins {moment(following.due)}"
@@ -134,9 +132,10 @@ class Sessions:
                 if happened := wakefulness.look():
                     self._note = f"{self._note} {happened}".strip()
                     self._tell(happened)
-                    return
+                    return False
         except KeyboardInterrupt:
             raise Interruption from None
+        return True
 
     def words(self, number: int) -> str:
         """``"Session 3 of 8"``, counted from 1."""
@@ -145,9 +144,7 @@ class Sessions:
         return f"Session {number - voids + 1} of {self._rule.planned}"
 
     def _end(self, number: int, how: How) -> None:
-        append_session(
-            self.run.path, SessionEvent("ended", number, self.clock.now(), how=how)
-        )
+        append_session(self.run.path, SessionEvent("ended", number, self.clock.now(), how=how))
 
     def _how_it_ended(self, number: int) -> How:
         """Whether a session that was cut short has measured each cell, or met its failure."""
@@ -161,11 +158,11 @@ class Sessions:
         cells = (cell for cell in self._manifest.plan.cells if not is_search(cell))
         return "cut" if all(cell.id in met for cell in cells) else "void"
 
-
     def too_early(self, following: Next) -> AssayError | None:
         """Why a session is not begun by somebody who was to begin when it is due; None: it is."""
         assert self._rule.every is not None
-        if following.due - self.clock.now() <= LATEST * self._rule.every:
+        early = following.due - self.clock.now()
+        if following.set_back or early <= LATEST * self._rule.every:
             return None
         return AssayError(
             f"{self.words(following.number)} begins {moment(following.due)}, and not yet.",
@@ -204,8 +201,8 @@ def carry_on(
                         between(data)
                     if deadline is not None and following.due >= deadline:
                         raise OutOfTime
-                    sessions.wait(following)
-                    continue
+                    if not sessions.wait(following):
+                        continue
                 sessions.begin(following)
             data, lacking = execute(following.number)
             left_out |= {cell.id: cell for cell in lacking}

@@ -26,9 +26,7 @@ FOLDER = "jobs"
 # its time was over; it was asked to end, or so shortly before its end that this may have been its
 # scheduler's warning; something is missing that this job could not do; it could not go on; another
 # one was at the run.
-How = Literal[
-    "complete", "session", "time", "asked", "warned", "incomplete", "failed", "refused"
-]
+How = Literal["complete", "session", "time", "asked", "warned", "incomplete", "failed", "refused"]
 
 
 class JobAccounting(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -196,9 +194,7 @@ class JobBook:
     def account(self, number: int, accounting: JobAccounting) -> None:
         """A scheduler has told what its accounting says of a job."""
         self.append(
-            JobEvent(
-                "accounted", number, time.time(), self.job(number).job, accounting=accounting
-            )
+            JobEvent("accounted", number, time.time(), self.job(number).job, accounting=accounting)
         )
 
     def _end_path(self, number: int, task: int | None) -> Path:

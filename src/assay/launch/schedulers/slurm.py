@@ -42,9 +42,7 @@ _STATES: dict[str, JobState] = {
 _RECORD = re.compile(r"^JobId=(\d+)(?: ArrayJobId=(\d+))?(?: ArrayTaskId=(\S+))? JobName=", re.M)
 _STATE = re.compile(r"^ +JobState=(\S+) Reason=(.*?) Dependency=", re.M)
 _EXIT = re.compile(r"^ +Requeue=.* ExitCode=(\d+):(\d+)\s*$", re.M)
-_ACCOUNTED = (
-    "--format=JobIDRaw,State,ElapsedRaw,Suspended,TotalCPU,UserCPU,SystemCPU,NodeList"
-)
+_ACCOUNTED = "--format=JobIDRaw,State,ElapsedRaw,Suspended,TotalCPU,UserCPU,SystemCPU,NodeList"
 _NO_REASON = ("", "None", "(null)", "N/A")
 _UNKNOWN = re.compile(r"invalid job id", re.I)
 # What needs no quotes in a directive.
@@ -136,8 +134,8 @@ class SlurmScheduler(Batch):
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
         """sacct(1): a job's own line, in which its steps' CPU time is summed up.
 
-        Without the steps' lines (--allocations) there would be no CPU time. One in which nothing was
-        counted is told as zero by sites that gather none.
+        Without the steps' lines (--allocations) there would be no CPU time. Sites that gather none
+        tell it as zero.
         """
         asked = list(dict.fromkeys(ids))
         if not asked:
