@@ -6,12 +6,15 @@ import itertools
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from assay.answers.causes import causes_of, causes_part, periodic_deviation
+from assay.answers.accounting import accounting_of
+from assay.answers.causes import causes_of, causes_part, part_of, periodic_deviation
 from assay.plans.model import Cell, Placement
+from assay.records.jobs import JobAccounting, JobBook, JobEnd, JobEvent
 from assay.records.model import RunData
 from assay.report.causes import causes_tables
 from assay.report.drawing import svg
@@ -132,3 +135,46 @@ def test_no_figure_where_nothing_is_named() -> None:
     assert [figure for figure in causes_figures(causes) if figure] == []
     assert causes_figures(None) == [] and causes_tables(None) == []
     assert math.isclose(causes.cells[0].attribution.unexplained, 1.0)
+
+
+def jobs_that(tmp_path: Path, suspended: bool, count: int = 12, **ends: str) -> RunData:
+    """A run of jobs that computed for about 100 s each, some held up for up to 60 s more."""
+    random = np.random.default_rng(10)
+    book = JobBook(tmp_path)
+    book.folder.mkdir()
+    for number in range(1, count + 1):
+        cpu = 100.0 + 0.3 * random.normal()
+        held = 60.0 * random.random() if number % 3 == 0 else 2.0 * random.random()
+        book.append(JobEvent("submitted", number, 1000.0 * number, f"7{number}"))
+        book.append(JobEvent("started", number, 1000.0 * number + 5.0))
+        end = 1000.0 * number + 5.0 + cpu + held
+        how = ends.get(f"job{number}", "session")
+        book.write_end(JobEnd(number=number, utc=end, how=how, made=40, missing=[]))
+        book.account(
+            number,
+            JobAccounting(
+                "sacct", elapsed=cpu + (0.0 if suspended else held), cpu=None if suspended else cpu,
+                suspended=held if suspended else 0.0,
+            ),
+        )  # fmt: skip
+    return replace(RUN, path=tmp_path)
+
+
+@pytest.mark.parametrize("suspended", [True, False])
+def test_jobs_by_their_accounting(tmp_path: Path, suspended: bool) -> None:
+    run = jobs_that(tmp_path, suspended)
+    found = accounting_of(run)
+    assert found.clocks.n == 12 and found.clocks.verdict == "kept from running"
+    assert found.clocks.cpu < 0.01 < 0.1 < found.clocks.wall
+    assert found.what == ("time without suspension" if suspended else "CPU time")
+    causes = causes_of([of_kernel(planted(30, 11), "npb.ep")], run)
+    row = causes_tables(causes)[1].rows[0]
+    assert row[0].text == f"whole jobs, {found.what} by sacct"
+    assert row[4].text == "the ranks were kept from running" and row[3].text == ""
+    assert "they were kept from running" in part_of(causes).remark
+
+
+def test_jobs_that_did_not_do_all_are_left_out(tmp_path: Path) -> None:
+    ends = {f"job{number}": "time" for number in range(1, 8)}
+    assert accounting_of(jobs_that(tmp_path, False, **ends)) is None
+    assert accounting_of(RUN) is None

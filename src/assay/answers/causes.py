@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.answers.accounting import Accounted, accounting_of
 from assay.answers.model import Evidence
 from assay.answers.select import Part, counted
 from assay.answers.study import labels_of
@@ -65,11 +66,15 @@ class Periodic:
 
 @dataclass(frozen=True)
 class Causes:
-    """All cells that can be told of; ``few``: how many others have too few measurements."""
+    """All cells that can be told of; ``few``: how many others have too few measurements.
+
+    ``accounted``: the run's jobs by their scheduler's accounting, where there was one.
+    """
 
     cells: tuple[CellCauses, ...]
     few: int
     periodic: tuple[Periodic, ...] = ()
+    accounted: Accounted | None = None
 
 
 def causes_of(repeats: Sequence[Repeats], run: RunData) -> Causes | None:
@@ -83,7 +88,9 @@ def causes_of(repeats: Sequence[Repeats], run: RunData) -> Causes | None:
         CellCauses(labels[each.cell.id], each, attribute(each, alpha=alpha), wall_clock(each))
         for each in enough
     )
-    return Causes(cells, len(repeats) - len(enough), tuple(_periodic(cells, run)))
+    return Causes(
+        cells, len(repeats) - len(enough), tuple(_periodic(cells, run)), accounting_of(run)
+    )
 
 
 def causes_part(repeats: Sequence[Repeats], run: RunData) -> Part | None:
@@ -129,6 +136,14 @@ def _remark(causes: Causes) -> str:
         for cell in causes.cells
         if cell.clocks is not None and cell.clocks.verdict == "kept from running"
     ][:_NAMED]
+    accounted = causes.accounted
+    if accounted is not None and accounted.clocks.verdict == "kept from running":
+        clocks = accounted.clocks
+        clauses.append(
+            f"whole jobs' wall time varies by {format_share(clocks.wall, clocks.wall_ci95)}, their "
+            f"{accounted.what} by {accounted.source} {format_share(clocks.cpu, clocks.cpu_ci95)}: "
+            "they were kept from running"
+        )
     return "; ".join(clauses)
 
 

@@ -7,7 +7,7 @@ from assay.answers.select import counted
 from assay.reference.variability import SOURCE, published_clocks
 from assay.report.model import Column, Entry, Table
 from assay.stats.covariates import cause_of
-from assay.stats.wall_clock import BUSY
+from assay.stats.wall_clock import BUSY, WallClock
 from assay.units import format_share
 
 _VERDICTS = {
@@ -86,22 +86,16 @@ def clocks_table(causes: Causes) -> Table | None:
     None where no cell's CPU time is known.
     """
     known = [cell for cell in causes.cells if cell.clocks is not None]
-    if not known:
+    accounted = causes.accounted
+    if not known and accounted is None:
         return None
     rows = []
     for cell in known:
-        clocks = cell.clocks
-        assert clocks is not None
-        bad = clocks.verdict == "kept from running"
-        rows.append(
-            [
-                Entry(cell.label),
-                Entry(format_share(clocks.wall, clocks.wall_ci95), clocks.wall),
-                Entry(format_share(clocks.cpu, clocks.cpu_ci95), clocks.cpu),
-                Entry(format_share(clocks.busy), clocks.busy),
-                Entry(_VERDICTS[clocks.verdict], tone="warn" if bad else ""),
-            ]
-        )
+        assert cell.clocks is not None
+        rows.append(_clocks_row(cell.label, cell.clocks))
+    if accounted is not None:
+        label = f"whole jobs, {accounted.what} by {accounted.source}"
+        rows.append(_clocks_row(label, accounted.clocks))
     rows += [
         [
             Entry(f"{published.code} on the Cray T3E (1)", tone="quiet"),
@@ -130,3 +124,16 @@ def clocks_table(causes: Causes) -> Table | None:
             f"{SOURCE}, table 3: 128 processes, class C, system accounting in place of CPU time"
         ],
     )
+
+
+def _clocks_row(label: str, clocks: WallClock) -> list[Entry]:
+    return [
+        Entry(label),
+        Entry(format_share(clocks.wall, clocks.wall_ci95), clocks.wall),
+        Entry(format_share(clocks.cpu, clocks.cpu_ci95), clocks.cpu),
+        Entry("" if clocks.busy is None else format_share(clocks.busy), clocks.busy),
+        Entry(
+            _VERDICTS[clocks.verdict],
+            tone="warn" if clocks.verdict == "kept from running" else "",
+        ),
+    ]
