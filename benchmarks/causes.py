@@ -1,6 +1,6 @@
 """Causes of variation made on purpose, and what the report then names.
 
-    .venv/bin/python benchmarks/causes.py [--launches N] [--only NAME …] [--seed N]
+    .venv/bin/python benchmarks/causes.py [--launches N] [--only NAME …] [--seed N] [--kernels PATH]
 
 Each experiment launches one kernel some forty times; in half of the launches, drawn at random,
 something is done to it: a process competes for one core; a rank is stopped and continued, as a CPU
@@ -328,9 +328,10 @@ def main() -> int:
     parser.add_argument("--launches", type=int, default=LAUNCHES)
     parser.add_argument("--only", nargs="+", default=[], choices=NAMES, metavar="NAME")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kernels", type=Path, help="an assay-kernels that is built already")
     given = parser.parse_args()
     toolchain = select_toolchain(None, Config())
-    executable = build_kernels(toolchain)
+    executable = given.kernels or build_kernels(toolchain)
     wrong = 0
     with (
         tempfile.TemporaryDirectory(prefix="assay-causes-") as folder,
