@@ -120,7 +120,7 @@ def test_the_verdict_names_what_was_planted(whole):
     assert "periodically every 4.00 ms (250 Hz)" in answer.verdict
     # The planted 3 ms, and perhaps a periodic loss within.
     assert re.search(r"the longest interruption took 3\.0[02] ms", answer.verdict)
-    assert "rank 2 (CPU 6) is the last at 70.0% of the barriers" in answer.verdict
+    assert ". Rank 2 (CPU 6) is the last at 70.0% of the barriers" in answer.verdict
     assert "waiting for the last takes 2.05% of steps of 100 µs" in answer.verdict
     assert any("days" in sentence for sentence in answer.limits)
 

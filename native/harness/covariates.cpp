@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "harness/memory_probe.hpp"
 #include "harness/proc_text.hpp"
 
 namespace assay {
@@ -60,17 +61,45 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
        "sampling, least of the ranks"},
       {"involuntary_switches", "1", Combine::kSum, false,
        "times the scheduler took the CPU from a rank"},
+      {"worst_involuntary_switches", "1", Combine::kMax, false,
+       "the same of the rank that it was taken from most often"},
       {"voluntary_switches", "1", Combine::kSum, false, "times a rank gave the CPU away"},
+      {"wait_seconds", "s", Combine::kSum, false,
+       "time that threads of the ranks were ready to run and waited for a CPU (schedstat)"},
+      {"worst_wait_seconds", "s", Combine::kMax, false,
+       "the same of the one thread that waited longest"},
+      {"most_waiting_rank", "1", Combine::kMax, false,
+       "the rank of worst_wait_seconds; null where none waited"},
+      {"asleep_seconds", "s", Combine::kMax, false,
+       "time that a rank's main thread neither ran nor waited for a CPU, most of the ranks: it was "
+       "stopped or slept, or its CPU was taken by interrupts or by the hypervisor"},
+      {"quota_seconds", "s", Combine::kMax, false,
+       "time that the control group of a rank was held back for having used up its share of CPU "
+       "time, added up over CPUs, most of the ranks; 0 without a limit"},
+      {"interrupt_seconds", "s", Combine::kSum, true,
+       "CPU time of hardware and software interrupts, all CPUs of all nodes (steps of 10 ms)"},
+      {"cpu_pressure_seconds", "s", Combine::kMax, true,
+       "time that some task of the node waited for a CPU (/proc/pressure), greatest of the nodes"},
+      {"memory_pressure_seconds", "s", Combine::kMax, true,
+       "time that some task of the node waited for memory to be made free, greatest of the nodes"},
+      {"io_pressure_seconds", "s", Combine::kMax, true,
+       "time that some task of the node waited for a device, greatest of the nodes"},
+      {"memory_latency", "s", Combine::kMax, true,
+       "a load that no cache holds, a chain of 32 of them, mean of just before and just after "
+       "sampling, by the first rank of each node, greatest of the nodes"},
+      {"swap_growth", "B", Combine::kSum, true, "memory that went to swap on balance, all nodes"},
       {"minor_faults", "1", Combine::kSum, false, "page faults served without reading a disk"},
       {"major_faults", "1", Combine::kSum, false, "page faults that read a disk"},
       {"user_seconds", "s", Combine::kSum, false, "CPU time of the ranks in user mode"},
       {"system_seconds", "s", Combine::kSum, false, "CPU time of the ranks in the kernel"},
+      {"least_cpu_seconds", "s", Combine::kMin, false,
+       "CPU time, user and kernel, of the rank that had least"},
   };
   return table;
 }
 
 Covariates::Covariates(MPI_Comm comm, const Layout& layout)
-    : comm_(comm), leader_(layout.local_rank == 0) {
+    : comm_(comm), leader_(layout.local_rank == 0), threads_(layout.threads) {
   const std::string cpu = "/sys/devices/system/cpu/cpu";
   frequency_ = open_file(cpu + std::to_string(layout.cpus[0]) + "/cpufreq/scaling_cur_freq");
   // The cores in use on this node: every rank names its CPUs to all, the leader listens.
@@ -82,6 +111,8 @@ Covariates::Covariates(MPI_Comm comm, const Layout& layout)
   stat_ = open_file("/proc/stat");
   load_ = open_file("/proc/loadavg");
   snmp_ = open_file("/proc/net/snmp");
+  pressure_ = {open_file("/proc/pressure/cpu"), open_file("/proc/pressure/memory"),
+               open_file("/proc/pressure/io")};
   for (const int id : std::set<int>(all.begin(), all.end())) {
     const int file = open_file(cpu + std::to_string(id) + "/thermal_throttle/core_throttle_count");
     if (file >= 0) throttle_.push_back(file);
@@ -91,6 +122,7 @@ Covariates::Covariates(MPI_Comm comm, const Layout& layout)
 Covariates::~Covariates() {
   std::vector<int> files = throttle_;
   files.insert(files.end(), {stat_, load_, snmp_, memory_, frequency_});
+  files.insert(files.end(), pressure_.begin(), pressure_.end());
   for (const int file : files) {
     if (file >= 0) close(file);
   }
@@ -112,6 +144,7 @@ Covariates::Reading Covariates::read() const {
       static const double tick = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
       reading.steal = tick * cpu[7];
       reading.busy = tick * (cpu[0] + cpu[1] + cpu[2] + cpu[5] + cpu[6]);
+      reading.interrupts = tick * (cpu[5] + cpu[6]);
     }
     reading.load = first_number(read_file(load_, 64));
     reading.retransmits = tcp_retransmits(read_file(snmp_));
@@ -119,9 +152,17 @@ Covariates::Reading Covariates::read() const {
       const auto events = first_number(read_file(file, 64));
       if (events) reading.throttles = reading.throttles.value_or(0.0) + *events;
     }
-    const auto memory = numbers_after(read_file(memory_), "MemAvailable:");
+    const std::string meminfo = read_file(memory_);
+    const auto memory = numbers_after(meminfo, "MemAvailable:");
     if (!memory.empty()) reading.memory = memory[0] * 1024.0;
+    const auto swap = numbers_after(meminfo, "SwapTotal:");
+    const auto unused = numbers_after(meminfo, "SwapFree:");
+    if (!swap.empty() && !unused.empty()) reading.swapped = (swap[0] - unused[0]) * 1024.0;
+    for (std::size_t i = 0; i < pressure_.size(); ++i) {
+      reading.pressure[i] = pressure_seconds(read_file(pressure_[i], 128));
+    }
   }
+  reading.quota = quota_.held_back();
   if (const auto frequency = first_number(read_file(frequency_, 64))) {
     reading.frequency = 1000.0 * *frequency;
   }
@@ -131,16 +172,22 @@ Covariates::Reading Covariates::read() const {
 
 void Covariates::begin() {
   const auto rate = clock_rate();
+  const auto latency = leader_ ? memory_latency() : std::nullopt;
   before_ = read();
   before_.clock_rate = rate;
+  before_.memory_latency = latency;
+  before_.threads = threads_.read();  // last, and first in end(): it has to be to the microsecond
   before_.time = ticks();
 }
 
 void Covariates::end() {
   const Ticks time = ticks();
+  auto threads = threads_.read();
   after_ = read();
   after_.time = time;
+  after_.threads = std::move(threads);
   after_.clock_rate = clock_rate();
+  if (leader_) after_.memory_latency = memory_latency();
 }
 
 std::map<std::string, std::optional<double>> Covariates::own() const {
@@ -158,13 +205,40 @@ std::map<std::string, std::optional<double>> Covariates::own() const {
   if (after_.clock_rate && before_.clock_rate) {
     values["clock_rate"] = 0.5 * (*after_.clock_rate + *before_.clock_rate);
   }
+  if (after_.memory_latency && before_.memory_latency) {
+    values["memory_latency"] = 0.5 * (*after_.memory_latency + *before_.memory_latency);
+  }
+  if (const auto span = between(before_.threads, after_.threads)) {
+    values["wait_seconds"] = span->waited;
+    values["worst_wait_seconds"] = span->longest;
+    values["asleep_seconds"] = span->asleep;
+  }
+  values["quota_seconds"] = difference(after_.quota, before_.quota);
+  values["interrupt_seconds"] = difference(after_.interrupts, before_.interrupts);
+  values["cpu_pressure_seconds"] = difference(after_.pressure[0], before_.pressure[0]);
+  values["memory_pressure_seconds"] = difference(after_.pressure[1], before_.pressure[1]);
+  values["io_pressure_seconds"] = difference(after_.pressure[2], before_.pressure[2]);
+  values["swap_growth"] = difference(after_.swapped, before_.swapped);
   values["involuntary_switches"] = static_cast<double>(a.ru_nivcsw - b.ru_nivcsw);
+  values["worst_involuntary_switches"] = values["involuntary_switches"];
   values["voluntary_switches"] = static_cast<double>(a.ru_nvcsw - b.ru_nvcsw);
   values["minor_faults"] = static_cast<double>(a.ru_minflt - b.ru_minflt);
   values["major_faults"] = static_cast<double>(a.ru_majflt - b.ru_majflt);
   values["user_seconds"] = time_of(a.ru_utime) - time_of(b.ru_utime);
   values["system_seconds"] = time_of(a.ru_stime) - time_of(b.ru_stime);
+  values["least_cpu_seconds"] = *values["user_seconds"] + *values["system_seconds"];
   return values;
+}
+
+// The rank whose thread waited longest for a CPU, on rank 0. Collective.
+std::optional<double> Covariates::most_waiting_rank(const std::optional<double>& longest) const {
+  struct {
+    double longest;
+    int rank;
+  } mine{longest.value_or(0.0), 0}, most{0.0, 0};
+  MPI_Comm_rank(comm_, &mine.rank);
+  MPI_Reduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, 0, comm_);
+  return most.longest > 0.0 ? std::optional(static_cast<double>(most.rank)) : std::nullopt;
 }
 
 std::map<std::string, std::optional<double>> Covariates::combined() const {
@@ -191,6 +265,8 @@ std::map<std::string, std::optional<double>> Covariates::combined() const {
   };
   reduce(sums, MPI_SUM);
   reduce(greatest, MPI_MAX);
+  const auto waited = mine.find("worst_wait_seconds");
+  const auto waiting = most_waiting_rank(waited == mine.end() ? std::nullopt : waited->second);
   if (rank != 0) return {};
   std::map<std::string, std::optional<double>> values;
   for (std::size_t i = 0; i < n; ++i) {
@@ -200,6 +276,7 @@ std::map<std::string, std::optional<double>> Covariates::combined() const {
     if (table[i].combine == Combine::kMax) value = greatest[i];
     if (table[i].combine == Combine::kMin) value = -greatest[i];
   }
+  values["most_waiting_rank"] = waiting;
   auto& other = values["other_cpu_seconds"];
   if (other) {
     other = std::max(*other - *values["user_seconds"] - *values["system_seconds"], 0.0);

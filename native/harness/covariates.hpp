@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,8 @@
 
 #include "harness/clock.hpp"
 #include "harness/layout.hpp"
+#include "harness/quota.hpp"
+#include "harness/thread_times.hpp"
 
 namespace assay {
 
@@ -49,6 +52,7 @@ class Covariates {
   struct Reading;
   Reading read() const;
   std::map<std::string, std::optional<double>> own() const;
+  std::optional<double> most_waiting_rank(const std::optional<double>& longest) const;
 
   MPI_Comm comm_;
   bool leader_;
@@ -57,10 +61,16 @@ class Covariates {
   int snmp_ = -1;
   int memory_ = -1;
   int frequency_ = -1;
+  std::array<int, 3> pressure_{-1, -1, -1};  // of CPUs, memory, devices
   std::vector<int> throttle_;
+  ThreadTimes threads_;
+  CpuQuota quota_;
 
   struct Reading {
-    std::optional<double> steal, busy, load, retransmits, throttles, memory, frequency, clock_rate;
+    std::optional<double> steal, busy, interrupts, load, retransmits, throttles, memory, swapped,
+        quota, frequency, clock_rate, memory_latency;
+    std::array<std::optional<double>, 3> pressure;
+    ThreadTimes::Reading threads;
     rusage usage{};
     Ticks time = 0;
   };

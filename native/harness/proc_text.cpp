@@ -49,4 +49,15 @@ std::optional<double> tcp_retransmits(std::string_view text) {
   return column < numbers.size() ? std::optional(numbers[column]) : std::nullopt;
 }
 
+std::optional<double> pressure_seconds(std::string_view text) {
+  // "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", in microseconds.
+  constexpr std::string_view kTotal = " total=";
+  if (!text.starts_with("some ")) return std::nullopt;
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const std::size_t at = line.find(kTotal);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto microseconds = first_number(line.substr(at + kTotal.size()));
+  return microseconds ? std::optional(1e-6 * *microseconds) : std::nullopt;
+}
+
 }  // namespace assay

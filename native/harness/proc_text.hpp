@@ -7,12 +7,16 @@
 
 namespace assay {
 
-// The numbers that follow `label` on the first line that begins with it; empty if there is none.
+// The numbers that follow `label` on the first line that begins with it; empty if there is none. No
+// label: those that the text begins with.
 std::vector<double> numbers_after(std::string_view text, std::string_view label);
 
 std::optional<double> first_number(std::string_view text);
 
 // The column RetransSegs of /proc/net/snmp, whose two "Tcp:" lines hold names and numbers.
 std::optional<double> tcp_retransmits(std::string_view text);
+
+// Seconds that some task was held up, of the text of a file in /proc/pressure.
+std::optional<double> pressure_seconds(std::string_view text);
 
 }  // namespace assay

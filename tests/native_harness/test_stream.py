@@ -9,6 +9,7 @@ import os
 import socket
 import statistics
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -218,7 +219,39 @@ def test_covariates_are_those_of_the_table(launch: Launch, kernels: Path) -> Non
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     assert 0 < found["memory_available"] < total
     assert found["clock_rate"] is None or 1e8 < found["clock_rate"] < 1e10
+    assert found["least_cpu_seconds"] == pytest.approx(used)
+    assert found["worst_involuntary_switches"] == found["involuntary_switches"]
+    assert found["memory_latency"] is None or 1e-9 < found["memory_latency"] < 1e-4
+    if found["asleep_seconds"] is not None:
+        # Asleep, waiting or running: that is all a thread can do. It spun, so it hardly slept.
+        parts = found["asleep_seconds"] + found["wait_seconds"] + used
+        assert parts == pytest.approx(found["sampling_seconds"], abs=0.03)
+        assert found["worst_wait_seconds"] == found["wait_seconds"]
+        assert found["most_waiting_rank"] == (0 if found["wait_seconds"] else None)
     assert all(v is None or (math.isfinite(v) and v >= 0) for v in found.values())
+
+
+def test_who_waited_for_a_cpu_is_told_from_who_slept(launch: Launch) -> None:
+    if not Path("/proc/self/schedstat").exists():
+        pytest.skip("This system's scheduler doesn't tell how long a thread waited.")
+    cpu = min(os.sched_getaffinity(0))
+    spin = [sys.executable, "-c", "while True: pass"]
+    limits = {"budget": 2.0, "min_samples": 20, "max_samples": 20}
+    orders = job(
+        ("test.slow_rank", {"rank": 0, "seconds": 0.02}, limits),
+        ("test.sleep", {"seconds": 0.02}, limits),
+    )
+    with subprocess.Popen(spin, preexec_fn=lambda: os.sched_setaffinity(0, {cpu})) as other:
+        try:
+            done = launch(orders)
+        finally:
+            other.kill()
+    busy, asleep = (m.covariates for m in done.measurements)
+    assert done.all(RankRecord)[0].cpus == [cpu]
+    assert busy["worst_wait_seconds"] > 0.2 * busy["sampling_seconds"]
+    assert busy["asleep_seconds"] < 0.2 * busy["sampling_seconds"]
+    assert busy["most_waiting_rank"] == 0
+    assert asleep["asleep_seconds"] > 0.3 * asleep["sampling_seconds"]
 
 
 def test_precision_budget_and_samples_end_it(launch: Launch) -> None:

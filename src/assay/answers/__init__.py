@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.answers.model import Answer
+    from assay.answers.steadiness import Steadiness
     from assay.records.model import RunData
     from assay.stats.model import CellSummary
 
 
 def answer_all(
-    run: RunData, cells: Sequence[CellSummary], history: Sequence[RunData] = ()
+    run: RunData,
+    cells: Sequence[CellSummary],
+    history: Sequence[RunData] = (),
+    steadiness: Steadiness | None = None,
 ) -> list[Answer]:
-    """The five questions in their order; what a run can't answer is one honest line."""
+    """The five questions in their order; what a run can't answer is one honest line.
+
+    ``steadiness``: how its cells vary, where that is known already.
+    """
     from assay.answers.model import QUESTIONS
     from assay.answers.network import answer_network
     from assay.answers.speed import answer_speed
@@ -29,6 +36,6 @@ def answer_all(
     made = {
         "network": network,
         "speed": answer_speed(others, run, history),
-        "steadiness": answer_steadiness(cells, run, history),
+        "steadiness": answer_steadiness(cells, run, history, steadiness),
     }
     return [made.get(question) or unmeasured(question, cells) for question in QUESTIONS]

@@ -101,7 +101,9 @@ class FakeExecutor:
     def failures(self, order: LaunchOrder, place: int, *, of_launch: bool = False) -> Failures:
         """What shall go wrong now with the measurement at this place (from 0), or its launch."""
         entry = order.job.measurements[place]
-        behaviour = self.machine.behaviour(entry.kernel, order.toolchain)
+        behaviour = self.machine.behaviour(
+            entry.kernel, order.toolchain, entry.parameters, order.placement
+        )
         names = behaviour.names(entry.kernel, behaviour.resolve(entry.parameters), order.placement)
         names |= {"t": self.now, "rank": 0}
         found: Failures = {}
@@ -125,6 +127,38 @@ class FakeExecutor:
                 self._failed[index] += 1
                 found[failure.kind] = failure
         return found
+
+
+class FakeClock:
+    """The time on the scenario's machine, where waiting takes none here.
+
+    See ``campaign.timekeeping.Clock``.
+    """
+
+    nap = 600.0
+
+    def __init__(self, executor: FakeExecutor) -> None:
+        self._executor = executor
+
+    def now(self) -> float:
+        """Unix time."""
+        return self._executor.epoch + self._executor.now
+
+    def running(self) -> float:
+        """Simulated seconds."""
+        return self._executor.now
+
+    def awake(self) -> float:
+        """The same: it never sleeps."""
+        return self._executor.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let simulated time pass."""
+        self._executor.now += seconds
+
+    def resume(self, utc: float) -> None:
+        """A run goes on in which it was so late before: it is no earlier now."""
+        self._executor.now = max(self._executor.now, utc - self._executor.epoch)
 
 
 class FakeLaunch:
@@ -249,7 +283,9 @@ class FakeLaunch:
 
     def _measure(self, entry: MeasurementOrder, failures: Failures) -> Iterator[float]:
         machine = self._executor.machine
-        behaviour = machine.behaviour(entry.kernel, self._order.toolchain)
+        behaviour = machine.behaviour(
+            entry.kernel, self._order.toolchain, entry.parameters, self._order.placement
+        )
         samples = FakeSamples(machine, behaviour, entry, self._order, self._began, self._clock)
         samples.take()
         record = samples.record(failures)

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import NormalDist, median
 from typing import Literal
 
@@ -84,6 +85,18 @@ class FakeSamples:
             raise AssayError(f"The time '{formula.text}' of the scenario comes to {seconds:g} s.")
         return seconds
 
+    @cached_property
+    def slow(self) -> float | None:
+        """How many times as long this measurement takes for being a slow one; None if it isn't.
+
+        By a generator of its own: scenarios without slow launches give what they always gave.
+        """
+        noise = self.behaviour.written.noise
+        generator = random.Random(f"{self.machine.scenario.seed}/{self.entry.measurement}/slow")
+        if generator.random() >= noise.slow_launches:
+            return None
+        return noise.slow_factor * (1.0 - noise.slow_tail * math.log(1.0 - generator.random()))
+
     def _batch(self, seconds: float) -> None:
         shortest = TICKS_PER_SAMPLE * self.machine.clock_resolution
         while self.batch * 2 <= self.behaviour.written.max_batch and (
@@ -111,7 +124,7 @@ class FakeSamples:
         state = normal()
         index = 0
         while True:
-            factor = math.exp(launch + noise.sigma * state)
+            factor = (self.slow or 1.0) * math.exp(launch + noise.sigma * state)
             if generator.random() < noise.outliers:
                 factor *= noise.outlier_factor
             if index < warmup.samples:
@@ -180,6 +193,7 @@ class FakeSamples:
         slowest = self._time()
         typical = median(self.values[self.warmup :])
         now: dict[str, Value] = {**self.names, "t": self.epoch + self.start, "rank": 0}
+        now["slow"] = int(self.slow is not None)
         return MeasurementRecord(
             measurement=entry.measurement,
             kernel=entry.kernel,

@@ -19,7 +19,9 @@
 
 Expressions may use the constants, the kernel's parameters, its work (``work_bytes``, ``work_flops``
 …), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank`` and ``t``: simulated seconds since the
-executor was made. So one formula plants slow ranks, drift and steps in time.
+executor was made. So one formula plants slow ranks, drift and steps in time. They know ``order``,
+``adapters`` (how many are named) and ``node_set`` too, and covariates ``slow``: 1 in a launch that
+was drawn to be slow.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``sigma``: of the logarithm, within a launch; ``phi``: correlation of neighbours, AR(1);
     ``launch_sigma``: of the logarithm, between launches; a share ``outliers`` of the samples takes
-    ``outlier_factor`` as long.
+    ``outlier_factor`` as long. A share ``slow_launches`` of the measurements takes ``slow_factor``
+    as long, which makes a second mode, and longer by a share drawn from the exponential
+    distribution of mean ``slow_tail``, which makes a right tail.
     """
 
     sigma: float = 0.0
@@ -69,6 +73,9 @@ class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     launch_sigma: float = 0.0
     outliers: float = 0.0
     outlier_factor: float = 10.0
+    slow_launches: float = 0.0
+    slow_factor: float = 1.0
+    slow_tail: float = 0.0
 
 
 class Warmup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,7 +88,8 @@ class Warmup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the kernels that match behave.
 
-    ``match``, ``toolchain``: shell patterns. ``time``: seconds of one operation on a rank; the
+    ``match``, ``toolchain``: shell patterns. ``where``: an expression that must hold too; it knows
+    no constants, ``rank`` or ``t``. ``time``: seconds of one operation on a rank; the
     slowest counts. ``setup``: simulated seconds before the first sample. ``resolved``: what a
     parameter left at 0 or "auto" comes to. ``max_batch``: 1 for whole benchmarks. ``delay``: in
     place of the scenario's.
@@ -89,6 +97,7 @@ class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     match: str = "*"
     toolchain: str = "*"
+    where: str | None = None
     time: float | str = 1e-3
     constants: dict[str, float | str] = {}
     noise: Noise = Noise()
@@ -152,11 +161,26 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Place = Callable[[KeyPath], str]
 
 
+def _names(parameters: Mapping[str, Value], placement: Placement) -> dict[str, Value]:
+    """What a placement and a kernel's parameters tell an expression."""
+    return {
+        "nodes": placement.nodes,
+        "ppn": placement.ppn,
+        "threads": placement.threads,
+        "ranks": placement.ranks,
+        "order": placement.order,
+        "adapters": len(placement.adapter.split(",")) if placement.adapter else 0,
+        "node_set": placement.node_set,
+        **parameters,
+    }
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A behaviour ready for use: its expressions parsed, its quantities numbers."""
 
     written: Behaviour
+    where: Expression | None
     time: Expression
     setup: float
     delay: float
@@ -166,17 +190,12 @@ class Compiled:
     def names(
         self, kernel: str, parameters: Mapping[str, Value], placement: Placement
     ) -> dict[str, Value]:
-        """What expressions may speak of, but for ``rank`` and ``t``."""
-        ranks = placement.ranks
+        """What expressions may speak of, but for ``rank``, ``slow`` and ``t``."""
         work = next((entry.work for entry in kernels() if entry.name == kernel), None)
-        done = work(parameters, ranks, placement.threads) if work else {}
+        done = work(parameters, placement.ranks, placement.threads) if work else {}
         return {
             **{f"work_{quantity}": amount for quantity, amount in done.items()},
-            "nodes": placement.nodes,
-            "ppn": placement.ppn,
-            "threads": placement.threads,
-            "ranks": ranks,
-            **parameters,
+            **_names(parameters, placement),
             **self.constants,
         }
 
@@ -199,11 +218,18 @@ class Machine:
     clock_resolution: float
     clock_overhead: float
 
-    def behaviour(self, kernel: str, toolchain: str) -> Compiled:
+    def behaviour(
+        self, kernel: str, toolchain: str, parameters: Mapping[str, Value], placement: Placement
+    ) -> Compiled:
         """The first behaviour that matches; the default one takes a millisecond."""
+        names = _names(parameters, placement)
         for behaviour in self.behaviours:
             written = behaviour.written
-            if fnmatchcase(kernel, written.match) and fnmatchcase(toolchain, written.toolchain):
+            if (
+                fnmatchcase(kernel, written.match)
+                and fnmatchcase(toolchain, written.toolchain)
+                and (behaviour.where is None or behaviour.where.value(names))
+            ):
                 return behaviour
         return _compile(Behaviour(), self.scenario, lambda path: "")
 
@@ -257,10 +283,18 @@ def _compile(written: Behaviour, scenario: Scenario, where: Place) -> Compiled:
         phi=(-1, 1),
         outliers=(0, 1),
         outlier_factor=(0, None),
+        slow_launches=(0, 1),
+        slow_factor=(0, None),
+        slow_tail=(0, None),
     )
     delay = _seconds(scenario.delay, "delay") if written.delay is None else written.delay
     return Compiled(
         written,
+        where=(
+            parse_expression(written.where, where=where(("where",)))
+            if written.where is not None
+            else None
+        ),
         time=_formula(written.time, "s", where(("time",))),
         setup=_seconds(written.setup, where(("setup",))),
         delay=_seconds(delay, where(("delay",))),

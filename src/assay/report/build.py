@@ -9,16 +9,19 @@ from assay import __version__
 from assay.answers import answer_all
 from assay.answers.model import Answer, Evidence
 from assay.answers.select import counted, quantity_text
+from assay.answers.steadiness import Steadiness, steadiness_of
 from assay.hostnames import names_text
 from assay.records.model import RunData
+from assay.report.causes import causes_tables
 from assay.report.cells import cell_table
 from assay.report.figures import figures_of
 from assay.report.linpack import linpack_tables
 from assay.report.machine import machine_name, provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, Figure, ReportModel, Section, Table
 from assay.report.phases import phase_table
+from assay.report.variation import variation_tables
 from assay.stats.model import CellSummary
-from assay.units import format_quantity, format_share
+from assay.units import format_duration, format_quantity, format_share
 
 
 def build(
@@ -28,7 +31,11 @@ def build(
     manifest = run.manifest
     name = machine_name(manifest)
     utc = datetime.datetime.fromtimestamp(manifest.utc, datetime.UTC)
-    sections = [_section(answer, cells, run) for answer in answer_all(run, cells, history)]
+    steadiness = steadiness_of(run, history)
+    sections = [
+        _section(answer, cells, run, steadiness)
+        for answer in answer_all(run, cells, history, steadiness)
+    ]
     return ReportModel(
         schema=REPORT_SCHEMA,
         assay=__version__,
@@ -86,12 +93,14 @@ def _share(row: Evidence) -> str:
     return format_share(row.share, row.share_ci95)
 
 
-def _section(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> Section:
+def _section(
+    answer: Answer, cells: Sequence[CellSummary], run: RunData, steadiness: Steadiness
+) -> Section:
     answered = answer.status == "answered"
     return section_of(
         answer,
-        figures=figures_of(answer.question, cells, run) if answered else [],
-        tables=_tables(answer, cells, run),
+        figures=figures_of(answer.question, cells, run, steadiness) if answered else [],
+        tables=_tables(answer, cells, run, steadiness),
         method=_sampling(run) if answered else [],
     )
 
@@ -121,7 +130,9 @@ def section_of(
     )
 
 
-def _tables(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> list[Table]:
+def _tables(
+    answer: Answer, cells: Sequence[CellSummary], run: RunData, steadiness: Steadiness
+) -> list[Table]:
     """The evidence first, then what else belongs to the question."""
     if not answer.evidence:
         return []
@@ -129,17 +140,27 @@ def _tables(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> list[
     if answer.question == "speed":
         phases = phase_table(cells)
         made += [*linpack_tables(cells, run), *([phases] if phases else [])]
+    if answer.question == "steadiness":
+        made += [*variation_tables(steadiness), *causes_tables(steadiness.causes)]
     return made
 
 
 def _sampling(run: RunData) -> list[str]:
     """What holds for every number of the run."""
     asked = run.manifest.plan.replication
+    fewest, most = asked.min_launches, asked.max_launches
+    times = f"{fewest} times" if fewest == most else f"{fewest} to {most} times"
+    until = (
+        f"until the {asked.confidence:.0%} interval of the median over launches was within "
+        f"±{asked.precision * 100:.3g}% of it or the budget was spent"
+    )
+    if asked.unbroken:
+        times, until = "again and again", f"for {format_duration(asked.duration)}"
+    if asked.repeated:
+        times += f" in each of {asked.planned} sessions {format_duration(asked.every)} apart"
     return [
-        f"Each cell was launched {asked.min_launches} to {asked.max_launches} times in randomised "
-        f"blocks (seed {run.manifest.plan.seed}), until the {asked.confidence:.0%} interval of the "
-        f"median over launches was within ±{asked.precision * 100:.3g}% of it or the budget was "
-        "spent. Intervals are nonparametric and hold across launches, not only within one."
+        f"Each cell was launched {times} in randomised blocks (seed {run.manifest.plan.seed}), "
+        f"{until}. Intervals are nonparametric and hold across launches, not only within one."
     ]
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from assay.answers.steadiness import Steadiness
 from assay.records.model import RunData
 from assay.report.figures.benchmarks import benchmark_figures
+from assay.report.figures.causes import causes_figures
 from assay.report.figures.collectives import collective_figures
 from assay.report.figures.concurrency import concurrency_figures
 from assay.report.figures.dgemm import dgemm_figure
@@ -27,15 +29,23 @@ from assay.report.figures.noise import noise_figures
 from assay.report.figures.peak import peak_figure
 from assay.report.figures.storage import metadata_figure, parallel_figure, record_figures
 from assay.report.figures.stream import stream_figure
+from assay.report.figures.variation import variation_figures
 from assay.report.model import Figure
 from assay.stats.model import CellSummary
 
 Figures = list[Figure | None]
 
 
-def figures_of(question: str, cells: Sequence[CellSummary], run: RunData) -> list[Figure]:
+def figures_of(
+    question: str,
+    cells: Sequence[CellSummary],
+    run: RunData,
+    steadiness: Steadiness | None = None,
+) -> list[Figure]:
     """Every figure that belongs to a question and for which this run holds data."""
     made = _FIGURES[question](cells, run) if question in _FIGURES else []
+    if question == "steadiness" and steadiness is not None:
+        made = [*variation_figures(steadiness), *causes_figures(steadiness.causes), *made]
     return [figure for figure in made if figure is not None]
 
 

@@ -1,0 +1,234 @@
+"""What each covariate tells of, as a cause: which belong together, and which is nearer the effect.
+
+Covariates of one cause tell of the same thing (the time that ranks waited for a CPU, how often the
+CPU was taken from them), so that of each cause one stands for all. ``tier`` is how directly a cause
+acts on the ranks: 0 is time that the ranks themselves were seen to lose, 3 is what else went on on
+the node, 4 is where and when. What a direct cause explains is not for an indirect one to explain
+again: other processes keep a CPU busy, so a rank waits for it, so it is slow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.stats.intervals import Floats
+from assay.stats.repeats import Repeats
+
+# A delta over the sampling is told per second of it; a level as it is.
+Scale = Literal["per second", "level"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One covariate of a cause. ``sign``: +1 if the cause goes with more of it, -1 with less."""
+
+    covariate: str
+    scale: Scale = "per second"
+    sign: Literal[1, -1] = 1
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What makes launches slow. ``words``: as in "62% of the variation goes with ``words``".
+
+    ``meaning``: what that is; ``advice``: what to do about it, a sentence.
+    """
+
+    name: str
+    tier: int
+    words: str
+    meaning: str
+    advice: str
+    readings: tuple[Reading, ...] = ()
+
+
+CAUSES: tuple[Cause, ...] = (
+    Cause(
+        "steal",
+        0,
+        "steal time",
+        "the hypervisor gave the CPUs to others",
+        "Move to a dedicated host or instance type, or have the hypervisor pin the virtual CPUs.",
+        (Reading("steal_seconds"),),
+    ),
+    Cause(
+        "quota",
+        0,
+        "a CPU quota",
+        "the ranks' control group had used up its share of CPU time and was held back",
+        "Ask for as many CPUs as ranks and threads, or have the limit (cpu.max) lifted.",
+        (Reading("quota_seconds"),),
+    ),
+    Cause(
+        "competition",
+        0,
+        "waiting for a CPU",
+        "other processes ran on the ranks' cores",
+        "Find what else runs there (`top -H`, cron, monitoring) and keep it off these cores: "
+        "exclusive nodes, core isolation, or a core of each node left to the system.",
+        (
+            Reading("worst_wait_seconds"),
+            Reading("wait_seconds"),
+            Reading("worst_involuntary_switches"),
+            Reading("involuntary_switches"),
+        ),
+    ),
+    Cause(
+        "clock",
+        0,
+        "the cores' clock",
+        "the cores ran at another rate, for heat, power or a governor",
+        "Set the governor to performance, and look at power limits and cooling.",
+        (
+            Reading("clock_rate", "level", -1),
+            Reading("frequency", "level", -1),
+            Reading("throttle_events"),
+        ),
+    ),
+    Cause(
+        "retransmits",
+        0,
+        "TCP segments sent again",
+        "the network lost packets: a shaped, congested or faulty link",
+        "Look for drops and errors on the way (`ip -s link`, `tc -s qdisc`, the switch's ports).",
+        (Reading("tcp_retransmits"),),
+    ),
+    Cause(
+        "disk faults",
+        0,
+        "page faults that read a disk",
+        "memory that the ranks used had gone to disk",
+        "Use fewer ranks a node or less memory a rank; find who else holds memory there.",
+        (Reading("major_faults"),),
+    ),
+    Cause(
+        "stopped",
+        1,
+        "ranks that were stopped or slept",
+        "a rank neither ran nor waited for a CPU: a CPU limiter (cpulimit), a debugger or a "
+        "checkpointer stopped it, or it waited for a device",
+        "Find what sends the ranks SIGSTOP, or what they wait for.",
+        (Reading("asleep_seconds"), Reading("voluntary_switches")),
+    ),
+    Cause(
+        "memory",
+        1,
+        "the memory being busy or taken",
+        "other processes used the node's memory",
+        "Find who holds or streams through the node's memory; ask for exclusive nodes.",
+        (
+            Reading("memory_latency", "level"),
+            Reading("memory_available", "level", -1),
+            Reading("memory_pressure_seconds"),
+            Reading("swap_growth"),
+        ),
+    ),
+    Cause(
+        "interrupts",
+        1,
+        "interrupts",
+        "CPUs served devices",
+        "Move interrupts off the ranks' cores (irqbalance, /proc/irq/*/smp_affinity).",
+        (Reading("interrupt_seconds"),),
+    ),
+    Cause(
+        "kernel",
+        2,
+        "the ranks' time in the kernel",
+        "page faults, system calls and the network's own work",
+        "Look at page faults and transparent huge pages, and at what the MPI library asks the "
+        "system for.",
+        (Reading("system_seconds"), Reading("minor_faults")),
+    ),
+    Cause(
+        "devices",
+        2,
+        "waiting for devices",
+        "some process of the node waited for a disk or a file system",
+        "Find who reads or writes on these nodes.",
+        (Reading("io_pressure_seconds"),),
+    ),
+    Cause(
+        "neighbours",
+        3,
+        "other processes on the nodes",
+        "they kept CPUs busy, though not those of the ranks as far as was seen: caches, memory and "
+        "a core's threads are shared",
+        "Ask for exclusive nodes, or find what else runs there.",
+        (
+            Reading("other_cpu_seconds"),
+            Reading("load_average", "level"),
+            Reading("cpu_pressure_seconds"),
+        ),
+    ),
+)
+
+# Of where and when there is no covariate: they are levels, not numbers.
+HOSTS = Cause(
+    "hosts",
+    4,
+    "the hosts that it ran on",
+    "some hosts are slower than others",
+    "Compare the nodes: `assay run --per-node`.",
+)
+SESSIONS = Cause(
+    "sessions",
+    4,
+    "the run that it was part of",
+    "something changed from run to run that no covariate tells of",
+    "Compare what the runs' manifests say of the system and its programs.",
+)
+HOURS = Cause(
+    "hours",
+    4,
+    "the time of day",
+    "the machine is slower at some hours",
+    "Look for what runs at those hours: backups, scans, other users' working day.",
+)
+TREND = Cause(
+    "trend",
+    4,
+    "time",
+    "it became slower or faster from first to last",
+    "Look for what grew meanwhile, or began: `assay history` has change points.",
+)
+
+_BY_COVARIATE = {
+    reading.covariate: (cause, reading) for cause in CAUSES for reading in cause.readings
+}
+
+
+def cause_of(name: str) -> Cause:
+    """The cause of that name. Raises KeyError."""
+    return {cause.name: cause for cause in (*CAUSES, HOSTS, SESSIONS, HOURS, TREND)}[name]
+
+
+def reading_of(covariate: str) -> Reading:
+    """How a covariate is read. Raises KeyError for one that belongs to no cause."""
+    return _BY_COVARIATE[covariate][1]
+
+
+def scaled_covariate(repeats: Repeats, covariate: str) -> Floats:
+    """A covariate, one a measurement, per second of sampling if it is a delta; nan if not told."""
+    values = np.asarray(repeats.covariates[covariate], dtype=np.float64)
+    if reading_of(covariate).scale == "level":
+        return values
+    spans = repeats.covariates.get("sampling_seconds")
+    if spans is None:
+        return values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(spans > 0.0, values / spans, np.nan), dtype=np.float64)
+
+
+def unit_of(covariate: str) -> str:
+    """The unit of what ``scaled_covariate`` gives: "1" for seconds a second."""
+    if reading_of(covariate).scale == "per second":
+        if covariate.endswith("_seconds"):
+            return "1"
+        return "B/s" if covariate == "swap_growth" else "1/s"
+    return {"clock_rate": "Hz", "frequency": "Hz", "memory_latency": "s", "load_average": ""}.get(
+        covariate, "B"
+    )
