@@ -18,8 +18,9 @@
     times = 1
 
 Expressions may use the constants, the kernel's parameters, its work (``work_bytes``, ``work_flops``
-…), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank`` and ``t``: simulated seconds since the
-executor was made. So one formula plants slow ranks, drift and steps in time.
+…), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank``, ``node`` (the number of the rank's host, as
+in ``fake3``) and ``t``: simulated seconds since the executor was made. So one formula plants slow
+ranks and nodes, drift and steps in time.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class Compiled:
     def names(
         self, kernel: str, parameters: Mapping[str, Value], placement: Placement
     ) -> dict[str, Value]:
-        """What expressions may speak of, but for ``rank`` and ``t``."""
+        """What expressions may speak of, but for ``rank``, ``node`` and ``t``."""
         ranks = placement.ranks
         work = next((entry.work for entry in kernels() if entry.name == kernel), None)
         done = work(parameters, ranks, placement.threads) if work else {}
