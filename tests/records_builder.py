@@ -72,7 +72,9 @@ def make_record(cell: Cell, replicate: int, values: Sequence[float]) -> Measurem
     )
 
 
-def make_stream(job: str, records: Iterable[MeasurementRecord], ranks: int = 2) -> bytes:
+def make_stream(
+    job: str, records: Iterable[MeasurementRecord], ranks: int = 2, host: str = "box"
+) -> bytes:
     records = list(records)
     lines: list[StreamRecord] = [
         StreamStart(
@@ -88,7 +90,7 @@ def make_stream(job: str, records: Iterable[MeasurementRecord], ranks: int = 2) 
     lines += [
         RankRecord(
             rank=rank,
-            host="box",
+            host=host,
             pid=100 + rank,
             local_rank=rank,
             cpus=[rank],
