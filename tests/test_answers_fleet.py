@@ -21,7 +21,7 @@ from assay.report.by_node import build_group, examine_group, measured_nodes
 from assay.report.drawing import svg
 from assay.stats.occasions import occasions_before
 from assay.stats.repeats import Repeats
-from fleet_builder import BARRIER, CELLS, DGEMM, STRIDED, Cost, make_group, make_node
+from fleet_builder import BARRIER, CELLS, DGEMM, Cost, make_group, make_node
 
 HOSTS = [f"n{i}" for i in range(1, 9)]
 BASE = {cell.id: 1e-3 * (1 + place) for place, cell in enumerate(CELLS)}
@@ -39,8 +39,10 @@ def costs(slow: Mapping[tuple[str, str], float] | None = None, day: float = 0.0)
     def cost(host: str, cell: Cell, launch: int) -> float:
         factor = (slow or {}).get((host, cell.kernel), 1.0)
         natural = 0.003 * scatter("node", host, cell.id)
-        return factor * BASE[cell.id] * float(
-            np.exp(natural + 0.01 * scatter(day, host, cell.id, launch))
+        return (
+            factor
+            * BASE[cell.id]
+            * float(np.exp(natural + 0.01 * scatter(day, host, cell.id, launch)))
         )
 
     return cost
@@ -48,9 +50,7 @@ def costs(slow: Mapping[tuple[str, str], float] | None = None, day: float = 0.0)
 
 def examined(folder: Path, cost: Cost, **covariates: Mapping[str, float]) -> Examined:
     nodes = [
-        measure_node(
-            host, number, make_node(folder, host, cost, covariates=covariates.get(host))
-        )
+        measure_node(host, number, make_node(folder, host, cost, covariates=covariates.get(host)))
         for number, host in enumerate(HOSTS)
     ]
     found = examine(nodes, by_node(nodes))
@@ -117,9 +117,7 @@ def test_kinds_that_machines_tell_are_said_and_compared_within(tmp_path: Path) -
     for number, host in enumerate(HOSTS):
         name = "Old" if number < 4 else "New"
         system = {"processor": {"name": name, "cores": 8}}
-        nodes.append(
-            measure_node(host, number, make_node(tmp_path, host, cost, system=system))
-        )
+        nodes.append(measure_node(host, number, make_node(tmp_path, host, cost, system=system)))
     found = examine(nodes, by_node(nodes))
     assert found is not None
     assert found.suspects == []
@@ -214,9 +212,7 @@ def test_the_figures_of_5000_nodes_stay_small() -> None:
             )
             for c in CELLS
         ]  # fmt: skip
-        nodes.append(
-            MeasuredNode(f"n{number}", number, summaries, f"n{number}", costs=launches)
-        )
+        nodes.append(MeasuredNode(f"n{number}", number, summaries, f"n{number}", costs=launches))
     cells = by_node(nodes)
     found = examine(nodes, cells)
     assert found is not None
@@ -258,5 +254,3 @@ def test_a_host_that_makes_its_sets_slow_is_in_the_part() -> None:
     assert "no host makes those slower" in quiet.remark
     one = repeats(0.0).take(np.arange(9))
     assert presence_part([one]) is None
-
-

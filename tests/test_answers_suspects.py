@@ -1,4 +1,4 @@
-"""What is suspected in a slow node: each rule by a pattern that is its own, and the order of them."""
+"""What is suspected in a slow node: each rule by a pattern that is its own."""
 
 from __future__ import annotations
 

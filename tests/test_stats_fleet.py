@@ -147,9 +147,7 @@ def test_kinds_that_machines_tell_are_taken_as_told() -> None:
 @pytest.mark.parametrize("nodes", [8, 12, 40, 300])
 def test_chance_makes_no_kinds(nodes: int) -> None:
     rng = np.random.default_rng(nodes)
-    made = sum(
-        bool(find_kinds(0.02 * rng.standard_normal((nodes, 3)))[1]) for _ in range(150)
-    )
+    made = sum(bool(find_kinds(0.02 * rng.standard_normal((nodes, 3)))[1]) for _ in range(150))
     assert made <= 4
 
 

@@ -61,9 +61,7 @@ def literal_t(values: list[float], place: int) -> float:
         scale = math.sqrt(statistics.variance(kept) / KEPT)
     others = [values[i] for i in inside if i != place]
     variance = statistics.variance(others) / KEPT
-    return (values[place] - statistics.fmean(others)) / math.sqrt(
-        variance * (1 + 1 / len(others))
-    )
+    return (values[place] - statistics.fmean(others)) / math.sqrt(variance * (1 + 1 / len(others)))
 
 
 @pytest.mark.parametrize("n", [4, 5, 8, 13, 40])

@@ -116,7 +116,9 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         (100, 4, 6, 0.005, 0),
         (100, 4, 3, 0.005, 5),
     ):
-        count = max(trials * 4 // max(nodes // 50, 1), 40) if nodes < 5000 else max(trials // 20, 20)
+        count = (
+            max(trials * 4 // max(nodes // 50, 1), 40) if nodes < 5000 else max(trials // 20, 20)
+        )
         scatter = f"nodes differ by {between:.1%}" + (f", t with {tails}" if tails else "")
 
         def clean(

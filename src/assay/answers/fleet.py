@@ -338,23 +338,22 @@ def _drifter(
     )
 
 
-def _kinds(
-    fleet: Fleet, nodes: Sequence[MeasuredNode], cells: Sequence[CellByNode]
-) -> list[str]:
+def _kinds(fleet: Fleet, nodes: Sequence[MeasuredNode], cells: Sequence[CellByNode]) -> list[str]:
     """What kinds there are, whether machines tell them or values."""
     found = np.unique(fleet.kinds)
     if found.size < 2:
         return []
     made = []
     for kind in found.tolist():
-        rows = np.flatnonzero(fleet.kinds == kind)
+        rows = np.flatnonzero(fleet.kinds == kind).tolist()
         names = sorted((nodes[row].name for row in rows), key=natural)
         told = Counter(nodes[row].kind for row in rows).most_common(1)[0][0]
         made.append(f"{compress_hosts(names)}{f' ({told})' if told else ''}")
     by_value = [cells[column].label for column in dict.fromkeys(fleet.split)]
     how = f" They stand in heaps in {'; '.join(by_value)}." if by_value else ""
     return [
-        f"There are {found.size} kinds of nodes, each compared within itself: {'; '.join(made)}.{how}"
+        f"There are {found.size} kinds of nodes, each compared within itself: "
+        f"{'; '.join(made)}.{how}"
     ]
 
 

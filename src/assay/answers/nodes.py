@@ -248,15 +248,16 @@ def answer_nodes(
         question=QUESTION,
         title=TITLE,
         status="answered",
-        verdict=f"{_found(suspects, measured, examined is not None)}They differ most in {widest.label}, by "
-        f"{format_share(widest.spread)} of the median "
+        verdict=f"{_found(suspects, measured, examined is not None)}They differ most in "
+        f"{widest.label}, by {format_share(widest.spread)} of the median "
         f"{quantity_text(widest.median, widest.unit)}; slowest is {last.node} "
         f"({_signed(last)}), fastest {best.node} ({_signed(best)}).",
         confidence=confidence,
         confidence_why=f"{why}.",
         evidence=[*(_suspected(each) for each in suspects), *(_evidence(cell) for cell in cells)],
         advice=[
-            f"Look at {each.node}: {each.suspicion} ({each.evidence})." for each in suspects[:_LOOK_AT]
+            f"Look at {each.node}: {each.suspicion} ({each.evidence})."
+            for each in suspects[:_LOOK_AT]
         ],
         caveats=[*caveats, *(_minds(examined) if examined else [])],
         method=[
@@ -294,7 +295,9 @@ def _minds(examined: Examined) -> list[str]:
         more = ", …" if len(examined.faster) > _LOOK_AT else ""
         made.append(f"Faster than the others: {named}{more}. Nobody looks for that, so it is said.")
     if int(examined.fleet.counts.max(initial=0)) < 2:
-        made.append("Each node was launched once: a launch that went wrong can't be told from a node.")
+        made.append(
+            "Each node was launched once: a launch that went wrong can't be told from a node."
+        )
     return made
 
 
@@ -311,7 +314,7 @@ def _suspected(each: Suspect) -> Evidence:
         share=None,
         share_ci95=None,
         cells=[],
-        note=f"{each.seen}: {each.suspicion} ({each.evidence}); p = {each.p_adjusted:.2g}, adjusted",
+        note=f"{each.seen}: {each.suspicion} ({each.evidence}); adjusted p {each.p_adjusted:.2g}",
     )
 
 

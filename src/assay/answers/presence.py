@@ -34,8 +34,8 @@ def presence_part(repeats: Sequence[Repeats]) -> Part | None:
             for each in found
         ],
         method=[
-            "Which host makes sets slow: a regression of the logarithm of the cost on membership, a "
-            f"set counting once; at most {LEVEL:.0%} of the hosts named are false on average."
+            "Which host makes sets slow: a regression of the logarithm of the cost on membership, "
+            f"a set counting once; at most {LEVEL:.0%} of the hosts named are false on average."
         ],
         remark=remark,
     )

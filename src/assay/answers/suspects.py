@@ -1,7 +1,7 @@
 """What to suspect in a slow node: by the pattern of what is slow and what isn't, and by covariates.
 
-The rules are one table; the first that fits is taken. Each says which pattern it stands for and what
-to suspect, and gives the evidence that it found; docs/methods.md has the same table.
+The rules are one table; the first that fits is taken. Each says which pattern it stands for and
+what to suspect, and gives the evidence that it found; docs/methods.md has the same table.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ def _clock(profile: Profile) -> str | None:
         down = math.log(odd.usual / odd.value)
         slow = [shift for key, shift in profile.shifts.items() if key in profile.slow]
         if slow and down >= _EXPLAINS * min(slow):
-            return f"its cores run at {odd.value / 1e9:.3g} GHz, the others' at {odd.usual / 1e9:.3g}"
+            return (
+                f"its cores run at {odd.value / 1e9:.3g} GHz, the others' at {odd.usual / 1e9:.3g}"
+            )
     return None
 
 

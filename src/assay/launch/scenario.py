@@ -18,9 +18,9 @@
     times = 1
 
 Expressions may use the constants, the kernel's parameters, its work (``work_bytes``, ``work_flops``
-…), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank``, ``node`` (the number of the rank's host, as
-in ``fake3``) and ``t``: simulated seconds since the executor was made. So one formula plants slow
-ranks and nodes, drift and steps in time.
+…), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank``, ``node`` (the number of the rank's host,
+as in ``fake3``) and ``t``: simulated seconds since the executor was made. So one formula plants
+slow ranks and nodes, drift and steps in time.
 """
 
 from __future__ import annotations

@@ -153,8 +153,8 @@ def _suspect_table(suspects: Sequence[Suspect]) -> Table:
             ]
             for each in suspects
         ],
-        caption="How much better than the usual node; negative is worse. p: the share of false ones "
-        "among all that would be named with it.",
+        caption="How much better than the usual node; negative is worse. p: the share of false "
+        "ones among all that would be named with it.",
     )
 
 

@@ -53,8 +53,8 @@ class Fleet:
     in deviations that nodes differ by. ``p``: the chance of so slow a node among equals.
     ``p_columns``: adjusted; ``p_nodes`` [node]: of each node over all its columns, adjusted; those
     at or under the level are outliers. ``p_fast`` [node]: the same, of being faster. ``scatter``
-    [kind, column]: a standard deviation between nodes; ``within`` [cell]: between a node's launches,
-    nan where none has several.
+    [kind, column]: a standard deviation between nodes; ``within`` [cell]: between a node's
+    launches, nan where none has several.
     """
 
     columns: tuple[str, ...]
@@ -101,7 +101,9 @@ def compare(
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = np.where(counts > 0, np.nan_to_num(within) ** 2 / _EFFICIENCY / counts, np.nan)
     groups = _groups(resources)
-    made = _Table.empty(values.shape[0], len(resources) + len(groups), int(kinds.max(initial=0)) + 1)
+    made = _Table.empty(
+        values.shape[0], len(resources) + len(groups), int(kinds.max(initial=0)) + 1
+    )
     centre = np.full(values.shape, np.nan)
     for kind in np.unique(kinds):
         rows = np.flatnonzero(kinds == kind)
@@ -146,8 +148,8 @@ class _Table:
 
     @classmethod
     def empty(cls, nodes: int, columns: int, kinds: int) -> _Table:
-        made = [np.full((nodes, columns), np.nan) for _ in range(4)]
-        return cls(*made, np.full((kinds, columns), np.nan))
+        shift, error, t, p = (np.full((nodes, columns), np.nan) for _ in range(4))
+        return cls(shift, error, t, p, np.full((kinds, columns), np.nan))
 
 
 def _compare_kind(
@@ -164,8 +166,9 @@ def _compare_kind(
     shift = values - peers.centre
     known = np.where(noise > 0.0, noise, peers.scale**2)  # one launch tells nothing of its error
     error = np.sqrt(known + peers.scale**2 / np.maximum(peers.count, 1))
-    table.shift[rows, :cells], table.error[rows, :cells] = shift, np.where(
-        np.isfinite(shift), error, np.nan
+    table.shift[rows, :cells], table.error[rows, :cells] = (
+        shift,
+        np.where(np.isfinite(shift), error, np.nan),
     )
     table.t[rows, :cells], table.p[rows, :cells] = peers.t, peers.p
     table.scatter[kind, :cells] = np.where(peers.count >= FEWEST, peers.scale, np.nan)
@@ -239,7 +242,7 @@ def _together_error(known: Floats, shift: Floats, scale: Floats) -> Floats:
     weights = np.where(np.isfinite(shift), 1.0 / scale**2, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (weights**2 * np.nan_to_num(known)).sum(axis=1) / weights.sum(axis=1) ** 2
-    return np.sqrt(variance)
+    return np.asarray(np.sqrt(variance))
 
 
 def stepped(p: Floats) -> Floats:
@@ -260,7 +263,9 @@ def _controlled(p: Floats, level: float) -> tuple[Floats, Floats]:
     if p.size == 0:
         return np.full(p.shape[0], np.nan), p
     columns = stepped(p)
-    simes = np.where(np.isfinite(p).any(axis=1), np.nanmin(np.nan_to_num(columns, nan=2.0), axis=1), np.nan)
+    simes = np.where(
+        np.isfinite(p).any(axis=1), np.nanmin(np.nan_to_num(columns, nan=2.0), axis=1), np.nan
+    )
     nodes = stepped(simes[None, :])[0]
     selected = max(int((nodes <= level).sum()), 1)
     share = selected / max(int(np.isfinite(nodes).sum()), 1)

@@ -1,8 +1,8 @@
 """Nodes that get slower while their fleet does not.
 
 Each occasion's costs (logarithms) are set against the fleet's of that day, and each node's against
-its own over all occasions (two-way: Tukey's median polish, 1977). What is left is looked through for
-a trend (least squares over time) and for steps (mean after less mean before, for each place that
+its own over all occasions (two-way: Tukey's median polish, 1977). In what is left are looked for
+a trend (least squares over time) and steps (mean after less mean before, for each place that
 leaves two occasions on both sides). Each is divided by what it would vary by if occasions were
 independent, and held against the other nodes' of the same cell (``peers``), so that how much nodes
 wander by nature is seen rather than assumed. Over trend, places and cells Simes' chance is taken,
@@ -86,15 +86,15 @@ def find_drifts(
         best = int(np.nanargmin(p[node]))
         cell, number = divmod(best, len(looked))
         there = np.flatnonzero(np.isfinite(logs[node, cell]))
-        size, half = float(sizes[node, best]), float(errors[node, best])
+        much, half = float(sizes[node, best]), float(errors[node, best])
         after = there[there >= number + _SIDE - 1]
         made.append(
             Drift(
                 node=int(node),
                 cell=cell,
                 how="step" if number else "trend",
-                size=size,
-                interval=(size - half, size + half),
+                size=much,
+                interval=(much - half, much + half),
                 since=int(after[0] if number else there[0]),
                 occasions=int(there.size),
                 p=float(over[node]),

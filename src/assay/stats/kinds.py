@@ -1,8 +1,8 @@
 """Kinds among nodes: where values stand in two heaps, their nodes are compared within their heap.
 
 A cut through one column divides the nodes; how far its two sides are apart is told in deviations
-within them (Ashman, Bird & Zepf 1994 call from 2 on bimodal where the two were fitted; a cut through
-one heap alone comes to 2.65 already, that of a normal distribution through its middle). Up to a
+within them (Ashman, Bird & Zepf 1994 call from 2 on bimodal where the two were fitted; a cut
+through one heap alone comes to 2.65 already, that of a normal distribution through its middle). Up to a
 fifth of the nodes may be bad, so that a side that holds no more is no kind.
 """
 

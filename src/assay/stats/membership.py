@@ -61,7 +61,7 @@ def find_presence(
         over = np.nan_to_num(stepped(p), nan=2.0).min(axis=1)
         over[over > 1.0] = np.nan
         adjusted = stepped(over[None, :])[0]
-        if not np.isfinite(adjusted).any() or np.nanmin(over) > level or np.nanmin(adjusted) > level:
+        if not np.isfinite(adjusted).any() or np.nanmin(adjusted) > level:
             break
         best = int(np.nanargmin(over))
         place = int(np.nanargmin(p[best]))

@@ -11,7 +11,6 @@ degrees of freedom and the scale of ``_ALIKE``.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -183,6 +182,8 @@ def _held(
     # n / (n - 1) of its square.
     own = np.where(inside, away / np.maximum(others, 1), 0.0)
     left = squares - np.where(inside, away**2 * kept / np.maximum(others, 1), 0.0)
-    variance = np.where(others > 1, np.maximum(left, 0.0) / (others - 1) / KEPT, math.nan)
+    variance = np.maximum(left, 0.0) / np.maximum(others - 1, 1) / KEPT
+    # One other alone has no scatter; the pair's own serves, in which neither is far off.
+    variance = np.where(others > 1, variance, squares / np.maximum(kept - 1, 1) / KEPT)
     each = np.maximum(np.maximum(variance + more_noise, noise), floor**2)
     return np.asarray((away + own) / np.sqrt(each + variance / others))

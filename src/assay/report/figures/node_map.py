@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.answers.fleet import Examined, gain_of
+from assay.answers.fleet import Examined
 from assay.answers.select import counted
 from assay.hostnames import natural
 from assay.report.marks import Row, Spec
@@ -22,8 +22,8 @@ _LEAST_END, _MOST_END = 0.02, 0.3
 def node_map(examined: Examined) -> Figure:
     """A row a node, a column a cell, coloured by how far the node is from its kind's usual one.
 
-    In a fleet that doesn't fit, nodes that aren't to be looked at share rows: the median of them, and
-    the cell by cell worst of them.
+    In a fleet that doesn't fit, nodes that aren't to be looked at share rows: the median of them,
+    and the cell by cell worst of them.
     """
     fleet, nodes = examined.fleet, examined.nodes
     places = {node.member: row for row, node in enumerate(nodes)}
@@ -34,12 +34,8 @@ def node_map(examined: Examined) -> Figure:
     if single:
         shown = shown + everybody
     shift = fleet.shift[:, : fleet.cells]
-    gains = np.array(
-        [
-            [gain_of(float(s), cell.better == "more") for s, cell in zip(row, examined.cells, strict=True)]
-            for row in shift
-        ]
-    )
+    better = np.array([cell.better == "more" for cell in examined.cells])
+    gains = np.where(better, np.expm1(-shift), -np.expm1(shift))  # as gain_of
     columns = _columns(gains, suspects or everybody)
     rows: list[Row] = []
 
@@ -63,11 +59,12 @@ def node_map(examined: Examined) -> Figure:
     rest = [] if single else everybody
     if rest:
         others = gains[rest]
-        for place, (words, of) in enumerate((("median", np.nanmedian), ("slowest", np.nanmin))):
+        for place, (words, share) in enumerate((("median", 0.5), ("slowest", 0.0))):
             name = f"{words} of the other {len(rest):,}"
             for column in columns:
                 if np.isfinite(others[:, column]).any():
-                    add(name, len(shown) + place, column, float(of(others[:, column])), False)
+                    gain = float(np.nanquantile(others[:, column], share))
+                    add(name, len(shown) + place, column, gain, False)
     return Figure(
         id="node-map",
         title="Nodes by cells",
@@ -95,7 +92,9 @@ def _left_out(nodes: int, cells: int) -> str:
     return f" Left out: {' and '.join(more)}." if more else ""
 
 
-def _columns(gains: np.ndarray[tuple[int, int], np.dtype[np.float64]], rows: list[int]) -> list[int]:
+def _columns(
+    gains: np.ndarray[tuple[int, int], np.dtype[np.float64]], rows: list[int]
+) -> list[int]:
     """The cells shown, in the plan's order: those in which one of the rows is furthest behind."""
     if gains.shape[1] <= _CELLS or not rows:
         return list(range(min(gains.shape[1], _CELLS)))

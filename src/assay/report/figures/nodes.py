@@ -13,9 +13,13 @@ from assay.report.model import Field, Figure
 
 _CELLS = 40  # rows that fit; those in which nodes differ most
 _POINTS = 900  # that a reader still tells apart; with more, the unremarkable become bars
-_ENDS = (0.0, 0.05, 0.95, 1.0)  # quantiles of them that bars show
+_QUANTILES = ("least", "low", "high", "most")  # of them that bars show
+_ENDS = (0.0, 0.05, 0.95, 1.0)
 
-_BARS = " Nodes that aren't to be looked at are a bar, from their 5% to their 95% quantile, in a line from end to end."
+_BARS = (
+    " Nodes that aren't to be looked at are a bar, from their 5% to their 95% quantile, in a line "
+    "from end to end."
+)
 
 
 def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> Figure:
@@ -48,13 +52,12 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
         others = [value.gain for value in cell.values if value.member not in odd]
         if together and others:
             quantiles = np.quantile(others, _ENDS).tolist()
-            names = ("least", "low", "high", "most")
             rows.append(
                 {
                     "cell": cell.label,
                     "node": f"the other {len(others):,}",
                     "who": "the others",
-                    **dict(zip(names, quantiles, strict=True)),
+                    **dict(zip(_QUANTILES, quantiles, strict=True)),
                 }
             )
     x = {
@@ -91,7 +94,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
             {"calculate": "isValid(datum.gain) ? 100 * datum.gain : null", "as": "percent"},
             *(
                 {"calculate": f"isValid(datum.{n}) ? 100 * datum.{n} : null", "as": f"shown_{n}"}
-                for n in ("least", "low", "high", "most")
+                for n in _QUANTILES
             ),
         ],
         "encoding": {"x": x, "y": y},
@@ -132,7 +135,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
             Field("who", "", "whether it is one to look at"),
             *(
                 Field(name, "1", f"of the others together, their {share:.0%} quantile of that")
-                for name, share in zip(("least", "low", "high", "most"), _ENDS, strict=True)
+                for name, share in zip(_QUANTILES, _ENDS, strict=True)
                 if together
             ),
         ],
