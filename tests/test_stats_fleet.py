@@ -48,7 +48,7 @@ def test_a_node_slow_in_one_resource_is_told_by_that_alone() -> None:
 
 
 def test_a_fast_node_is_no_slow_one() -> None:
-    costs = fleet(3)
+    costs = fleet(5)
     costs[9] /= 1.2
     found = compare(costs, CELLS)
     assert found.outliers().size == 0

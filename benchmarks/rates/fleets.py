@@ -1,7 +1,9 @@
 """Bad nodes in fleets: found, falsely found, and by other tools' rules.
 
-A fleet has a cell's usual cost, nodes that differ by nature, launches that differ, and bad nodes that
-are planted. Of nodes named, the share that are false is counted over all nodes named in all trials.
+A fleet has a cell's usual cost, nodes that differ by nature, launches that differ, and bad nodes
+that are planted. Of nodes named, the share that are false is counted over all nodes named in all
+trials.
+
 Besides: Pavilion2's mean +- k sigma over results, and SuperBench's rule that is written by hand, 5%
 beyond a baseline (here the median of all nodes), on the same fleets.
 """

@@ -14,14 +14,15 @@ import numpy as np
 
 from assay.answers.around import oddities
 from assay.answers.nodes import CellByNode, MeasuredNode
+from assay.answers.select import counted
 from assay.answers.suspects import Oddity, Profile, SlowCore, resource_of, suspect
 from assay.hostnames import compress_hosts, natural
-from assay.stats.fleet import ALL, LEVEL, Fleet, compare, interval
+from assay.stats.fleet import ALL, LEVEL, Fleet, compare, interval, logarithms
 from assay.stats.fleet_drift import Drift, find_drifts
 from assay.stats.intervals import Floats, Interval
 from assay.stats.kinds import Ints
 from assay.stats.occasions import Occasion, with_now
-from assay.stats.peers import FEWEST
+from assay.stats.peers import FEWEST, median_down
 
 # An earlier occasion counts as the same finding from this share of today's shift on.
 _AGAIN = 0.5
@@ -67,16 +68,24 @@ class Suspect(msgspec.Struct, frozen=True):
         """In how many launches and earlier occasions."""
         if self.how != "outlier":
             return f"{self.how} over {self.occasions} runs, since {self.since}"
-        whole = "consistent over" if self.slow == self.launches else f"in {self.slow} of"
-        words = f"{whole} {self.launches} launch{'es' if self.launches != 1 else ''}"
-        if self.occasions:
-            words += f" and in {self.again} of {self.occasions} earlier runs"
-        return words
+        words = f"{self.slow} of {self.launches} launch{'es' if self.launches != 1 else ''}"
+        return (
+            f"{words}, {self.again} of {self.occasions} earlier runs" if self.occasions else words
+        )
 
     @property
     def sentence(self) -> str:
-        """``n17: memory bandwidth 14% low, consistent over 6 launches: suspect …``."""
-        return f"{self.node}: {self.size}, {self.seen}: {self.suspicion}"
+        """``n17: memory bandwidth 14% low, consistent over 6 launches: suspect a DIMM``."""
+        if (
+            self.how == "outlier"
+            and self.slow == self.launches > 1
+            and self.again == self.occasions
+        ):
+            runs = f" and {self.occasions} earlier runs" if self.occasions else ""
+            seen = f"consistent over {self.launches} launches{runs}"
+        else:
+            seen = f"in {self.seen}" if self.how == "outlier" else self.seen
+        return f"{self.node}: {self.size}, {seen}: {self.suspicion.partition(':')[0]}"
 
 
 @dataclass(frozen=True)
@@ -176,19 +185,21 @@ def _profile(
     """A node as the rules see it: by resource, its shift and whether that is no chance."""
     shifts: dict[str, float] = {}
     slow: set[str] = set()
+    strays: list[str] = []
     for resource, members in _by_resource(cells).items():
         columns = [*members, *(i for i, c in enumerate(fleet.columns) if c == resource)]
         known = fleet.shift[row, columns]
-        if not np.isfinite(known).any():
+        measured = int(np.isfinite(known[: len(members)]).sum())
+        if measured == 0:
             continue
         shifts[resource] = float(known[-1] if np.isfinite(known[-1]) else np.nanmedian(known))
-        with np.errstate(invalid="ignore"):
-            telling = fleet.p_columns[row, columns] <= LEVEL
-        if telling.any():
+        telling = fleet.p_columns[row, columns] <= LEVEL
+        few = int(telling[: len(members)].sum())
+        if telling[len(members) :].any() or 2 * few >= measured:
             slow.add(resource)
-            # One cell may be slow where the resource as a whole isn't.
-            shifts[resource] = max(shifts[resource], float(np.nanmin(known[telling])))
-    return Profile(shifts, frozenset(slow), odd, told, core)
+        elif few:
+            strays.append(f"{few} of {counted(measured, 'cell')} of {resource}")
+    return Profile(shifts, frozenset(slow), odd, told, core, tuple(strays))
 
 
 def _by_resource(cells: Sequence[CellByNode]) -> dict[str, list[int]]:
@@ -282,13 +293,12 @@ def _earlier(
     """Earlier occasions with this node, and those that show at least half of today's shift."""
     if history.shape[2] < 2:
         return 0, 0
-    of_kind = np.log(history[np.flatnonzero(kinds == kinds[row])][:, members, :-1])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        away = np.log(history[row][list(members), :-1]) - np.nanmedian(of_kind, axis=0)
+    logs = logarithms(history[:, list(members), :-1])
+    away = logs[row] - median_down(logs[kinds == kinds[row]])
     there = np.isfinite(away).any(axis=0)
     if not there.any():
         return 0, 0
-    typical = np.nanmedian(away[:, there], axis=0)
+    typical = median_down(away[:, there])
     return int(there.sum()), int((typical >= _AGAIN * shift).sum())
 
 

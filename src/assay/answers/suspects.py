@@ -59,8 +59,8 @@ class Profile:
     """One node as the rules see it.
 
     ``shifts``: by resource, how much slower it is, a difference of logarithms; ``slow``: those in
-    which that is no chance. ``odd``: covariates in which it is unlike the others; ``told``: all
-    that the machines tell.
+    which that is no chance; ``strays``: resources of which single cells are slow, in words.
+    ``odd``: covariates in which it is unlike the others; ``told``: all that the machines tell.
     """
 
     shifts: Mapping[str, float]
@@ -68,6 +68,7 @@ class Profile:
     odd: Mapping[str, Oddity]
     told: frozenset[str] = frozenset()
     core: SlowCore | None = None
+    strays: tuple[str, ...] = ()
 
     @property
     def worst(self) -> float:
@@ -243,5 +244,5 @@ def suspect(profile: Profile) -> tuple[str, str]:
         found = rule.fits(profile)
         if found is not None:
             return f"suspect {rule.suspect}", found
-    slow = sorted(profile.slow)
+    slow = [*sorted(profile.slow), *profile.strays]
     return NOTHING, f"behind in {_listed(slow)}" if slow else "behind in all cells together"

@@ -133,10 +133,9 @@ def _suspect_table(suspects: Sequence[Suspect]) -> Table:
             Column("node", "Node"),
             Column("what", "What"),
             Column("gain", "How much [95% interval]", numeric=True),
-            Column("seen", "Seen"),
-            Column("suspicion", "Suspicion"),
+            Column("seen", "Seen in"),
             Column("p", "Adjusted p", numeric=True),
-            Column("note", "Because"),
+            Column("note", "Suspicion"),
         ],
         rows=[
             [
@@ -147,9 +146,8 @@ def _suspect_table(suspects: Sequence[Suspect]) -> Table:
                     each.gain,
                 ),
                 Entry(each.seen),
-                Entry(each.suspicion),
                 Entry(f"{each.p_adjusted:.2g}", each.p_adjusted),
-                Entry(each.evidence, tone="quiet"),
+                Entry(f"{each.suspicion}. {each.evidence[:1].upper()}{each.evidence[1:]}."),
             ]
             for each in suspects
         ],

@@ -64,7 +64,7 @@ def find_drifts(
     looked = [_trend(np.isfinite(logs), utc)]
     looked += [_step(np.isfinite(logs), place) for place in range(_SIDE, occasions - _SIDE + 1)]
     p = np.full((nodes, len(looked) * cells), np.nan)
-    sizes, errors = np.full(p.shape, np.nan), np.full(p.shape, np.nan)
+    sizes, errors, fits = (np.full(p.shape, np.nan) for _ in range(3))
     for kind in np.unique(of_kind):
         rows = np.flatnonzero(of_kind == kind)
         rest = _polished(logs[rows])
@@ -76,6 +76,7 @@ def find_drifts(
             p[np.ix_(rows, columns)] = peers.p
             sizes[np.ix_(rows, columns)] = size - peers.centre * wide
             errors[np.ix_(rows, columns)] = peers.scale * wide * reach(peers.count)
+            fits[np.ix_(rows, columns)] = sizes[np.ix_(rows, columns)] / wide
     tested = np.isfinite(p).any(axis=1)
     within = np.nan_to_num(stepped(p), nan=2.0).min(axis=1)
     over = stepped(np.where(tested, within, np.nan)[None, :])[0]
@@ -83,8 +84,10 @@ def find_drifts(
         found = np.flatnonzero(over <= level)
     made = []
     for node in found:
-        best = int(np.nanargmin(p[node]))
-        cell, number = divmod(best, len(looked))
+        cell = int(np.nanargmin(p[node])) // len(looked)
+        # Of trend and steps the one that leaves the least of the node's squares.
+        number = int(np.nanargmax(fits[node, cell * len(looked) :][: len(looked)]))
+        best = cell * len(looked) + number
         there = np.flatnonzero(np.isfinite(logs[node, cell]))
         much, half = float(sizes[node, best]), float(errors[node, best])
         after = there[there >= number + _SIDE - 1]

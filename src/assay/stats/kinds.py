@@ -2,8 +2,8 @@
 
 A cut through one column divides the nodes; how far its two sides are apart is told in deviations
 within them (Ashman, Bird & Zepf 1994 call from 2 on bimodal where the two were fitted; a cut
-through one heap alone comes to 2.65 already, that of a normal distribution through its middle). Up to a
-fifth of the nodes may be bad, so that a side that holds no more is no kind.
+through one heap alone comes to 2.65 already, that of a normal distribution through its middle). Up
+to a fifth of the nodes may be bad, so that a side that holds no more is no kind.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def find_kinds(values: Floats, told: Ints | None = None) -> tuple[Ints, list[int
 def _widest_cut(values: Floats) -> tuple[float, int, npt.NDArray[np.bool_]] | None:
     """The cut whose sides are furthest apart: how far over what is asked, its column, who is above.
 
-    Nodes that lack the column are above or below by their others' majority: they stay below.
+    Nodes that lack the column stay below.
     """
     best: tuple[float, int, float] | None = None
     for column in range(values.shape[1]):
@@ -77,11 +77,11 @@ def _cut(ordered: Floats) -> tuple[float, float] | None:
     least = max(LEAST_NODES, int(np.floor(LEAST_SHARE * n)) + 1)
     if n < 2 * least:
         return None
-    ends = int(_ENDS * n)
+    ends = max(1, int(_ENDS * n))
     kept = np.clip(ordered, ordered[ends], ordered[n - 1 - ends])
     kept = kept - kept.mean()
     sums, squares = np.cumsum(kept), np.cumsum(kept**2)
-    below = np.arange(least, n - least + 1)
+    below = np.arange(1, n)
     mean_below = sums[below - 1] / below
     mean_above = (sums[-1] - sums[below - 1]) / (n - below)
     within = squares[-1] - below * mean_below**2 - (n - below) * mean_above**2
@@ -91,7 +91,8 @@ def _cut(ordered: Floats) -> tuple[float, float] | None:
         apart = np.where(gap > LEAST_GAP, gap / np.maximum(spread, 1e-12), 0.0)
     place = int(np.argmax(apart))
     asked = APART + APART_FEW / n
-    if apart[place] < asked:
-        return None
     cut = int(below[place])
+    # The best of all cuts: one that isn't through a small side's edge would make that a kind.
+    if apart[place] < asked or not least <= cut <= n - least:
+        return None
     return float(apart[place] / asked), float((ordered[cut - 1] + ordered[cut]) / 2)

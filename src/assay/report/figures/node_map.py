@@ -10,6 +10,7 @@ from assay.hostnames import natural
 from assay.report.marks import Row, Spec
 from assay.report.model import Field, Figure
 from assay.stats.fleet import LEVEL
+from assay.stats.intervals import Floats
 
 # Nodes and cells that fit; of more nodes those to look at, of more cells those in which they are
 # furthest behind.
@@ -69,7 +70,7 @@ def node_map(examined: Examined) -> Figure:
         id="node-map",
         title="Nodes by cells",
         caption="How far each node is from its kind's usual one: the redder the slower, the bluer "
-        "the faster. A cross: the node is slower there than chance and what nodes differ by explain."
+        "the faster. A cross: slower there than chance and what nodes differ by explain."
         + _left_out(len(suspects) - _NODES, len(examined.cells) - len(columns)),
         alt=f"Heat map of {counted(len(nodes), 'node')} in {counted(len(columns), 'cell')}; "
         f"{counted(len(suspects), 'node')} to look at.",
@@ -92,9 +93,7 @@ def _left_out(nodes: int, cells: int) -> str:
     return f" Left out: {' and '.join(more)}." if more else ""
 
 
-def _columns(
-    gains: np.ndarray[tuple[int, int], np.dtype[np.float64]], rows: list[int]
-) -> list[int]:
+def _columns(gains: Floats, rows: list[int]) -> list[int]:
     """The cells shown, in the plan's order: those in which one of the rows is furthest behind."""
     if gains.shape[1] <= _CELLS or not rows:
         return list(range(min(gains.shape[1], _CELLS)))
@@ -136,7 +135,7 @@ def _spec(rows: list[Row]) -> Spec:
                         "type": "quantitative",
                         "title": "better than the usual node (%)",
                         "scale": {"scheme": "redblue", "domain": [-end, end]},
-                        "legend": {"gradientLength": 200, "format": "+~g"},
+                        "legend": {"gradientLength": 200, "format": "+.3~g"},
                     },
                     "tooltip": [
                         {"field": "node", "title": "node"},

@@ -34,7 +34,9 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
     rows: list[Row] = []
     for cell in shown:
         ends = {cell.values[0].member, cell.values[-1].member}
-        for place, value in enumerate(cell.values):
+        # The others first: those to look at are drawn over them, and take the second colour.
+        ordered = sorted(enumerate(cell.values), key=lambda each: each[1].member in odd)
+        for place, value in ordered:
             if together and value.member not in odd | ends:
                 continue
             rows.append(
