@@ -49,7 +49,7 @@ def test_what_the_whole_fleet_does_is_no_nodes_drift() -> None:
 
 
 def test_a_node_that_gets_faster_is_not_named() -> None:
-    costs = history(4)
+    costs = history(8)
     costs[7, :, 3:] /= 1.2
     assert find_drifts(costs, DAY * np.arange(6)) == []
 
