@@ -24,7 +24,7 @@ from assay.plans.model import Cell
 from assay.records.group import host_of
 from assay.records.model import RunData
 from assay.stats.cells import summarise_cells
-from assay.stats.fleet import LEVEL
+from assay.stats.fleet import STATED
 from assay.stats.intervals import Floats, median_interval
 from assay.stats.model import CellSummary, MetricSummary
 from assay.stats.peers import ROBUST
@@ -44,7 +44,7 @@ _LOOK_AT = 5
 _METHOD = (
     "A node is named if it is slower than chance and what nodes differ by explain, over all cells "
     "and launches, with bad nodes kept out of what is usual; of the nodes named, at most "
-    f"{LEVEL:.0%} are false on average (Benjamini & Hochberg 1995; docs/methods.md, Nodes side by "
+    f"{STATED:.0%} are false on average (Benjamini & Hochberg 1995; docs/methods.md, Nodes side by "
     "side)."
 )
 

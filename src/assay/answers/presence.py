@@ -9,7 +9,7 @@ from assay.answers.model import Evidence
 from assay.answers.select import Part, counted, placement_text
 from assay.hostnames import expand_hosts, names_text
 from assay.kernels import parameters_text
-from assay.stats.fleet import LEVEL
+from assay.stats.fleet import STATED
 from assay.stats.membership import FEWEST_SETS, Presence, find_presence
 from assay.stats.repeats import Repeats
 
@@ -35,7 +35,7 @@ def presence_part(repeats: Sequence[Repeats]) -> Part | None:
         ],
         method=[
             "Which host makes sets slow: a regression of the logarithm of the cost on membership, "
-            f"a set counting once; at most {LEVEL:.0%} of the hosts named are false on average."
+            f"a set counting once; at most {STATED:.0%} of the hosts named are false on average."
         ],
         remark=remark,
     )

@@ -3,7 +3,7 @@
 A cut through one column divides the nodes; how far its two sides are apart is told in deviations
 within them (Ashman, Bird & Zepf 1994 call from 2 on bimodal where the two were fitted; a cut
 through one heap alone comes to 2.65 already, that of a normal distribution through its middle). Up
-to a fifth of the nodes may be bad, so that a side that holds no more is no kind.
+to a quarter of the nodes may be bad, so that a side that holds no more is no kind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.stats.intervals import Floats
 Ints = npt.NDArray[np.int64]
 
 # A side with at most this share of the nodes, or with fewer nodes, is no kind of its own.
-LEAST_SHARE = 0.2
+LEAST_SHARE = 0.25
 LEAST_NODES = 3
 # Deviations that the sides of a cut are apart, at least, and more by this over the square of the
 # number of nodes, for chance makes heaps of few: one fleet of normal values in over a thousand has
