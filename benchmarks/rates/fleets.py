@@ -5,8 +5,8 @@ that are planted. Of nodes named, the share that are false is counted over all n
 trials.
 
 Besides: Pavilion2's mean +- k sigma over results, and SuperBench's rule that is written by hand, 5%
-beyond a baseline (here the median of all nodes), on the same fleets; of these nothing is stated, which
-stands as 0% found and 100% false.
+beyond a baseline (here the median of all nodes), on the same fleets; of these nothing is stated,
+which stands as 0% found and 100% false.
 """
 
 from __future__ import annotations
