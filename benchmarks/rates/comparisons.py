@@ -140,18 +140,27 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     yield from _walltimes(table)
 
 
+# What the interval of the CoV is stated to hold, by the number of values. Of ten values with a long
+# tail a third has no value from the tail, and t3 has no fourth moment: no interval holds there.
+_COV_STATED = {
+    "normal": dict.fromkeys((10, 30, 100, 1000), 0.93),
+    "lognormal": dict.fromkeys((10, 30, 100, 1000), 0.90),
+    "t3": dict.fromkeys((10, 30, 100, 1000), 0.75),
+    "long tail": {10: 0.65, 30: 0.70, 100: 0.85, 1000: 0.93},
+}
+
+
 def _cov(table: Table) -> Iterator[Rate]:
-    stated = {"normal": 0.93, "lognormal": 0.88, "t3": 0.80, "long tail": 0.75}
-    for name, truth in TRUE_COV.items():
-        draw = SHAPES[name]
-        for n in (10, 30, 100, 1000):
+    for name, stated in _COV_STATED.items():
+        draw, truth = SHAPES[name], TRUE_COV[name]
+        for n, share in stated.items():
 
             def holds(rng: Rng, draw: Draw = draw, n: int = n, truth: float = truth) -> bool:
                 interval = cov_interval(draw(rng, n))
                 return interval is not None and interval[0] <= truth <= interval[1]
 
             yield table.rate(
-                "95% interval holds the CoV", f"{name}, n = {n}", stated[name], "coverage", holds
+                "95% interval holds the CoV", f"{name}, n = {n}", share, "coverage", holds
             )
 
 
@@ -160,7 +169,7 @@ def _tails(table: Table) -> Iterator[Rate]:
         yield table.rate(
             "a long right tail is seen",
             f"none: normal, n = {n}",
-            0.02,
+            0.05,
             "false alarm",
             lambda rng, n=n: tails(normal(rng, n)).long_right,
         )
@@ -168,7 +177,7 @@ def _tails(table: Table) -> Iterator[Rate]:
         yield table.rate(
             "a long right tail is seen",
             f"long tail, n = {n}",
-            0.95 if n == 100 else 0.7,
+            0.9 if n == 100 else 0.4,
             "detection",
             lambda rng, n=n: tails(long_tail(rng, n)).long_right,
         )
@@ -194,7 +203,7 @@ def _modes(table: Table) -> Iterator[Rate]:
         yield table.rate(
             "both modes are seen, and no third",
             f"two modes, n = {n}",
-            0.95 if n == 100 else 0.9,
+            0.95 if n == 100 else 0.75,
             "detection",
             lambda rng, n=n: len(find_modes(two_modes(rng, n))) == 2,
         )
@@ -440,8 +449,11 @@ def _factors(table: Table) -> Iterator[Rate]:
         )
 
 
+# Of ten runs with a long tail a third has no late run: nothing tells them apart from normal ones.
+_WALLTIME_STATED = {("long tail", 10): 0.55, ("long tail", 30): 0.85, ("t3", 10): 0.90}
+
+
 def _walltimes(table: Table) -> Iterator[Rate]:
-    stated = {"t3": 0.80}
     for name, draw in SHAPES.items():
         for n in (10, 30, 100, 400):
 
@@ -451,7 +463,7 @@ def _walltimes(table: Table) -> Iterator[Rate]:
             yield table.rate(
                 "99% of future runs finish within the walltime asked",
                 f"{name}, n = {n}",
-                0.95 if n >= 299 else stated.get(name, 0.95),
+                _WALLTIME_STATED.get((name, n), 0.95),
                 "coverage",
                 enough,
             )

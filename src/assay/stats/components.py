@@ -22,6 +22,8 @@ PULLED = 6.0
 # Residual degrees of freedom without which nothing can be told apart.
 _FEWEST_FREE = 2
 _SECONDS_A_DAY = 86400.0
+# Launches, spread evenly over all, whose samples are looked at.
+_LOOKED_AT = 200
 # The alternating fit ends when no fitted mean changes by more than this share of the deviation.
 _STILL = 1e-10
 _MOST_ROUNDS = 2000
@@ -64,8 +66,8 @@ def variance_components(repeats: Repeats) -> Components:
     Measurements are launches' medians = day + set of hosts + launch, all random. Days (UTC) and
     sets of hosts cross, unequally often; their variances come from the sums of squares that each
     adds to the other, set equal to what is expected of them (Henderson 1953, method III). The
-    samples' variance within launches is the mean over launches; what the error of a launch's median
-    makes of it (its 95% interval's width) is taken off the variance between launches.
+    samples' variance within launches is the mean over launches (200 of more); what the error of a
+    launch's median makes of it (its 95% interval's width) is taken off the variance between them.
     """
     cost = repeats.cost
     centre = float(np.median(cost))
@@ -138,7 +140,10 @@ def _within(repeats: Repeats, centre: float) -> tuple[float | None, float]:
         return None, 0.0
     samples = repeats.sample_costs / centre if centre else repeats.sample_costs
     variances, errors = [], []
-    for launch in np.split(samples, np.cumsum(repeats.sizes)[:-1]):
+    ends = np.cumsum(repeats.sizes)
+    looked_at = np.unique(np.linspace(0, ends.size - 1, _LOOKED_AT).astype(np.int64))
+    for place in looked_at:
+        launch = samples[ends[place] - repeats.sizes[place] : ends[place]]
         if launch.size < 2:
             continue
         inside, _ = _pulled_in(launch)

@@ -20,7 +20,7 @@ FAR = 3.0
 NORMAL_SHARE = 0.5 * math.erfc(FAR / math.sqrt(2.0))
 # A tail is called long where so many values beyond FAR come by chance, from a normal
 # distribution, less often than this.
-LEVEL = 0.01
+LEVEL = 0.05
 # What the median absolute deviation of 2 to 9 values must be multiplied with to be right in the
 # mean (Croux & Rousseeuw 1992, section 4); n / (n - 0.8) from there on.
 _FEW = (1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)
@@ -33,7 +33,7 @@ class Tail(msgspec.Struct, frozen=True):
     values lie more than three of it above and below the median; their shares with Clopper-Pearson
     intervals. ``excess``: the right share less the left, and ``excess_p`` how likely it is, if both
     tails are alike, that they differ so much (sign test). ``long_right``, ``long_left``: whether
-    there are more than a normal distribution has, at the 1% level. ``ratio``: from median to the
+    there are more than a normal distribution has, at the 5% level. ``ratio``: from median to the
     95th percentile over from the 5th to the median; None if the latter is nothing. ``p95``,
     ``p99``: with intervals where there are values enough for any.
     """
