@@ -25,6 +25,8 @@ LEVEL = 0.05
 _GRID = 512
 _SHRINK = 0.85
 _NARROWEST = 40
+# One point of so many is looked at first, where the convex minorant of many is sought.
+_COARSE = 16
 
 # Quantiles of sqrt(n) * dip of n uniform values: by size, for these probabilities of a greater one.
 # Made by benchmarks/dip_quantiles.py.
@@ -213,7 +215,22 @@ def _untied(ordered: Floats) -> Floats:
 
 
 def _lower_hull(x: Floats, y: Floats) -> np.ndarray:
-    """Indices of the points on the greatest convex minorant of (x, y); x ascends."""
+    """Indices of the points on the greatest convex minorant of (x, y); x ascends.
+
+    What lies above the minorant of some of many points can't be on that of all, and most do.
+    """
+    if x.size <= 8 * _COARSE:
+        return _chain(x, y)
+    some = np.append(np.arange(0, x.size - 1, _COARSE), x.size - 1)
+    some = some[_chain(x[some], y[some])]
+    left = y <= np.interp(x, x[some], y[some])
+    left[some] = True
+    near = np.flatnonzero(left)
+    return np.asarray(near[_chain(x[near], y[near])])
+
+
+def _chain(x: Floats, y: Floats) -> np.ndarray:
+    """The same, point by point: one that lies above the line between its neighbours goes."""
     at, height = x.tolist(), y.tolist()
     hull: list[int] = []
     for place in range(len(at)):
