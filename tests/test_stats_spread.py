@@ -106,9 +106,7 @@ def test_what_few_or_equal_values_cannot_tell_is_missing_not_nothing() -> None:
         describe([1.0, math.nan])
 
 
-def test_the_cov_interval_is_bonetts_with_t_and_longer_tails_where_the_mean_is_known() -> (
-    None
-):
+def test_the_cov_interval_is_bonetts_with_t_and_longer_tails_where_the_mean_is_known() -> None:
     # With a mean a million times the deviation the CoV's interval is the deviation's over the mean.
     values = np.array(INPUTS["skewed"]) + 1e6
     n, t = values.size, 2.022690920036762  # Student's, of 39 degrees of freedom
