@@ -90,7 +90,15 @@ def test_order_and_unit_do_not_matter(values: list[float], unit: float, random) 
 def test_what_few_or_equal_values_cannot_tell_is_missing_not_nothing() -> None:
     one = describe([5.0], [0.0])
     assert (one.n, one.minimum, one.maximum) == (1, 5.0, 5.0)
-    assert one.deviation is one.cov is one.cov_ci95 is one.skew is one.medcouple is None
+    assert (
+        one.deviation
+        is one.robust_deviation
+        is one.cov
+        is one.cov_ci95
+        is one.skew
+        is one.medcouple
+        is None
+    )
     assert one.autocorrelation is one.trend is one.median_ci95 is None
     equal = describe([5.0] * 20, np.arange(20.0))
     assert equal.cov == 0.0

@@ -161,10 +161,10 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
     from scipy.special import fdtrc
 
     n = values.size
-    levels = {"sets of hosts": int(hosts.max()) + 1, "days": int(days.max()) + 1}
+    levels = {"set of hosts": int(hosts.max()) + 1, "day": int(days.max()) + 1}
     for what, count in levels.items():
         if count == 1:
-            untold.append(f"All on one of the {what}: differences between them can't be told.")
+            untold.append(f"All on one {what}: how much these differ can't be told.")
     pieces = _connected(hosts, days)
     rank = sum(levels.values()) - pieces
     free = n - rank
@@ -177,12 +177,15 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
         return _Fit(float(values.var(ddof=1)), None, None)
     residual = squares / free
     found: dict[str, _Factor | None] = {}
-    for what, own, other in (("sets of hosts", hosts, days), ("days", days, hosts)):
+    for what, own, other in (("set of hosts", hosts, days), ("day", days, hosts)):
         count = levels[what]
         extra = count - pieces
         if count == 1 or extra == 0:
             if count > 1:
-                untold.append(f"Each of the {what} goes with one of the others: not to be told.")
+                (other_name,) = levels.keys() - {what}
+                untold.append(
+                    f"Each {other_name} had one {what}: what either does can't be told apart."
+                )
             found[what] = None
             continue
         without = values - (np.bincount(other, values) / np.bincount(other))[other]
@@ -191,7 +194,7 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
         variance = (added - extra * residual) / weight
         ratio = added / extra / residual if residual > 0.0 else float("inf")
         found[what] = _Factor(variance, float(fdtrc(extra, free, max(ratio, 0.0))))
-    return _Fit(residual, found["sets of hosts"], found["days"])
+    return _Fit(residual, found["set of hosts"], found["day"])
 
 
 def _squares_left(values: Floats, hosts: Ints, days: Ints) -> float:

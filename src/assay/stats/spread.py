@@ -44,7 +44,7 @@ class Spread(msgspec.Struct, frozen=True):
     mean: float
     maximum: float
     deviation: float | None
-    robust_deviation: float
+    robust_deviation: float | None
     cov: float | None
     cov_ci95: Interval | None
     skew: float | None
@@ -74,7 +74,7 @@ def describe(
         mean=float(array.mean()),
         maximum=float(array.max()),
         deviation=float(array.std(ddof=1)) if n > 1 else None,
-        robust_deviation=robust_deviation(array),
+        robust_deviation=robust_deviation(array) if n > 1 else None,
         cov=coefficient_of_variation(array),
         cov_ci95=cov_interval(array, effective_n=n * worth_each(array)),
         skew=skewness(array),

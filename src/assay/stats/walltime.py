@@ -97,7 +97,8 @@ def asked_walltime(
             "as long as one would give",
         }[basis]
         if model is None:
-            why = f"{n} runs are too few for anything but the slowest of them"
+            few = "one run is" if n == 1 else f"{n} runs are"
+            why = f"{few} too few for anything but the slowest seen"
     deviation = float(values.std(ddof=1)) if n > 1 else 0.0
     return Walltime(
         seconds=seconds,
