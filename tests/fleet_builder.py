@@ -39,8 +39,9 @@ def make_node(
     name: str | None = None,
     utc: float = 1000.0,
     system: dict[str, object] | None = None,
+    wrong: tuple[str, ...] = (),
 ) -> RunData:
-    """A sealed run of one node, its tables too."""
+    """A sealed run of one node, its tables too; ``wrong``: cells whose results are refuted."""
     run = create_run(
         folder,
         plan=make_plan(cells, precision=0.5),
@@ -52,11 +53,15 @@ def make_node(
     )
     for launch in range(launches):
         records = [make_record(cell, launch, [cost(host, cell, launch)] * 5) for cell in cells]
+        records = [
+            msgspec.structs.replace(r, verified=r.measurement.partition("-")[0] not in wrong)
+            for r in records
+        ]
         if covariates:
             told = {"sampling_seconds": 1.0, **covariates}
             records = [msgspec.structs.replace(r, covariates=told) for r in records]
         stream = f"{launch:04d}-a"
-        (run.raw / f"{stream}.jsonl").write_bytes(make_stream(stream, records, host=host))
+        (run.raw / f"{stream}.jsonl").write_bytes(make_stream(stream, records, host=host, utc=utc))
         run.append_launch(make_launch(stream, utc=utc))
     data = read_run(run.path)
     write_tables(data)

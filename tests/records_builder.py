@@ -73,7 +73,11 @@ def make_record(cell: Cell, replicate: int, values: Sequence[float]) -> Measurem
 
 
 def make_stream(
-    job: str, records: Iterable[MeasurementRecord], ranks: int = 2, host: str = "box"
+    job: str,
+    records: Iterable[MeasurementRecord],
+    ranks: int = 2,
+    host: str = "box",
+    utc: float = 1000.0,
 ) -> bytes:
     records = list(records)
     lines: list[StreamRecord] = [
@@ -83,7 +87,7 @@ def make_stream(
             version="0",
             job=job,
             ranks=ranks,
-            utc=1000.0,
+            utc=utc,
             clock=Clock(source="CLOCK_MONOTONIC", overhead=2e-8, resolution=1e-9),
         )
     ]

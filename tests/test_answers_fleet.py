@@ -21,7 +21,7 @@ from assay.report.by_node import build_group, examine_group, measured_nodes
 from assay.report.drawing import svg
 from assay.stats.occasions import occasions_before
 from assay.stats.repeats import Repeats
-from fleet_builder import BARRIER, CELLS, DGEMM, Cost, make_group, make_node
+from fleet_builder import BARRIER, CELLS, DAY, DGEMM, STRIDED, Cost, make_group, make_node
 
 HOSTS = [f"n{i}" for i in range(1, 9)]
 BASE = {cell.id: 1e-3 * (1 + place) for place, cell in enumerate(CELLS)}
@@ -126,6 +126,22 @@ def test_kinds_that_machines_tell_are_said_and_compared_within(tmp_path: Path) -
     assert "n[5-8] (New, 8 cores)" in said
 
 
+def test_a_node_that_failed_where_others_did_not_is_said(tmp_path: Path) -> None:
+    nodes = []
+    for number, host in enumerate(HOSTS):
+        wrong = (DGEMM.id,) if host == "n4" else ()
+        run = make_node(tmp_path, host, costs(), wrong=wrong)
+        nodes.append(measure_node(host, number, run))
+    found = examine(nodes, by_node(nodes))
+    assert found is not None
+    assert np.isnan(found.fleet.shift[3, 1])
+    said = answer_nodes(found.cells, 8, 8, [], found).caveats
+    assert any(
+        each.startswith("n4 failed where most others did not, in compute.dgemm n=1000: its result")
+        for each in said
+    )
+
+
 # ---- history -------------------------------------------------------------------------------------
 
 
@@ -155,6 +171,22 @@ def test_six_groups_tell_drift_and_consistency(tmp_path: Path) -> None:
     assert drifter.gain == pytest.approx(-0.1, abs=0.02)
     assert drifter.sentence.startswith("n6: arithmetic (compute.dgemm n=1000, 1 rank) ")
     assert "step over 6 runs, since 2026-05-31: suspect the processor" in drifter.sentence
+
+
+def test_single_runs_of_a_day_are_one_occasion(tmp_path: Path) -> None:
+    for day, hosts in ((1, HOSTS), (2, HOSTS[:2])):
+        for host in hosts:
+            utc = 1.78e9 + DAY * day
+            make_node(tmp_path, host, costs(), name=f"{day}-{host}", utc=utc)
+    group = read_group(make_group(tmp_path, HOSTS, costs(), day=10_000).path)
+    # Two hosts can't be held against each other.
+    before = occasions_before(group, {cell.id for cell in CELLS})
+    (occasion,) = before
+    assert occasion.name == "2026-05-29"
+    assert occasion.costs[STRIDED.id].keys() == set(HOSTS)
+    times = [costs()("n1", STRIDED, launch) for launch in range(6)]
+    per_byte = np.median(times) / (24 * 10**7 * 2)
+    assert occasion.costs[STRIDED.id]["n1"] == pytest.approx(per_byte, rel=0.01)
 
 
 def test_the_report_shows_whom_to_look_at_first(tmp_path: Path) -> None:

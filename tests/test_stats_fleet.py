@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, false_discovery_control
 
-from assay.stats.fleet import ALL, LEVEL, compare, interval, stepped
+from assay.stats.fleet import ALL, LEVEL, compare, interval
 from assay.stats.kinds import find_kinds
+from assay.stats.multiple import corrected_rows
 
 CELLS = ("memory", "memory", "compute", "network")
 
@@ -173,10 +174,10 @@ def test_nodes_that_are_all_the_same_but_one() -> None:
 
 def test_adjusted_chances_are_benjamini_and_hochbergs() -> None:
     p = np.random.default_rng(13).random((6, 9)) ** 2
-    for row, expected in zip(stepped(p), p, strict=True):
+    for row, expected in zip(corrected_rows(p), p, strict=True):
         np.testing.assert_allclose(row, false_discovery_control(expected, method="bh"))
     p[0, [2, 5]] = np.nan
-    found = stepped(p)[0]
+    found = corrected_rows(p)[0]
     assert np.isnan(found[[2, 5]]).all()
     kept = np.delete(p[0], [2, 5])
     np.testing.assert_allclose(np.delete(found, [2, 5]), false_discovery_control(kept, method="bh"))

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from assay.answers.around import around_of, kind_of, slow_core
+from assay.answers.confidence import describe, why_broken
 from assay.answers.model import Answer, Confidence, Evidence
 from assay.answers.select import counted, placement_text, quantity_text
 from assay.answers.suspects import SlowCore
@@ -27,7 +28,7 @@ from assay.stats.cells import summarise_cells
 from assay.stats.fleet import STATED
 from assay.stats.intervals import Floats, median_interval
 from assay.stats.model import CellSummary, MetricSummary
-from assay.stats.peers import ROBUST
+from assay.stats.peers import MOST_BAD, ROBUST
 from assay.stats.repeats import repeats_of
 from assay.stats.summary import coefficient_of_variation
 from assay.units import format_share
@@ -288,8 +289,8 @@ def _found(suspects: Sequence[Suspect], measured: int, examined: bool) -> str:
 
 
 def _minds(examined: Examined) -> list[str]:
-    """Kinds of nodes, nodes that are faster, and single launches."""
-    made = list(examined.kinds)
+    """Nodes that failed, kinds of nodes, nodes that are faster, and single launches."""
+    made = [*_failures(examined.nodes), *examined.kinds]
     if examined.faster:
         named = ", ".join(examined.faster[:_LOOK_AT])
         more = ", …" if len(examined.faster) > _LOOK_AT else ""
@@ -299,6 +300,28 @@ def _minds(examined: Examined) -> list[str]:
             "Each node was launched once: a launch that went wrong can't be told from a node."
         )
     return made
+
+
+def _failures(nodes: Sequence[MeasuredNode]) -> list[str]:
+    """Cells that failed, or were wrong, on few nodes alone: worse than slow."""
+    failed: dict[str, list[tuple[MeasuredNode, CellSummary]]] = defaultdict(list)
+    for node in nodes:
+        for cell in node.cells:
+            if cell.status == "failed" or cell.verified is False:
+                failed[cell.id].append((node, cell))
+    few = [found for found in failed.values() if len(found) <= MOST_BAD * len(nodes)]
+    of_node: dict[str, list[CellSummary]] = defaultdict(list)
+    for found in few:
+        for node, cell in found:
+            of_node[node.name].append(cell)
+    made = [
+        f"{name} failed where most others did not, in {describe(cells[0])}"
+        + (f" and {counted(len(cells) - 1, 'further cell')}" if len(cells) > 1 else "")
+        + f": {why_broken(cells[0]).rstrip('.')}."
+        for name, cells in of_node.items()
+    ]
+    left = len(made) - _LOOK_AT
+    return [*made[:_LOOK_AT], *([f"So did {counted(left, 'further node')}."] if left > 0 else [])]
 
 
 def _suspected(each: Suspect) -> Evidence:

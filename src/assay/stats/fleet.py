@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from assay.stats.intervals import Floats
 from assay.stats.kinds import find_kinds
+from assay.stats.multiple import corrected, corrected_rows
 from assay.stats.peers import FEWEST, against_peers, median_down, reach
 
 Ints = npt.NDArray[np.int64]
@@ -246,28 +247,15 @@ def _together_error(known: Floats, shift: Floats, scale: Floats) -> Floats:
     return np.asarray(np.sqrt(variance))
 
 
-def stepped(p: Floats) -> Floats:
-    """Benjamini & Hochberg's adjusted p-values along each row; nan is no test, and stays."""
-    tests = np.isfinite(p).sum(axis=1, keepdims=True)
-    order = np.argsort(p, axis=1)  # nan last
-    ordered = np.take_along_axis(p, order, axis=1)
-    places = np.arange(1, p.shape[1] + 1)
-    over = np.where(np.isfinite(ordered), ordered * tests / places, np.inf)
-    least = np.minimum(np.minimum.accumulate(over[:, ::-1], axis=1)[:, ::-1], 1.0)
-    adjusted = np.empty_like(p)
-    np.put_along_axis(adjusted, order, least, axis=1)
-    return np.where(np.isfinite(p), adjusted, np.nan)
-
-
 def _controlled(p: Floats, level: float) -> tuple[Floats, Floats]:
     """Adjusted p-values: of each node over its columns, and of columns within selected nodes."""
     if p.size == 0:
         return np.full(p.shape[0], np.nan), p
-    columns = stepped(p)
+    columns = corrected_rows(p)
     simes = np.where(
         np.isfinite(p).any(axis=1), np.nanmin(np.nan_to_num(columns, nan=2.0), axis=1), np.nan
     )
-    nodes = stepped(simes[None, :])[0]
+    nodes = corrected(simes, "bh")
     selected = max(int((nodes <= level).sum()), 1)
     share = selected / max(int(np.isfinite(nodes).sum()), 1)
     return nodes, np.minimum(columns / share, 1.0)

@@ -17,8 +17,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from assay.stats.fleet import FLOOR, LEVEL, logarithms, stepped
+from assay.stats.fleet import FLOOR, LEVEL, logarithms
 from assay.stats.intervals import Floats
+from assay.stats.multiple import corrected, corrected_rows
 from assay.stats.peers import against_peers, median_down, reach
 
 Ints = npt.NDArray[np.int64]
@@ -78,8 +79,8 @@ def find_drifts(
             errors[np.ix_(rows, columns)] = peers.scale * wide * reach(peers.count)
             fits[np.ix_(rows, columns)] = sizes[np.ix_(rows, columns)] / wide
     tested = np.isfinite(p).any(axis=1)
-    within = np.nan_to_num(stepped(p), nan=2.0).min(axis=1)
-    over = stepped(np.where(tested, within, np.nan)[None, :])[0]
+    within = np.nan_to_num(corrected_rows(p), nan=2.0).min(axis=1)
+    over = corrected(np.where(tested, within, np.nan), "bh")
     with np.errstate(invalid="ignore"):
         found = np.flatnonzero(over <= level)
     made = []

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.stats.fleet import LEVEL, stepped
+from assay.stats.fleet import LEVEL
 from assay.stats.intervals import Floats
+from assay.stats.multiple import corrected, corrected_rows
 
 # Fewest sets, fewest with and without a host, and hosts taken in at most.
 FEWEST_SETS = 6
@@ -58,9 +59,9 @@ def find_presence(
     while groups and len(taken) < _MOST_HOSTS:
         rows = [_effects(cells[i], groups, taken) for i in usable]
         p = np.array([row[0] for row in rows]).T  # [group, cell]
-        over = np.nan_to_num(stepped(p), nan=2.0).min(axis=1)
+        over = np.nan_to_num(corrected_rows(p), nan=2.0).min(axis=1)
         over[over > 1.0] = np.nan
-        adjusted = stepped(over[None, :])[0]
+        adjusted = corrected(over, "bh")
         if not np.isfinite(adjusted).any() or np.nanmin(adjusted) > level:
             break
         best = int(np.nanargmin(over))

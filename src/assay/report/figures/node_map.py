@@ -110,7 +110,7 @@ def _spec(rows: list[Row]) -> Spec:
         "type": "nominal",
         "sort": {"field": "cell_place", "op": "min"},
         "title": None,
-        "axis": {"labelAngle": -40, "labelLimit": 220, "ticks": False, "grid": False},
+        "axis": {"labelAngle": -40, "labelLimit": 300, "ticks": False, "grid": False},
     }
     y = {
         "field": "node",
