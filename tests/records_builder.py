@@ -72,7 +72,13 @@ def make_record(cell: Cell, replicate: int, values: Sequence[float]) -> Measurem
     )
 
 
-def make_stream(job: str, records: Iterable[MeasurementRecord], ranks: int = 2) -> bytes:
+def make_stream(
+    job: str,
+    records: Iterable[MeasurementRecord],
+    ranks: int = 2,
+    host: str = "box",
+    utc: float = 1000.0,
+) -> bytes:
     records = list(records)
     lines: list[StreamRecord] = [
         StreamStart(
@@ -81,14 +87,14 @@ def make_stream(job: str, records: Iterable[MeasurementRecord], ranks: int = 2) 
             version="0",
             job=job,
             ranks=ranks,
-            utc=1000.0,
+            utc=utc,
             clock=Clock(source="CLOCK_MONOTONIC", overhead=2e-8, resolution=1e-9),
         )
     ]
     lines += [
         RankRecord(
             rank=rank,
-            host="box",
+            host=host,
             pid=100 + rank,
             local_rank=rank,
             cpus=[rank],

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.answers.nodes import MeasuredNode, answer_nodes, by_node, gains
+from assay.answers.nodes import MeasuredNode, answer_nodes, by_node, gains, measure_node
 from assay.campaign.members import assign
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory
@@ -20,8 +20,7 @@ from assay.records.group import read_group, unfinished_members
 from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.report import write_report
-from assay.report.by_node import build_group, measured_nodes
-from assay.stats.cells import summarise_cells
+from assay.report.by_node import build_group, examine_group, measured_nodes
 from jobs_bench import Bench, made, wait_for
 from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
 
@@ -215,7 +214,7 @@ def node(root: Path, name: str, times: Sequence[float], member: int = 0) -> Meas
         (run.raw / f"{name_}.jsonl").write_bytes(make_stream(name_, records))
         run.append_launch(make_launch(name_))
     run.seal()
-    return MeasuredNode(name, member, summarise_cells(read_run(run.path)))
+    return measure_node(name, member, read_run(run.path))
 
 
 def test_deviations_are_what_brute_force_gives(tmp_path: Path) -> None:
@@ -266,12 +265,42 @@ def test_a_cell_of_one_node_says_nothing_of_nodes(tmp_path: Path) -> None:
 def test_the_groups_report_is_made_in_each_form(bench: Bench, tmp_path: Path) -> None:
     assert bench.run("--per-node", "--nodes", "2").returncode == 0
     group = read_group(group_of(bench).path)
-    model = build_group(group, measured_nodes(group))
+    nodes = measured_nodes(group)
+    assert [node.name for node in nodes] == ["fake0", "fake1"]
+    assert examine_group(group, nodes) is None  # which of two is the odd one can't be told
+    model = build_group(group, nodes, None)
     assert model.complete
     written = write_report(model, tmp_path / "report", ["html", "markdown", "json"])
     page, text, data = (path.read_text() for path in written)
     assert "Each node against the median node" in page
     assert "Each cell over the nodes" in text
     assert len(msgspec.json.decode(data)["sections"][0]["figures"][0]["rows"]) == 2 * 7
-    # Fake nodes share a host's name, so that they are told apart by number, and that is said.
-    assert any("Measured more than once" in sentence for sentence in model.sections[0].caveats)
+
+
+SLOW = """
+schema = 1
+seed = 3
+launch_time = "1 ms"
+[[kernel]]
+match = "network.*"
+time = "0.001 * (1 + 0.25 * (node == 4))"
+noise = { sigma = 0.01, launch_sigma = 0.01 }
+[[kernel]]
+time = 0.001
+noise = { sigma = 0.01, launch_sigma = 0.01 }
+"""
+
+
+def test_a_slow_node_is_named_and_fails_a_run_that_asks_for_it(bench: Bench) -> None:
+    (bench.path / "scenario.toml").write_text(SLOW)
+    done = bench.run("--per-node", "--nodes", "6", "--fail-on", "nodes")
+    assert done.returncode == 1, done.stderr
+    (section,) = json.loads(done.stdout)["sections"]
+    assert section["verdict"].startswith("1 of 6 nodes to look at. fake4: messages within the node")
+    (suspects,) = [table for table in section["tables"] if table["id"] == "nodes-suspects"]
+    assert suspects["rows"][0][0]["text"] == "fake4"
+    assert suspects["rows"][0][2]["value"] == pytest.approx(-0.25, abs=0.03)
+    again = bench.assay("runs", "--follow", "--no-report", "--json", "--fail-on", "failure")
+    assert again.returncode == 0, again.stderr
+    shown = bench.assay("report", group_of(bench).name, "--format", "terminal")
+    assert "Look at fake4" in shown.stdout

@@ -8,37 +8,79 @@ would be, were values normal (Hampel 1974): nodes that are far off don't widen i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
+from assay.answers.around import around_of, kind_of, slow_core
+from assay.answers.confidence import describe, why_broken
 from assay.answers.model import Answer, Confidence, Evidence
 from assay.answers.select import counted, placement_text, quantity_text
+from assay.answers.suspects import SlowCore
 from assay.kernels import known_kernel, parameters_text
 from assay.plans.model import Cell
-from assay.stats.intervals import median_interval
+from assay.records.group import host_of
+from assay.records.model import RunData
+from assay.stats.cells import summarise_cells
+from assay.stats.fleet import STATED
+from assay.stats.intervals import Floats, median_interval
 from assay.stats.model import CellSummary, MetricSummary
+from assay.stats.peers import MOST_BAD, ROBUST
+from assay.stats.repeats import repeats_of
 from assay.stats.summary import coefficient_of_variation
 from assay.units import format_share
 
+if TYPE_CHECKING:
+    from assay.answers.fleet import Examined, Suspect
+
 QUESTION = "nodes"
 TITLE = "How alike are its nodes?"
-# From a median absolute deviation to the standard deviation of a normal distribution.
-ROBUST = 1.4826
 # Fewest nodes of which one can be said to be unlike the others.
 FEWEST = 3
 _NAMED = 3
+_LOOK_AT = 5
+_METHOD = (
+    "A node is named if it is slower than chance and what nodes differ by explain, over all cells "
+    "and launches, with bad nodes kept out of what is usual; of the nodes named, at most "
+    f"{STATED:.0%} are false on average (Benjamini & Hochberg 1995; docs/methods.md, Nodes side by "
+    "side)."
+)
 
 
 @dataclass(frozen=True)
 class MeasuredNode:
-    """One node's summaries. ``name`` is its host's, with the member's number where two share it."""
+    """One node's summaries. ``name`` is its host's, with the member's number where two share it.
+
+    ``costs``: by cell id, of each launch its cost in seconds for a unit of work, more is worse.
+    ``around``: covariates, see ``around_of``. ``core``: the one furthest behind. ``kind``: what its
+    machine tells that makes it a kind of its own.
+    """
 
     name: str
     member: int
     cells: Sequence[CellSummary]
+    host: str | None = None
+    costs: Mapping[str, Floats] = field(default_factory=dict)
+    around: Mapping[str, float] = field(default_factory=dict)
+    core: SlowCore | None = None
+    kind: str = ""
+
+
+def measure_node(name: str, member: int, run: RunData) -> MeasuredNode:
+    """What a run of one node says of it."""
+    return MeasuredNode(
+        name=name,
+        member=member,
+        cells=summarise_cells(run),
+        host=host_of(run),
+        costs={repeats.cell.id: repeats.cost for repeats in repeats_of(run)},
+        around=around_of(run),
+        core=slow_core(run),
+        kind=kind_of(run.manifest),
+    )
 
 
 class NodeValue(msgspec.Struct, frozen=True):
@@ -172,9 +214,15 @@ def gains(cells: Sequence[CellByNode]) -> list[NodeGain]:
 
 
 def answer_nodes(
-    cells: Sequence[CellByNode], measured: int, expected: int, absent: Sequence[str]
+    cells: Sequence[CellByNode],
+    measured: int,
+    expected: int,
+    absent: Sequence[str],
+    examined: Examined | None = None,
 ) -> Answer:
-    """The verdict over nodes. ``absent``: sentences on the members that have no numbers."""
+    """The verdict over nodes. ``absent``: sentences on the members that have no numbers;
+    ``examined``: what looking for bad nodes has found, None where they are too few.
+    """
     caveats = list(absent)
     if not cells:
         return Answer(
@@ -196,28 +244,100 @@ def answer_nodes(
     why = f"{measured} of {expected} nodes measured"
     if few:
         why += ": which of two is the odd one can't be told"
+    suspects = examined.suspects if examined else []
     return Answer(
         question=QUESTION,
         title=TITLE,
         status="answered",
-        verdict=f"{counted(measured, 'node')}: they differ most in {widest.label}, by "
-        f"{format_share(widest.spread)} of the median "
+        verdict=f"{_found(suspects, measured, examined is not None)}They differ most in "
+        f"{widest.label}, by {format_share(widest.spread)} of the median "
         f"{quantity_text(widest.median, widest.unit)}; slowest is {last.node} "
         f"({_signed(last)}), fastest {best.node} ({_signed(best)}).",
         confidence=confidence,
         confidence_why=f"{why}.",
-        evidence=[_evidence(cell) for cell in cells],
-        advice=[],
-        caveats=caveats,
+        evidence=[*(_suspected(each) for each in suspects), *(_evidence(cell) for cell in cells)],
+        advice=[
+            f"Look at {each.node}: {each.suspicion} ({each.evidence})."
+            for each in suspects[:_LOOK_AT]
+        ],
+        caveats=[*caveats, *(_minds(examined) if examined else [])],
         method=[
             "Each node measured the same cells by itself, all at the same time as far as the "
             "scheduler let them begin together. A node's value is the median of its launches' "
             "medians; the deviation is from the median over nodes, in percent and in robust "
-            "standard deviations (1.4826 times the median absolute deviation, Hampel 1974)."
+            "standard deviations (1.4826 times the median absolute deviation, Hampel 1974).",
+            *([_METHOD] if examined else []),
         ],
         limits=[
             "What nodes do to each other, over the network and on shared storage, is not here."
         ],
+    )
+
+
+def _found(suspects: Sequence[Suspect], measured: int, examined: bool) -> str:
+    """The first sentence of the verdict: who is slower, or that nobody is."""
+    if not examined:
+        return f"{counted(measured, 'node')}. "
+    if not suspects:
+        return (
+            f"None of {counted(measured, 'node')} is slower than the others by more than nodes "
+            "differ. "
+        )
+    named = "; ".join(each.sentence for each in suspects[:_NAMED])
+    more = f"; and {len(suspects) - _NAMED} more" if len(suspects) > _NAMED else ""
+    return f"{len(suspects)} of {counted(measured, 'node')} to look at. {named}{more}. "
+
+
+def _minds(examined: Examined) -> list[str]:
+    """Nodes that failed, kinds of nodes, nodes that are faster, and single launches."""
+    made = [*_failures(examined.nodes), *examined.kinds]
+    if examined.faster:
+        named = ", ".join(examined.faster[:_LOOK_AT])
+        more = ", …" if len(examined.faster) > _LOOK_AT else ""
+        made.append(f"Faster than the others: {named}{more}. Nobody looks for that, so it is said.")
+    if int(examined.fleet.counts.max(initial=0)) < 2:
+        made.append(
+            "Each node was launched once: a launch that went wrong can't be told from a node."
+        )
+    return made
+
+
+def _failures(nodes: Sequence[MeasuredNode]) -> list[str]:
+    """Cells that failed, or were wrong, on few nodes alone: worse than slow."""
+    failed: dict[str, list[tuple[MeasuredNode, CellSummary]]] = defaultdict(list)
+    for node in nodes:
+        for cell in node.cells:
+            if cell.status == "failed" or cell.verified is False:
+                failed[cell.id].append((node, cell))
+    few = [found for found in failed.values() if len(found) <= MOST_BAD * len(nodes)]
+    of_node: dict[str, list[CellSummary]] = defaultdict(list)
+    for found in few:
+        for node, cell in found:
+            of_node[node.name].append(cell)
+    made = [
+        f"{name} failed where most others did not, in {describe(cells[0])}"
+        + (f" and {counted(len(cells) - 1, 'further cell')}" if len(cells) > 1 else "")
+        + f": {why_broken(cells[0]).rstrip('.')}."
+        for name, cells in of_node.items()
+    ]
+    left = len(made) - _LOOK_AT
+    return [*made[:_LOOK_AT], *([f"So did {counted(left, 'further node')}."] if left > 0 else [])]
+
+
+def _suspected(each: Suspect) -> Evidence:
+    low, high = each.ci95
+    return Evidence(
+        label=f"{each.node}: {each.what}",
+        metric="share of the usual node's" if each.rate else "share of time saved or lost",
+        unit="",
+        value=1.0 + each.gain,
+        ci95=(1.0 + low, 1.0 + high),
+        limit=None,
+        limit_source=None,
+        share=None,
+        share_ci95=None,
+        cells=[],
+        note=f"{each.seen}: {each.suspicion} ({each.evidence}); adjusted p {each.p_adjusted:.2g}",
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Cells that are named one by one.
 NAMED = 8
 
-FailOn = Literal["never", "failure", "precision"]
+FailOn = Literal["never", "failure", "precision", "nodes"]
 
 
 def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:

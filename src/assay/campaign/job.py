@@ -235,7 +235,8 @@ def make_ready(
     settings = dataclasses.replace(settings, defaults=folder)
     if request.members is not None:  # each node by itself
         settings = dataclasses.replace(settings, cluster=None)
-    machine = machine_for(settings, Path(request.fake) if request.fake else None)
+    node = int(run.name) if request.members is not None else 0  # a member is called by its number
+    machine = machine_for(settings, Path(request.fake) if request.fake else None, node)
     if run.begun:
         return prepare(machine, run.manifest().plan, console)
     plan = Asked.again(request).plan_on(machine.context)

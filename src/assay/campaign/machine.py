@@ -165,11 +165,15 @@ def _context(
 
 
 class FakeMachine:
-    """A machine that exists in a scenario file alone: times, noise, delays and failures as told."""
+    """A machine that exists in a scenario file alone: times, noise, delays and failures as told.
 
-    def __init__(self, scenario: Path, prices: Prices = NO_PRICES) -> None:
+    ``node``: which of the scenario's nodes it begins with, where each measures itself.
+    """
+
+    def __init__(self, scenario: Path, prices: Prices = NO_PRICES, node: int = 0) -> None:
         from assay.launch.scenario import load_scenario
 
+        self._node = node
         self._scenario = load_scenario(scenario)
         self.system = System()
         self.prices = prices
@@ -187,10 +191,10 @@ class FakeMachine:
         """Nothing needs building."""
         from assay.launch.fake import FakeClock, FakeExecutor
 
-        executor = FakeExecutor(self._scenario)
+        executor = FakeExecutor(self._scenario, self._node)
         return Bench(executor, {name: {} for name in toolchains}, clock=FakeClock(executor))
 
 
-def machine_for(config: Config, fake: Path | None) -> Machine:
-    """This machine, or the one that a scenario file describes."""
-    return FakeMachine(fake, config.prices) if fake else ThisMachine(config)
+def machine_for(config: Config, fake: Path | None, node: int = 0) -> Machine:
+    """This machine, or the one that a scenario file describes, there from a ``node`` on."""
+    return FakeMachine(fake, config.prices, node) if fake else ThisMachine(config)

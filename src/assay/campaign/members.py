@@ -166,11 +166,12 @@ def present_group(path: Path, report: bool, as_json: bool, fail_on: FailOn) -> i
     """Write a group's report and print its summary, or the JSON answer; the exit status."""
     from assay.cli.output import console, print_json
     from assay.report import print_summary, write_report
-    from assay.report.by_node import build_group, measured_nodes
+    from assay.report.by_node import build_group, examine_group, measured_nodes
 
     group = read_group(path)
     nodes = measured_nodes(group)
-    model = build_group(group, nodes)
+    examined = examine_group(group, nodes)
+    model = build_group(group, nodes, examined)
     if report:
         write_report(model, path / REPORT, ["html"])
     if as_json:
@@ -180,6 +181,8 @@ def present_group(path: Path, report: bool, as_json: bool, fail_on: FailOn) -> i
         print_summary(model, out)
         if report:
             out.print(f"\nreport: {path / REPORT}", soft_wrap=True)
+    if fail_on == "nodes" and examined is not None and examined.suspects:
+        return 1
     return _status(group, [node.cells for node in nodes], fail_on)
 
 

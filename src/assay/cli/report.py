@@ -53,10 +53,11 @@ def report(
     request = directory.request()
     if request is not None and request.members is not None:
         from assay.records.group import read_group
-        from assay.report.by_node import build_group, measured_nodes
+        from assay.report.by_node import build_group, examine_group, measured_nodes
 
         group = read_group(directory.path)
-        made = build_group(group, measured_nodes(group))
+        nodes = measured_nodes(group)
+        made = build_group(group, nodes, examine_group(group, nodes))
     else:
         data = read_run(directory.path)
         made = build_report(data, summarise_cells(data), read_history(data))

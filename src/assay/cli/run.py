@@ -34,7 +34,7 @@ def run(
     lab: str | None = None,
     fake: Path | None = None,
     report: bool = True,
-    fail_on: Literal["never", "failure", "precision"] = "failure",
+    fail_on: Literal["never", "failure", "precision", "nodes"] = "failure",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Measure this machine, or a cluster through its scheduler, and write the report.
@@ -95,7 +95,8 @@ def run(
     report
         Write report.html into the run.
     fail_on
-        Exit with 1 if a cell failed its measurement or check, or missed its precision.
+        Exit with 1 if a cell failed its measurement or check, missed its precision, or, with
+        --per-node, a node is slower than the others ("nodes").
     json
         Print the answers and all cells as JSON on stdout.
     """

@@ -17,7 +17,7 @@ def runs(
     clean: Annotated[bool, Parameter(negative=())] = False,
     yes: Annotated[bool, Parameter(negative=())] = False,
     report: bool = True,
-    fail_on: Literal["never", "failure", "precision"] = "failure",
+    fail_on: Literal["never", "failure", "precision", "nodes"] = "failure",
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -40,7 +40,8 @@ def runs(
     report
         With --follow, write report.html into the run.
     fail_on
-        With --follow, exit with 1 if a cell failed or missed its precision.
+        With --follow, exit with 1 if a cell failed, missed its precision, or, of a group, a node is
+        slower than the others ("nodes").
     config
         The assay.toml to use.
     json

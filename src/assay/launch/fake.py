@@ -53,9 +53,13 @@ Failures = dict[FailureKind, Failure]
 
 
 class FakeExecutor:
-    """Runs launches on the scenario's machine. ``now``: simulated seconds since it was made."""
+    """Runs launches on the scenario's machine. ``now``: simulated seconds since it was made.
 
-    def __init__(self, scenario: Scenario | None = None) -> None:
+    ``first``: the number of its first host, where several machines are one fleet.
+    """
+
+    def __init__(self, scenario: Scenario | None = None, first: int = 0) -> None:
+        self._first = first
         self.machine = compile_scenario(scenario or Scenario())
         utc = self.machine.scenario.utc
         self.epoch = time.time() if utc is None else utc
@@ -80,8 +84,15 @@ class FakeExecutor:
         """The hosts of a launch, of those that nobody knows to be lost."""
         count = self.machine.scenario.nodes
         there = count or order.placement.nodes + len(self._lost)
-        hosts = [f"fake{node}" for node in range(there) if f"fake{node}" not in self._lost]
+        names = [f"fake{node}" for node in range(self._first, self._first + there)]
+        hosts = [name for name in names if name not in self._lost]
         return choose_hosts(hosts, order.placement.nodes, order.placement.node_set, order.seed)
+
+    def node_of_ranks(self, order: LaunchOrder) -> tuple[int, ...]:
+        """The number of each rank's host."""
+        hosts, placement = self.hosts_of(order), order.placement
+        seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+        return tuple(int(hosts[node].removeprefix("fake")) for node, _ in seats)
 
     def fits(self, placement: Placement) -> bool:
         """Whether there are hosts enough for it, of those that nobody knows to be lost."""
@@ -105,7 +116,7 @@ class FakeExecutor:
             entry.kernel, order.toolchain, entry.parameters, order.placement
         )
         names = behaviour.names(entry.kernel, behaviour.resolve(entry.parameters), order.placement)
-        names |= {"t": self.now, "rank": 0}
+        names |= {"t": self.now, "rank": 0, "node": self.node_of_ranks(order)[0]}
         found: Failures = {}
         for index, failure in enumerate(self.machine.scenario.failure):
             condition = self.machine.conditions[index]
@@ -286,7 +297,15 @@ class FakeLaunch:
         behaviour = machine.behaviour(
             entry.kernel, self._order.toolchain, entry.parameters, self._order.placement
         )
-        samples = FakeSamples(machine, behaviour, entry, self._order, self._began, self._clock)
+        samples = FakeSamples(
+            machine,
+            behaviour,
+            entry,
+            self._order,
+            self._executor.node_of_ranks(self._order),
+            self._began,
+            self._clock,
+        )
         samples.take()
         record = samples.record(failures)
         delay = behaviour.delay

@@ -35,6 +35,7 @@ class FakeSamples:
     behaviour: Compiled
     entry: MeasurementOrder
     order: LaunchOrder
+    nodes: Sequence[int]  # the number of each rank's host
     epoch: float  # of the launch, in the executor's time
     start: float  # of the measurement, in the launch's
     starts: list[float] = field(default_factory=list)
@@ -78,9 +79,10 @@ class FakeSamples:
         """Seconds of an operation now, on one rank or on the slowest."""
         now: dict[str, Value] = {**self.names, "t": self.epoch + self.start + self.elapsed}
         formula = self.behaviour.time
-        everyone = range(self.order.placement.ranks) if "rank" in formula.names else (0,)
+        differ = bool({"rank", "node"} & formula.names)
+        everyone = range(self.order.placement.ranks) if differ else (0,)
         ranks = everyone if rank is None else (rank,)
-        seconds = max(formula.number({**now, "rank": r}) for r in ranks)
+        seconds = max(formula.number({**now, "rank": r, "node": self.nodes[r]}) for r in ranks)
         if not seconds > 0:
             raise AssayError(f"The time '{formula.text}' of the scenario comes to {seconds:g} s.")
         return seconds
@@ -114,7 +116,8 @@ class FakeSamples:
     def _noise(self) -> Iterator[float]:
         """Factors with median 1, sample by sample."""
         noise, warmup = self.behaviour.written.noise, self.behaviour.written.warmup
-        generator = random.Random(f"{self.machine.scenario.seed}/{self.entry.measurement}")
+        where = f"/{self.nodes[0]}" if self.nodes[0] else ""  # nodes don't scatter alike
+        generator = random.Random(f"{self.machine.scenario.seed}/{self.entry.measurement}{where}")
 
         def normal() -> float:
             # Python promises to keep the sequence of random(), and not that of gauss().
@@ -193,7 +196,7 @@ class FakeSamples:
         slowest = self._time()
         typical = median(self.values[self.warmup :])
         now: dict[str, Value] = {**self.names, "t": self.epoch + self.start, "rank": 0}
-        now["slow"] = int(self.slow is not None)
+        now |= {"slow": int(self.slow is not None), "node": self.nodes[0]}
         return MeasurementRecord(
             measurement=entry.measurement,
             kernel=entry.kernel,

@@ -18,10 +18,10 @@
     times = 1
 
 Expressions may use the constants, the kernel's parameters, its work (``work_bytes``, ``work_flops``
-…), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank`` and ``t``: simulated seconds since the
-executor was made. So one formula plants slow ranks, drift and steps in time. They know ``order``,
-``adapters`` (how many are named) and ``node_set`` too, and covariates ``slow``: 1 in a launch that
-was drawn to be slow.
+…), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank``, ``node`` (the number of the rank's host,
+as in ``fake3``) and ``t``: simulated seconds since the executor was made. So one formula plants
+slow ranks and nodes, drift and steps in time. They know ``order``, ``adapters`` (how many are
+named) and ``node_set`` too, and covariates ``slow``: 1 in a launch that was drawn to be slow.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class Compiled:
     def names(
         self, kernel: str, parameters: Mapping[str, Value], placement: Placement
     ) -> dict[str, Value]:
-        """What expressions may speak of, but for ``rank``, ``slow`` and ``t``."""
+        """What expressions may speak of, but for ``rank``, ``node``, ``slow`` and ``t``."""
         work = next((entry.work for entry in kernels() if entry.name == kernel), None)
         done = work(parameters, placement.ranks, placement.threads) if work else {}
         return {

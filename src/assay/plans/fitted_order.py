@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +75,7 @@ def distances(nodes: int, ppn: int, between: Matrix | None = None) -> Matrix:
     ``between``: shape (nodes, nodes), costs of its own for each pair of nodes.
     """
     apart = 1.0 - np.eye(nodes) if between is None else between
-    return np.kron(apart, np.ones((ppn, ppn)))
+    return np.asarray(np.kron(apart, np.ones((ppn, ppn))), dtype=np.float64)
 
 
 def _plain_seats(order: str, nodes: int, ppn: int) -> Seats:
@@ -125,7 +125,8 @@ def _searched(matrix: Matrix, apart: Matrix, start: Seats) -> Iterable[Seats]:
         if attempt == 0 and few:
             seats = start
         else:
-            options = {"P0": "barycenter" if attempt < 2 else "randomized", "rng": random}
+            begin = "barycenter" if attempt < 2 else "randomized"
+            options: dict[str, Any] = {"P0": begin, "rng": random}
             seats = quadratic_assignment(flow, apart, options=options).col_ind
         if few:
             options = {"partial_guess": np.column_stack([np.arange(ranks), seats]), "rng": random}

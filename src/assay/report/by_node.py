@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay import __version__
+from assay.answers.fleet import Examined, Suspect, examine
 from assay.answers.nodes import (
     CellByNode,
     MeasuredNode,
@@ -15,14 +16,16 @@ from assay.answers.nodes import (
     answer_nodes,
     by_node,
     gains,
+    measure_node,
 )
 from assay.answers.select import counted, quantity_text
 from assay.records.group import GroupData, Member
 from assay.report.build import section_of
+from assay.report.figures.node_map import node_map
 from assay.report.figures.nodes import nodes_figure
 from assay.report.machine import system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Table
-from assay.stats.cells import summarise_cells
+from assay.stats.occasions import occasions_before
 from assay.units import format_share
 
 # How many nodes' names a sentence holds.
@@ -33,7 +36,7 @@ def measured_nodes(group: GroupData) -> list[MeasuredNode]:
     """The members that have numbers, by the names of their hosts."""
     hosts = Counter(member.host for member in group.members if member.run)
     return [
-        MeasuredNode(_name(member, hosts), member.number, summarise_cells(member.run))
+        measure_node(_name(member, hosts), member.number, member.run)
         for member in group.members
         if member.run is not None
     ]
@@ -45,19 +48,34 @@ def _name(member: Member, hosts: Counter[str | None]) -> str:
     return member.host
 
 
-def build_group(group: GroupData, nodes: Sequence[MeasuredNode]) -> ReportModel:
-    """The report of a group, from ``measured_nodes``."""
+def examine_group(group: GroupData, nodes: Sequence[MeasuredNode]) -> Examined | None:
+    """Look for bad nodes, with what the folder holds of them from before."""
+    cells = by_node(nodes)
+    before = occasions_before(group, {cell.id for cell in cells}) if cells else []
+    return examine(nodes, cells, group.request.utc, before)
+
+
+def build_group(
+    group: GroupData, nodes: Sequence[MeasuredNode], examined: Examined | None
+) -> ReportModel:
+    """The report of a group, from ``measured_nodes`` and ``examine_group``."""
     cells = by_node(nodes)
     counts = Counter(member.state for member in group.members)
     expected = len(group.members)
     complete = counts["complete"] == expected
-    answer = answer_nodes(cells, len(nodes), expected, _absent(group))
+    answer = answer_nodes(cells, len(nodes), expected, _absent(group), examined)
     utc = datetime.datetime.fromtimestamp(group.request.utc, datetime.UTC)
     first = next((member.run for member in group.members if member.run), None)
     request = group.request
     states = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+    suspects = examined.suspects if examined else []
     tables = [_cell_table(cells), _node_table(gains(cells)), _values_table(cells)] if cells else []
-    section = section_of(answer, figures=[nodes_figure(cells)] if cells else [], tables=tables)
+    if suspects:
+        tables.insert(0, _suspect_table(suspects))
+    figures = [nodes_figure(cells, [each.member for each in suspects])] if cells else []
+    if examined is not None:
+        figures.insert(0, node_map(examined))
+    section = section_of(answer, figures=figures, tables=tables)
     return ReportModel(
         schema=REPORT_SCHEMA,
         assay=__version__,
@@ -105,6 +123,37 @@ def _absent(group: GroupData) -> list[str]:
             "same node again, so as many others were not measured."
         )
     return said
+
+
+def _suspect_table(suspects: Sequence[Suspect]) -> Table:
+    return Table(
+        id="nodes-suspects",
+        title="Nodes to look at, the surest first",
+        columns=[
+            Column("node", "Node"),
+            Column("what", "What"),
+            Column("gain", "How much [95% interval]", numeric=True),
+            Column("seen", "Seen in"),
+            Column("p", "Adjusted p", numeric=True),
+            Column("note", "Suspicion"),
+        ],
+        rows=[
+            [
+                Entry(each.node, tone="bad"),
+                Entry(each.what),
+                Entry(
+                    f"{each.gain:+.1%} [{each.ci95[0]:+.1%}, {each.ci95[1]:+.1%}]",
+                    each.gain,
+                ),
+                Entry(each.seen),
+                Entry(f"{each.p_adjusted:.2g}", each.p_adjusted),
+                Entry(f"{each.suspicion}. {each.evidence[:1].upper()}{each.evidence[1:]}."),
+            ]
+            for each in suspects
+        ],
+        caption="How much better than the usual node; negative is worse. p: the share of false "
+        "ones among all that would be named with it.",
+    )
 
 
 def _cell_table(cells: Sequence[CellByNode]) -> Table:

@@ -38,3 +38,19 @@ def corrected(p_values: Sequence[float] | Floats, method: Method = "holm") -> Fl
         raise AssayError(f"There is no correction '{method}'.", mend="There are holm and bh.")
     result[made[order]] = np.minimum(adjusted, 1.0)
     return result
+
+
+def corrected_rows(p_values: Floats) -> Floats:
+    """Each row's p-values corrected for their number as ``bh`` does; nan is a test not made.
+
+    The least of a row is Simes' (1986) p-value of all its hypotheses together.
+    """
+    tests = np.isfinite(p_values).sum(axis=1, keepdims=True)
+    order = np.argsort(p_values, axis=1)  # nan last
+    ranked = np.take_along_axis(p_values, order, axis=1)
+    over = ranked * tests / np.arange(1, p_values.shape[1] + 1)
+    over = np.where(np.isfinite(ranked), over, np.inf)
+    least = np.minimum.accumulate(over[:, ::-1], axis=1)[:, ::-1]
+    adjusted = np.empty_like(p_values)
+    np.put_along_axis(adjusted, order, np.minimum(least, 1.0), axis=1)
+    return np.where(np.isfinite(p_values), adjusted, np.nan)

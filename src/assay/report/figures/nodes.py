@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from assay.answers.nodes import CellByNode
 from assay.answers.select import counted
-from assay.report.marks import Row
+from assay.report.marks import Row, Spec, colour
 from assay.report.model import Field, Figure
 
 _CELLS = 40  # rows that fit; those in which nodes differ most
-_NAMED = 2  # nodes named at each end of a row
+_POINTS = 900  # that a reader still tells apart; with more, the unremarkable become bars
+_QUANTILES = ("least", "low", "high", "most")  # of them that bars show
+_ENDS = (0.0, 0.05, 0.95, 1.0)
+
+_BARS = (
+    " Nodes that aren't to be looked at are a bar, from their 5% to their 95% quantile, in a line "
+    "from end to end."
+)
 
 
-def nodes_figure(cells: Sequence[CellByNode]) -> Figure:
-    """A row a cell, a point a node, along the deviation from the median node; ends are named."""
+def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> Figure:
+    """A row a cell, a point a node, along the deviation from the median node; ends are named.
+
+    ``suspects``: members to look at. Where points would be too many, the others are a bar from
+    their 5% to their 95% quantile in a line from end to end.
+    """
     shown = sorted(cells, key=lambda cell: -cell.spread)[:_CELLS]
+    odd = set(suspects)
+    together = sum(len(cell.values) for cell in shown) > _POINTS
     rows: list[Row] = []
     for cell in shown:
-        for place, value in enumerate(cell.values):
+        ends = {cell.values[0].member, cell.values[-1].member}
+        # The others first: those to look at are drawn over them, and take the second colour.
+        ordered = sorted(enumerate(cell.values), key=lambda each: each[1].member in odd)
+        for place, value in ordered:
+            if together and value.member not in odd | ends:
+                continue
             rows.append(
                 {
                     "cell": cell.label,
@@ -26,8 +46,20 @@ def nodes_figure(cells: Sequence[CellByNode]) -> Figure:
                     "value": value.value,
                     "gain": value.gain,
                     "sigmas": value.sigmas,
+                    "who": "to look at" if value.member in odd else "the others",
                     "name": value.node if place in (0, len(cell.values) - 1) else None,
                     "end": "fast" if place == 0 else "slow",
+                }
+            )
+        others = [value.gain for value in cell.values if value.member not in odd]
+        if together and others:
+            quantiles = np.quantile(others, _ENDS).tolist()
+            rows.append(
+                {
+                    "cell": cell.label,
+                    "node": f"the other {len(others):,}",
+                    "who": "the others",
+                    **dict(zip(_QUANTILES, quantiles, strict=True)),
                 }
             )
     x = {
@@ -60,16 +92,24 @@ def nodes_figure(cells: Sequence[CellByNode]) -> Figure:
 
     spec = {
         "height": {"step": 26},
-        "transform": [{"calculate": "100 * datum.gain", "as": "percent"}],
+        "transform": [
+            {"calculate": "isValid(datum.gain) ? 100 * datum.gain : null", "as": "percent"},
+            *(
+                {"calculate": f"isValid(datum.{n}) ? 100 * datum.{n} : null", "as": f"shown_{n}"}
+                for n in _QUANTILES
+            ),
+        ],
         "encoding": {"x": x, "y": y},
         "layer": [
             {
                 "mark": {"type": "rule", "strokeDash": [6, 4]},
                 "encoding": {"x": {"datum": 0}, "y": {"value": 0}, "y2": {"value": "height"}},
             },
+            *(_bars(x) if together else []),
             {
+                "transform": [{"filter": "isValid(datum.percent)"}],
                 "mark": {"type": "point", "filled": True, "size": 45, "opacity": 0.65},
-                "encoding": {"tooltip": told},
+                "encoding": {"tooltip": told, "color": colour("who", rows)},
             },
             names("fast", "left", 7),
             names("slow", "right", -7),
@@ -84,7 +124,7 @@ def nodes_figure(cells: Sequence[CellByNode]) -> Figure:
         id="nodes",
         title="Each node against the median node",
         caption="A point is a node; right is better, whether that is more or less of the metric. "
-        f"The best and the worst are named.{more}",
+        f"The best and the worst are named.{_BARS if together else ''}{more}",
         alt=f"Deviations of {counted(len(widest.values), 'node')} from their median in "
         f"{counted(len(shown), 'cell')}; widest in {widest.label}, from "
         f"{widest.values[-1].node} to {widest.values[0].node}.",
@@ -94,7 +134,33 @@ def nodes_figure(cells: Sequence[CellByNode]) -> Figure:
             Field("value", "SI", "median of its launches, in the metric's unit"),
             Field("gain", "1", "relative deviation from the median node; positive is better"),
             Field("sigmas", "1", "the same in robust standard deviations"),
+            Field("who", "", "whether it is one to look at"),
+            *(
+                Field(name, "1", f"of the others together, their {share:.0%} quantile of that")
+                for name, share in zip(_QUANTILES, _ENDS, strict=True)
+                if together
+            ),
         ],
         rows=rows,
         spec=spec,
     )
+
+
+def _bars(x: Spec) -> list[Spec]:
+    """The unremarkable nodes of each cell: a line from end to end, a bar between the quantiles."""
+    return [
+        {
+            "transform": [{"filter": "isValid(datum.least)"}],
+            "mark": {"type": "rule", "strokeWidth": width, "opacity": 0.35},
+            "encoding": {
+                "x": {**x, "field": f"shown_{low}"},
+                "x2": {"field": f"shown_{high}"},
+                "tooltip": [
+                    {"field": "node", "title": "nodes"},
+                    {"field": f"shown_{low}", "title": "from (%)", "format": "+.3~g"},
+                    {"field": f"shown_{high}", "title": "to (%)", "format": "+.3~g"},
+                ],
+            },
+        }
+        for low, high, width in (("least", "most", 1.5), ("low", "high", 9))
+    ]

@@ -1,0 +1,289 @@
+"""From nodes' runs to suspects: in memory, on disk with a history, through the report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from assay.answers.fleet import Examined, examine
+from assay.answers.nodes import answer_nodes, by_node, measure_node
+from assay.answers.presence import presence_part
+from assay.plans.model import Cell
+from assay.records.group import read_group
+from assay.report import write_report
+from assay.report.by_node import build_group, examine_group, measured_nodes
+from assay.report.drawing import svg
+from assay.stats.occasions import occasions_before
+from assay.stats.repeats import Repeats
+from fleet_builder import BARRIER, CELLS, DAY, DGEMM, STRIDED, Cost, make_group, make_node
+
+HOSTS = [f"n{i}" for i in range(1, 9)]
+BASE = {cell.id: 1e-3 * (1 + place) for place, cell in enumerate(CELLS)}
+
+
+def scatter(*words: object) -> float:
+    """A normal number that depends on the words alone."""
+    digest = hashlib.sha256("/".join(map(str, words)).encode()).digest()
+    return float(np.random.default_rng(list(digest[:8])).standard_normal())
+
+
+def costs(slow: Mapping[tuple[str, str], float] | None = None, day: float = 0.0) -> Cost:
+    """Launches scatter by 1%, nodes by 0.3%; some are slower in some kernels."""
+
+    def cost(host: str, cell: Cell, launch: int) -> float:
+        factor = (slow or {}).get((host, cell.kernel), 1.0)
+        natural = 0.003 * scatter("node", host, cell.id)
+        return (
+            factor
+            * BASE[cell.id]
+            * float(np.exp(natural + 0.01 * scatter(day, host, cell.id, launch)))
+        )
+
+    return cost
+
+
+def examined(folder: Path, cost: Cost, **covariates: Mapping[str, float]) -> Examined:
+    nodes = [
+        measure_node(host, number, make_node(folder, host, cost, covariates=covariates.get(host)))
+        for number, host in enumerate(HOSTS)
+    ]
+    found = examine(nodes, by_node(nodes))
+    assert found is not None
+    return found
+
+
+def test_a_dimm_is_suspected_where_memory_alone_is_slow(tmp_path: Path) -> None:
+    found = examined(tmp_path, costs({("n7", "memory.stream"): 1 / 0.86}))
+    (suspect,) = found.suspects
+    assert suspect.node == "n7"
+    assert suspect.what == "memory bandwidth"
+    assert suspect.gain == pytest.approx(-0.14, abs=0.015)
+    low, high = suspect.ci95
+    assert low < -0.14 < high
+    assert (suspect.launches, suspect.slow) == (6, 6)
+    assert "DIMM" in suspect.suspicion
+    assert suspect.sentence.startswith("n7: memory bandwidth 14% low, consistent over 6 launches")
+    answer = answer_nodes(found.cells, 8, 8, [], found)
+    assert answer.verdict.startswith("1 of 8 nodes to look at. n7: memory bandwidth 14% low")
+    assert answer.advice[0].startswith("Look at n7: suspect a DIMM")
+    assert answer.evidence[0].label == "n7: memory bandwidth"
+    assert answer.evidence[0].value == pytest.approx(0.86, abs=0.015)
+
+
+def test_a_clock_is_suspected_where_the_covariate_says_so(tmp_path: Path) -> None:
+    cost = costs({("n2", "compute.dgemm"): 1.25, ("n2", "network.barrier"): 1.2})
+    clocks = {host: {"clock_rate": 2.4e9 if host != "n2" else 1.92e9} for host in HOSTS}
+    (suspect,) = examined(tmp_path, cost, **clocks).suspects
+    assert suspect.node == "n2"
+    assert "power cap" in suspect.suspicion
+    assert "1.92 GHz" in suspect.evidence
+
+
+def test_another_program_is_suspected_where_it_takes_cpu_time(tmp_path: Path) -> None:
+    cost = costs({("n3", "compute.dgemm"): 1.3})
+    others = {host: {"other_cpu_seconds": 0.9 if host == "n3" else 0.01} for host in HOSTS}
+    (suspect,) = examined(tmp_path, cost, **others).suspects
+    assert (suspect.node, suspect.what) == ("n3", "arithmetic")
+    assert "another program" in suspect.suspicion
+
+
+def test_nobody_is_named_where_all_are_alike(tmp_path: Path) -> None:
+    found = examined(tmp_path, costs())
+    assert found.suspects == []
+    answer = answer_nodes(found.cells, 8, 8, [], found)
+    assert answer.verdict.startswith("None of 8 nodes is slower than the others")
+    assert answer.advice == []
+
+
+def test_two_nodes_cannot_be_told_apart(tmp_path: Path) -> None:
+    nodes = [
+        measure_node(host, n, make_node(tmp_path, host, costs({("n1", "compute.dgemm"): 2.0})))
+        for n, host in enumerate(HOSTS[:2])
+    ]
+    assert examine(nodes, by_node(nodes)) is None
+
+
+def test_kinds_that_machines_tell_are_said_and_compared_within(tmp_path: Path) -> None:
+    def cost(host: str, cell: Cell, launch: int) -> float:
+        return costs()(host, cell, launch) * (1.5 if int(host[1:]) <= 4 else 1.0)
+
+    nodes = []
+    for number, host in enumerate(HOSTS):
+        name = "Old" if number < 4 else "New"
+        system = {"processor": {"name": name, "cores": 8}}
+        nodes.append(measure_node(host, number, make_node(tmp_path, host, cost, system=system)))
+    found = examine(nodes, by_node(nodes))
+    assert found is not None
+    assert found.suspects == []
+    (said,) = found.kinds
+    assert "n[1-4] (Old, 8 cores)" in said
+    assert "n[5-8] (New, 8 cores)" in said
+
+
+def test_a_node_that_failed_where_others_did_not_is_said(tmp_path: Path) -> None:
+    nodes = []
+    for number, host in enumerate(HOSTS):
+        wrong = (DGEMM.id,) if host == "n4" else ()
+        run = make_node(tmp_path, host, costs(), wrong=wrong)
+        nodes.append(measure_node(host, number, run))
+    found = examine(nodes, by_node(nodes))
+    assert found is not None
+    assert np.isnan(found.fleet.shift[3, 1])
+    said = answer_nodes(found.cells, 8, 8, [], found).caveats
+    assert any(
+        each.startswith("n4 failed where most others did not, in compute.dgemm n=1000: its result")
+        for each in said
+    )
+
+
+# ---- history -------------------------------------------------------------------------------------
+
+
+def test_six_groups_tell_drift_and_consistency(tmp_path: Path) -> None:
+    """n3 was always slow in memory; n6 lost in arithmetic what it had before the others."""
+    for day in range(6):
+        slow = {("n3", "memory.stream"): 1.2}
+        if day < 3:
+            slow["n6", "compute.dgemm"] = 0.9
+        last = make_group(tmp_path, HOSTS, costs(slow, 10 + day), day=day)
+    # A run of one host alone is no occasion; one of another time neither.
+    make_node(tmp_path, "n1", costs(), name="alone", utc=1.78e9)
+    group = read_group(last.path)
+    before = occasions_before(group, {cell.id for cell in CELLS})
+    assert [each.name for each in before] == [f"group-00{day}" for day in range(5)]
+    assert before[0].costs[DGEMM.id].keys() == set(HOSTS)
+    found = examine_group(group, measured_nodes(group))
+    assert found is not None
+    by_name = {suspect.node: suspect for suspect in found.suspects}
+    assert by_name["n3"].how == "outlier"
+    assert (by_name["n3"].occasions, by_name["n3"].again) == (5, 5)
+    assert "consistent over 3 launches and 5 earlier runs" in by_name["n3"].sentence
+    assert set(by_name) == {"n3", "n6"}
+    drifter = by_name["n6"]
+    assert (drifter.how, drifter.since, drifter.occasions) == ("step", "2026-05-31", 6)
+    assert "arithmetic" in drifter.what
+    assert drifter.gain == pytest.approx(-0.1, abs=0.02)
+    assert drifter.sentence.startswith("n6: arithmetic (compute.dgemm n=1000, 1 rank) ")
+    assert "step over 6 runs, since 2026-05-31: suspect the processor" in drifter.sentence
+
+
+def test_single_runs_of_a_day_are_one_occasion(tmp_path: Path) -> None:
+    for day, hosts in ((1, HOSTS), (2, HOSTS[:2])):
+        for host in hosts:
+            utc = 1.78e9 + DAY * day
+            make_node(tmp_path, host, costs(), name=f"{day}-{host}", utc=utc)
+    group = read_group(make_group(tmp_path, HOSTS, costs(), day=10_000).path)
+    # Two hosts can't be held against each other.
+    before = occasions_before(group, {cell.id for cell in CELLS})
+    (occasion,) = before
+    assert occasion.name == "2026-05-29"
+    assert occasion.costs[STRIDED.id].keys() == set(HOSTS)
+    times = [costs()("n1", STRIDED, launch) for launch in range(6)]
+    per_byte = np.median(times) / (24 * 10**7 * 2)
+    assert occasion.costs[STRIDED.id]["n1"] == pytest.approx(per_byte, rel=0.01)
+
+
+def test_the_report_shows_whom_to_look_at_first(tmp_path: Path) -> None:
+    made = make_group(tmp_path / "runs", HOSTS, costs({("n5", "memory.stream"): 1.2}))
+    group = read_group(made.path)
+    nodes = measured_nodes(group)
+    model = build_group(group, nodes, examine_group(group, nodes))
+    (section,) = model.sections
+    table = section.tables[0]
+    assert table.id == "nodes-suspects"
+    assert [row[0].text for row in table.rows] == ["n5"]
+    assert not table.folded
+    map_, strip = section.figures
+    assert (map_.id, strip.id) == ("node-map", "nodes")
+    crosses = {(row["node"], row["cell"]) for row in map_.rows if row["outlier"]}
+    assert {node for node, _ in crosses} == {"n5"}
+    assert len(map_.rows) == len(HOSTS) * len(CELLS)
+    for figure in section.figures:
+        assert "<svg" in svg(figure)
+        named = {field.name for field in figure.fields}
+        assert all(set(row) <= named | {"name", "end"} for row in figure.rows)
+    files = write_report(model, tmp_path / "report", ["html", "markdown", "json"])
+    page, text, data = (path.read_text() for path in files)
+    assert "Nodes to look at" in page
+    assert "| n5 | memory bandwidth |" in text
+    assert json.loads(data)["sections"][0]["tables"][0]["id"] == "nodes-suspects"
+
+
+def test_a_node_that_is_measured_twice_is_told_by_number(tmp_path: Path) -> None:
+    made = make_group(tmp_path / "runs", ["n1", "n2", "n1", "n3"], costs())
+    group = read_group(made.path)
+    nodes = measured_nodes(group)
+    assert [node.name for node in nodes] == ["n1 (0)", "n2", "n1 (2)", "n3"]
+    model = build_group(group, nodes, examine_group(group, nodes))
+    assert any("Measured more than once: n1." in said for said in model.sections[0].caveats)
+
+
+def test_the_figures_of_5000_nodes_stay_small() -> None:
+    from assay.answers.nodes import MeasuredNode
+    from assay.report.figures.node_map import node_map
+    from assay.report.figures.nodes import nodes_figure
+    from assay.stats.model import CellSummary, MetricSummary
+
+    rng = np.random.default_rng(1)
+    nodes = []
+    for number in range(5000):
+        launches = {c.id: BASE[c.id] * np.exp(0.01 * rng.standard_normal(3)) for c in CELLS}
+        if number in (17, 4000):
+            launches[BARRIER.id] = launches[BARRIER.id] * 1.2
+        summaries = [
+            CellSummary(
+                c.kernel, c.id, c, "ok", True, {},
+                {"time": MetricSummary("s", "less", float(np.median(launches[c.id])), None,
+                                       0.0, 1.0, 0.0, 1.0, None, None, 3, 15, "precision")},
+                [],
+            )
+            for c in CELLS
+        ]  # fmt: skip
+        nodes.append(MeasuredNode(f"n{number}", number, summaries, f"n{number}", costs=launches))
+    cells = by_node(nodes)
+    found = examine(nodes, cells)
+    assert found is not None
+    assert {each.node for each in found.suspects} >= {"n17", "n4000"}
+    assert len(found.suspects) <= 4
+    members = [each.member for each in found.suspects]
+    for figure in (node_map(found), nodes_figure(cells, members)):
+        assert len(figure.rows) < 60
+        assert len(svg(figure)) < 100_000
+    rest = {row["node"] for row in node_map(found).rows} - {each.node for each in found.suspects}
+    others = 5000 - len(members)
+    assert rest == {f"median of the other {others:,}", f"slowest of the other {others:,}"}
+
+
+# ---- sets of hosts -------------------------------------------------------------------------------
+
+
+def repeats(slow: float) -> Repeats:
+    rng = np.random.default_rng(6)
+    sets = [f"n[{a}-{a + 1}],n{b}" for a in range(1, 6) for b in (7, 8, 9)]
+    hosts = [text for text in sets for _ in range(3)]
+    effect = np.array([slow * ("n8" in text) for text in hosts])
+    values = np.exp(effect + 0.005 * rng.standard_normal(len(hosts)))
+    names = tuple(str(i) for i in range(len(hosts)))
+    cell = msgspec.structs.replace(BARRIER, placement=BARRIER.placement)
+    return Repeats(cell, "time", "s", "less", values, np.arange(45.0), names, names, tuple(hosts))
+
+
+def test_a_host_that_makes_its_sets_slow_is_in_the_part() -> None:
+    part = presence_part([repeats(0.08)])
+    assert part is not None
+    assert "sets with n8 take 8" in part.remark
+    assert "(5 of 15 sets" in part.remark
+    assert part.advice == ["Measure n8 alone beside others: `assay run --per-node`."]
+    assert part.evidence[0].value == pytest.approx(1.083, abs=0.01)
+    quiet = presence_part([repeats(0.0)])
+    assert quiet is not None
+    assert quiet.evidence == []
+    assert "no host makes those slower" in quiet.remark
+    one = repeats(0.0).take(np.arange(9))
+    assert presence_part([one]) is None
