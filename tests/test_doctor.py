@@ -17,7 +17,8 @@ from assay.system import probe as probing
 from assay.system.doctor import diagnose
 from assay.system.environment import tuning_variables
 from assay.system.findings import SEVERITIES, at_least, worst
-from assay.system.probe import Probe, Process, parse_process, probe, steal_share
+from assay.system.probe import Probe, probe, steal_share
+from assay.system.processes import Process, parse_process
 from system_trees import unpack
 
 GiB = 1 << 30
