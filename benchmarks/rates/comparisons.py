@@ -1,0 +1,457 @@
+"""A cell's spread, differences between groups, and walltimes.
+
+Times of 100 s with a coefficient of variation of 2%, if nothing else is said: ``normal``;
+``lognormal`` and ``t3``, whose tails are longer; ``long tail``: normal, and in 10% of the runs an
+exponential delay of five standard deviations' mean; ``two modes``: as on the T3E, 30% of the runs
+40% slower.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+from rate import Kind, Rate
+from scipy.special import ndtr
+
+from assay.plans.model import Cell, Placement
+from assay.stats.anova import anova
+from assay.stats.compare import location_differs, spread_differs
+from assay.stats.components import variance_components
+from assay.stats.modes import find_modes
+from assay.stats.repeats import Repeats
+from assay.stats.spread import cov_interval
+from assay.stats.tails import tails
+from assay.stats.trend import trend
+from assay.stats.walltime import asked_walltime
+
+COV = 0.02
+DAY = 86400.0
+Rng = np.random.Generator
+Draw = Callable[[Rng, int], np.ndarray]
+
+
+def normal(rng: Rng, n: int) -> np.ndarray:
+    return 100.0 * (1.0 + COV * rng.standard_normal(n))
+
+
+def lognormal(rng: Rng, n: int, sigma: float = 0.5) -> np.ndarray:
+    """Shifted, so that its mean is 100 and its standard deviation 2."""
+    mean = math.exp(sigma**2 / 2.0)
+    deviation = mean * math.sqrt(math.exp(sigma**2) - 1.0)
+    return 100.0 + 100.0 * COV * (rng.lognormal(0.0, sigma, n) - mean) / deviation
+
+
+def t3(rng: Rng, n: int) -> np.ndarray:
+    return 100.0 * (1.0 + COV * rng.standard_t(3, n) / math.sqrt(3.0))
+
+
+def long_tail(rng: Rng, n: int) -> np.ndarray:
+    late = rng.random(n) < 0.1
+    return normal(rng, n) + late * rng.exponential(500.0 * COV, n)
+
+
+def two_modes(rng: Rng, n: int) -> np.ndarray:
+    slow = rng.random(n) < 0.3
+    return normal(rng, n) * np.where(slow, 1.4, 1.0)
+
+
+def autocorrelated(rng: Rng, n: int, by: float = 0.5) -> np.ndarray:
+    """AR(1), normal, with the same coefficient of variation."""
+    noise = rng.standard_normal(n) * math.sqrt(1.0 - by**2)
+    noise[0] /= math.sqrt(1.0 - by**2)
+    for place in range(1, n):
+        noise[place] += by * noise[place - 1]
+    return 100.0 * (1.0 + COV * noise)
+
+
+DRAWS: dict[str, Draw] = {"normal": normal, "lognormal": lognormal, "t3": t3}
+SHAPES: dict[str, Draw] = {**DRAWS, "long tail": long_tail, "two modes": two_modes}
+
+# The true coefficient of variation: of the mixtures by the moments of what they mix.
+_TAIL_MEAN = 100.0 + 0.1 * 500.0 * COV
+_TAIL_SQUARE = 100.0**2 * (1 + COV**2) + 0.1 * (2 * 100.0 * 500.0 * COV + 2 * (500.0 * COV) ** 2)
+TRUE_COV = {
+    "normal": COV,
+    "lognormal": COV,
+    "t3": COV,
+    "long tail": math.sqrt(_TAIL_SQUARE - _TAIL_MEAN**2) / _TAIL_MEAN,
+}
+
+
+def finishing(name: str, seconds: float) -> float:
+    """The share of runs that take at most so long."""
+    z = (seconds / 100.0 - 1.0) / COV
+    if name == "normal":
+        return float(ndtr(z))
+    if name == "lognormal":
+        mean = math.exp(0.125)
+        x = mean + z * mean * math.sqrt(math.exp(0.25) - 1.0)
+        return float(ndtr(2.0 * math.log(x))) if x > 0 else 0.0
+    if name == "t3":
+        from scipy.special import stdtr
+
+        return float(stdtr(3, z * math.sqrt(3.0)))
+    if name == "two modes":
+        return float(0.7 * ndtr(z) + 0.3 * ndtr((seconds / 140.0 - 1.0) / COV))
+    # A normal and an exponential delay of five deviations' mean: their sum's distribution.
+    rate = 1.0 / 5.0
+    both = ndtr(z) - math.exp(rate**2 / 2.0 - rate * z) * ndtr(z - rate)
+    return float(0.9 * ndtr(z) + 0.1 * both)
+
+
+def count(trials: int, seed: tuple[int, ...], happens: Callable[[Rng], bool]) -> int:
+    rng = np.random.default_rng(seed)
+    return sum(happens(rng) for _ in range(trials))
+
+
+class Table:
+    """Makes rates, each with random numbers of its own."""
+
+    def __init__(self, trials: int, seed: int) -> None:
+        self.trials, self.seed, self.made = trials, seed, 0
+
+    def rate(
+        self,
+        what: str,
+        planted: str,
+        stated: float,
+        kind: Kind,
+        happens: Callable[[Rng], bool],
+        share: float = 1.0,
+    ) -> Rate:
+        self.made += 1
+        trials = max(int(self.trials * share), 1)
+        found = count(trials, (self.seed, self.made), happens)
+        return Rate(what, planted, found, trials, stated, kind)
+
+
+def rates(trials: int, seed: int) -> Iterable[Rate]:
+    table = Table(trials, seed)
+    yield from _cov(table)
+    yield from _tails(table)
+    yield from _modes(table)
+    yield from _trends(table)
+    yield from _components(table)
+    yield from _locations(table)
+    yield from _spreads(table)
+    yield from _factors(table)
+    yield from _walltimes(table)
+
+
+def _cov(table: Table) -> Iterator[Rate]:
+    stated = {"normal": 0.93, "lognormal": 0.88, "t3": 0.80, "long tail": 0.75}
+    for name, truth in TRUE_COV.items():
+        draw = SHAPES[name]
+        for n in (10, 30, 100, 1000):
+
+            def holds(rng: Rng, draw: Draw = draw, n: int = n, truth: float = truth) -> bool:
+                interval = cov_interval(draw(rng, n))
+                return interval is not None and interval[0] <= truth <= interval[1]
+
+            yield table.rate(
+                "95% interval holds the CoV", f"{name}, n = {n}", stated[name], "coverage", holds
+            )
+
+
+def _tails(table: Table) -> Iterator[Rate]:
+    for n in (10, 30, 100, 1000):
+        yield table.rate(
+            "a long right tail is seen",
+            f"none: normal, n = {n}",
+            0.02,
+            "false alarm",
+            lambda rng, n=n: tails(normal(rng, n)).long_right,
+        )
+    for n in (30, 100):
+        yield table.rate(
+            "a long right tail is seen",
+            f"long tail, n = {n}",
+            0.95 if n == 100 else 0.7,
+            "detection",
+            lambda rng, n=n: tails(long_tail(rng, n)).long_right,
+        )
+
+
+def _modes(table: Table) -> Iterator[Rate]:
+    one: dict[str, Draw] = {
+        **DRAWS,
+        "long tail": long_tail,
+        "uniform": lambda rng, n: rng.random(n),
+        "exponential": lambda rng, n: rng.exponential(1.0, n),
+    }
+    for name, draw in one.items():
+        for n in (30, 200):
+            yield table.rate(
+                "more than one mode is seen",
+                f"one: {name}, n = {n}",
+                0.05,
+                "false alarm",
+                lambda rng, n=n, draw=draw: len(find_modes(draw(rng, n))) > 1,
+            )
+    for n in (30, 100):
+        yield table.rate(
+            "both modes are seen, and no third",
+            f"two modes, n = {n}",
+            0.95 if n == 100 else 0.9,
+            "detection",
+            lambda rng, n=n: len(find_modes(two_modes(rng, n))) == 2,
+        )
+
+
+def _trends(table: Table) -> Iterator[Rate]:
+    def times(n: int) -> np.ndarray:
+        return np.arange(n) * DAY
+
+    nothing: dict[str, Draw] = {**DRAWS, "AR(1) 0.5": autocorrelated}
+    for name, draw in nothing.items():
+        for n in (20, 60):
+
+            def alarms(rng: Rng, draw: Draw = draw, n: int = n) -> bool:
+                found = trend(draw(rng, n), times(n))
+                return found is not None and found.p <= 0.05
+
+            yield table.rate(
+                "a trend is seen (p ≤ 5%)",
+                f"none: {name}, n = {n}",
+                0.05 if name != "AR(1) 0.5" else 0.10,
+                "false alarm",
+                alarms,
+            )
+
+    def seen(rng: Rng) -> bool:
+        found = trend(normal(rng, 60) + np.linspace(0.0, 4.0, 60), times(60))
+        return found is not None and found.p <= 0.05 and found.slope > 0.0
+
+    yield table.rate("a trend is seen (p ≤ 5%)", "4% in 60 days, CoV 2%", 0.95, "detection", seen)
+
+    def holds(rng: Rng) -> bool:
+        found = trend(lognormal(rng, 60) + np.linspace(0.0, 4.0, 60), times(60))
+        assert found is not None
+        return found.slope_ci95[0] <= 4.0 / 59.0 / DAY <= found.slope_ci95[1]
+
+    yield table.rate(
+        "95% interval holds the slope", "4% in 60 days, lognormal", 0.94, "coverage", holds
+    )
+
+
+def repeats(values: np.ndarray, hosts: Iterable[str], days: np.ndarray) -> Repeats:
+    """Measurements on these hosts and days."""
+    names = tuple(hosts)
+    return Repeats(
+        cell=Cell("npb.ft", {}, Placement(), "planted"),
+        metric="time",
+        unit="s",
+        better="less",
+        values=values,
+        utc=(days + 0.5) * DAY,
+        run=("planted",) * values.size,
+        launch=tuple(str(place) for place in range(values.size)),
+        hosts=names,
+    )
+
+
+def _components(table: Table) -> Iterator[Rate]:
+    def found(rng: Rng, between: float) -> tuple[float, float]:
+        """Share of the host sets' variance, and p, of 60 measurements on 6 sets and 10 days."""
+        hosts, days = rng.integers(0, 6, 60), rng.integers(0, 10, 60)
+        level = between * COV * 100.0 * rng.standard_normal(6)
+        made = repeats(normal(rng, 60) + level[hosts], (f"n{h}" for h in hosts), days)
+        (part,) = [each for each in variance_components(made).parts if each.level == "hosts"]
+        return part.share, part.p if part.p is not None else 1.0
+
+    yield table.rate(
+        "host sets differ (p ≤ 5%)",
+        "they don't: 6 sets crossed with 10 days",
+        0.05,
+        "false alarm",
+        lambda rng: found(rng, 0.0)[1] <= 0.05,
+    )
+    yield table.rate(
+        "host sets differ (p ≤ 5%)",
+        "half of the variance: 6 sets crossed with 10 days",
+        0.95,
+        "detection",
+        lambda rng: found(rng, 1.0)[1] <= 0.05,
+    )
+
+
+def _locations(table: Table) -> Iterator[Rate]:
+    for name, draw in DRAWS.items():
+        for n in (8, 30):
+            for k in (2, 4):
+
+                def alarms(rng: Rng, draw: Draw = draw, n: int = n, k: int = k) -> bool:
+                    return (
+                        location_differs({str(i): draw(rng, n) for i in range(k)}).verdict
+                        == "differs"
+                    )
+
+                yield table.rate(
+                    "locations differ (p ≤ 5%)",
+                    f"they don't: {k} groups, {name}, n = {n}",
+                    0.05,
+                    "false alarm",
+                    alarms,
+                )
+
+    def wider(rng: Rng, draw: Draw) -> bool:
+        one, other = draw(rng, 15), draw(rng, 30)
+        other = 100.0 + 3.0 * (other - 100.0)
+        return location_differs({"one": one, "two": other}).verdict == "differs"
+
+    for name in ("normal", "t3"):
+        yield table.rate(
+            "locations differ (p ≤ 5%)",
+            f"they don't: {name}, n = 15 and 30, one three times as wide",
+            0.06,
+            "false alarm",
+            lambda rng, name=name: wider(rng, DRAWS[name]),
+        )
+    yield table.rate(
+        "locations differ (p ≤ 5%)",
+        "they don't: AR(1) 0.5, n = 60",
+        0.08,
+        "false alarm",
+        lambda rng: (
+            location_differs(
+                {"one": autocorrelated(rng, 60), "two": autocorrelated(rng, 60)}
+            ).verdict
+            == "differs"
+        ),
+    )
+    for name, draw in DRAWS.items():
+        yield table.rate(
+            "locations differ (p ≤ 5%)",
+            f"by 2%, CoV 2%: {name}, n = 20",
+            0.80,
+            "detection",
+            lambda rng, draw=draw: (
+                location_differs({"one": draw(rng, 20), "two": draw(rng, 20) + 2.0}).verdict
+                == "differs"
+            ),
+        )
+        yield table.rate(
+            "locations are called alike",
+            f"they differ by 1.5%, CoV 2%: {name}, n = 200",
+            0.025,
+            "false alarm",
+            lambda rng, draw=draw: (
+                location_differs({"one": draw(rng, 200), "two": draw(rng, 200) + 1.5}).verdict
+                == "alike"
+            ),
+        )
+        yield table.rate(
+            "locations are called alike, or at least not different",
+            f"the same, CoV 2%: {name}, n = 200",
+            0.94,
+            "detection",
+            lambda rng, draw=draw: (
+                location_differs({"one": draw(rng, 200), "two": draw(rng, 200)}).verdict
+                != "differs"
+            ),
+        )
+
+
+def _spreads(table: Table) -> Iterator[Rate]:
+    for name, draw in DRAWS.items():
+        for n in (8, 30, 100):
+
+            def alarms(rng: Rng, draw: Draw = draw, n: int = n) -> bool:
+                return (
+                    spread_differs({"one": draw(rng, n), "two": draw(rng, n) * 2.0}).verdict
+                    == "differs"
+                )
+
+            yield table.rate(
+                "spreads differ (p ≤ 5%)",
+                f"they don't: {name}, n = {n}, one twice as slow",
+                0.05,
+                "false alarm",
+                alarms,
+            )
+    for name, draw in DRAWS.items():
+
+        def sees(rng: Rng, draw: Draw = draw) -> bool:
+            one, other = draw(rng, 30), draw(rng, 30)
+            other = 100.0 + 29.0 / 11.0 * (other - 100.0)
+            return spread_differs({"one": one, "two": other}).verdict == "differs"
+
+        yield table.rate(
+            "spreads differ (p ≤ 5%)",
+            f"CoV 29/11 times as great: {name}, n = 30",
+            0.75 if name == "t3" else 0.90,
+            "detection",
+            sees,
+        )
+
+
+def _factors(table: Table) -> Iterator[Rate]:
+    """Two factors of two and three levels, 30 measurements, unequally many a combination."""
+
+    def made(rng: Rng, draw: Draw, main: float, both: float) -> dict[tuple[str, ...], float]:
+        a = rng.permutation(np.repeat([0, 1], 18))
+        b = np.tile([0, 1, 2], 12)
+        keep = rng.permutation(36)[:30]
+        a, b = a[keep], b[keep]
+        values = draw(rng, 30) * (1.0 + main * a + both * a * (b == 2))
+        found = anova(
+            values,
+            {"adapters": [str(x) for x in a], "order": [str(x) for x in b]},
+            seed=int(rng.integers(1 << 30)),
+        )
+        return {effect.factors: effect.p for effect in found.effects}
+
+    both = ("adapters", "order")
+    for name, draw in DRAWS.items():
+        share = 0.5
+        yield table.rate(
+            "a factor matters (p ≤ 5%)",
+            f"it doesn't: {name}, 30 in 2 × 3 combinations",
+            0.05,
+            "false alarm",
+            lambda rng, draw=draw: made(rng, draw, 0.0, 0.0)[("order",)] <= 0.05,
+            share,
+        )
+        yield table.rate(
+            "two factors interact (p ≤ 5%)",
+            f"they don't, one alone makes 3%: {name}",
+            0.05,
+            "false alarm",
+            lambda rng, draw=draw: made(rng, draw, 0.03, 0.0).get(both, 1.0) <= 0.05,
+            share,
+        )
+        yield table.rate(
+            "a factor matters (p ≤ 5%)",
+            f"it makes 3%, CoV 2%: {name}",
+            0.90,
+            "detection",
+            lambda rng, draw=draw: made(rng, draw, 0.03, 0.0)[("adapters",)] <= 0.05,
+            share,
+        )
+        yield table.rate(
+            "two factors interact (p ≤ 5%)",
+            f"5% more where both meet: {name}",
+            0.70,
+            "detection",
+            lambda rng, draw=draw: made(rng, draw, 0.0, 0.05).get(both, 1.0) <= 0.05,
+            share,
+        )
+
+
+def _walltimes(table: Table) -> Iterator[Rate]:
+    stated = {"t3": 0.80}
+    for name, draw in SHAPES.items():
+        for n in (10, 30, 100, 400):
+
+            def enough(rng: Rng, draw: Draw = draw, n: int = n, name: str = name) -> bool:
+                return finishing(name, asked_walltime(draw(rng, n)).seconds) >= 0.99
+
+            yield table.rate(
+                "99% of future runs finish within the walltime asked",
+                f"{name}, n = {n}",
+                0.95 if n >= 299 else stated.get(name, 0.95),
+                "coverage",
+                enough,
+            )
