@@ -143,7 +143,11 @@ def main() -> None:
             found = ratios(plain, [*ASSAY, *options, "--", *plain], given.rounds)
             interval = median_interval(np.array(found))
             more = 100 * (statistics.median(found) - 1)
-            said = f" [{100 * (interval[0] - 1):+.3f}, {100 * (interval[1] - 1):+.3f}]" if interval else ""
+            said = (
+                f" [{100 * (interval[0] - 1):+.3f}, {100 * (interval[1] - 1):+.3f}]"
+                if interval
+                else ""
+            )
             verdict = "" if interval is None else "met" if interval[1] - 1 < GOAL else "not shown"
             print(f"  {more:+.3f}%{said}, under 0.5%: {verdict} ({time.monotonic() - began:.0f} s)")
     finally:

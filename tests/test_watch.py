@@ -393,7 +393,9 @@ def test_a_flood_of_lines_is_followed():
 
 
 def test_where_the_heartbeat_files_are():
-    done = subprocess.run([*WATCH, "--heartbeat", "--json"], capture_output=True, timeout=60, check=True)
+    done = subprocess.run(
+        [*WATCH, "--heartbeat", "--json"], capture_output=True, timeout=60, check=True
+    )
     for path in json.loads(done.stdout).values():
         assert Path(path).is_file()
     told = subprocess.run([*WATCH, "--heartbeat"], capture_output=True, timeout=60, check=True)

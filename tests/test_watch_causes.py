@@ -81,7 +81,9 @@ def series(*rows):
     """Readings a second apart with these rates."""
     total, found = {}, []
     for at, row in enumerate(rows):
-        gauges = {k: v for k, v in row.items() if k in ("frequency", "memory_available", "processes")}
+        gauges = {
+            k: v for k, v in row.items() if k in ("frequency", "memory_available", "processes")
+        }
         for name, value in row.items():
             if name not in gauges:
                 total[name] = total.get(name, 0.0) + value
@@ -114,7 +116,9 @@ def test_what_was_out_of_the_range_already_is_not_called_before():
 
 def test_rates_are_of_the_thread_that_waits_most():
     a = Reading(0.0, {"major_faults": 5.0, "gone": 1.0}, {}, {1: 0.0, 2: 0.0, 3: 9.0})
-    b = Reading(2.0, {"major_faults": 9.0, "new": 1.0}, {"frequency": 1e9}, {1: 0.2, 2: 1.0, 4: 3.0})
+    b = Reading(
+        2.0, {"major_faults": 9.0, "new": 1.0}, {"frequency": 1e9}, {1: 0.2, 2: 1.0, 4: 3.0}
+    )
     assert rates(a, b) == {"major_faults": 2.0, WAIT: 0.5, "frequency": 1e9}
 
 

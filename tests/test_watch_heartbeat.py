@@ -220,14 +220,18 @@ def run(program: list[str | Path], folder: Path | None, **environment: str):
     if folder is not None:
         folder.mkdir(exist_ok=True)
         env["ASSAY_HEARTBEAT"] = str(folder)
-    return subprocess.run([*map(str, program)], env=env, timeout=60, capture_output=True, check=True)
+    return subprocess.run(
+        [*map(str, program)], env=env, timeout=60, capture_output=True, check=True
+    )
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_c_marks_steps_of_threads_and_of_children(tmp_path):
     (tmp_path / "program.c").write_text(C_PROGRAM)
     source = str(library() / "heartbeat.c")
-    program = compiled(tmp_path, "cc", "-std=gnu99", str(tmp_path / "program.c"), source, "-pthread")
+    program = compiled(
+        tmp_path, "cc", "-std=gnu99", str(tmp_path / "program.c"), source, "-pthread"
+    )
     run([program], None)
     run([program], tmp_path / "rings", OMPI_COMM_WORLD_RANK="2", OMPI_COMM_WORLD_SIZE="8")
     found = sorted(Rings(tmp_path / "rings").look(), key=lambda ring: ring.monotonic)
@@ -244,7 +248,9 @@ def test_c_marks_steps_of_threads_and_of_children(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
 def test_the_header_is_one_for_cpp_and_the_source_is_c99(tmp_path):
-    (tmp_path / "program.cpp").write_text('#include "heartbeat.h"\nint main() { assay_heartbeat(); }\n')
+    (tmp_path / "program.cpp").write_text(
+        '#include "heartbeat.h"\nint main() { assay_heartbeat(); }\n'
+    )
     source = library() / "heartbeat.c"
     object_file = tmp_path / "heartbeat.o"
     subprocess.run(
@@ -264,7 +270,9 @@ def test_fortran_marks_steps(tmp_path):
         "  end do\nend program steps\n"
     )
     object_file = tmp_path / "heartbeat.o"
-    subprocess.run(["cc", "-c", library() / "heartbeat.c", "-o", object_file], check=True, timeout=60)
+    subprocess.run(
+        ["cc", "-c", library() / "heartbeat.c", "-o", object_file], check=True, timeout=60
+    )
     program = compiled(
         tmp_path,
         "gfortran",

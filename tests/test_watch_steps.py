@@ -118,7 +118,10 @@ def test_a_pattern_is_suggested_for_what_comes_often():
     assert StepLines("never").suggestion() is None
 
 
-@given(st.lists(st.binary(max_size=300), max_size=30), st.sampled_from(["x", r"(?P<seconds>\d+)", r"(?P<i>\d)"]))
+@given(
+    st.lists(st.binary(max_size=300), max_size=30),
+    st.sampled_from(["x", r"(?P<seconds>\d+)", r"(?P<i>\d)"]),
+)
 def test_any_bytes_in_any_pieces_yield_the_same_lines(pieces, pattern):
     apart, whole = StepLines(pattern), StepLines(pattern)
     for time_ns, piece in enumerate(pieces):
@@ -142,7 +145,9 @@ def test_a_million_lines_are_counted():
     lines = StepLines(r"step (?P<i>\d+)")
     found = 0
     for block in range(200):
-        text = b"".join(b"step %d of the work\n" % i for i in range(block * 5000, block * 5000 + 5000))
+        text = b"".join(
+            b"step %d of the work\n" % i for i in range(block * 5000, block * 5000 + 5000)
+        )
         for at in range(0, len(text), 65536):
             found += sum(
                 step.count for step in lines.feed(OUT, block * 100 * MS + at, text[at : at + 65536])

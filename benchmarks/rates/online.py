@@ -53,8 +53,8 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
             f"an alarm in {STEPS:,} clean steps", name, found, trials, CLEAN_STATED, "false alarm"
         )
     planted: list[tuple[str, Draw, float, int, float]] = [
-        ("normal, CoV 2%, then 1.5 times as long", normal, 1.5, 5, 0.99),
-        ("normal, CoV 2%, then 5% longer", normal, 1.05, 10, 0.95),
+        ("normal, CoV 2%, then 1.5 times as long", normal, 1.5, 6, 0.99),
+        ("normal, CoV 2%, then 5% longer", normal, 1.05, 12, 0.95),
         ("normal, CoV 2%, then 3% longer", normal, 1.03, 30, 0.90),
         ("lognormal 0.2, then twice as long", lognormal, 2.0, 8, 0.95),
         ("lognormal 0.2, then 1.2 times as long", lognormal, 1.2, 60, 0.90),
@@ -85,5 +85,5 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         values[BEFORE:] = 0.1 + 3.0 * (values[BEFORE:] - 0.1)
         found += delay(values, BEFORE) is not None
     yield Rate(
-        "an alarm within 100 steps", "normal, spread three times", found, trials, 0.95, "detection"
+        "an alarm within 100 steps", "normal, spread three times", found, trials, 0.90, "detection"
     )

@@ -4,8 +4,8 @@ Nothing is assumed of their distribution. Each step is ranked among those before
 changes, such sequential ranks are independent and uniform, whatever the steps' distribution
 (Bhattacharya & Frierson 1981; McDonald 1990), so that sums of their normal scores (CUSUM charts,
 Page 1954) raise a false alarm at a rate that is known beforehand. Skewed steps, steps that take
-longer every hundredth time, and single interruptions are ranks like any others. Steps that depend on
-their predecessors are allowed for as everywhere (``correlation.py``): the limits rise with the
+longer every hundredth time, and single interruptions are ranks like any others. Steps that depend
+on their predecessors are allowed for as everywhere (``correlation.py``): the limits rise with the
 integrated autocorrelation time.
 """
 
@@ -17,12 +17,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from statistics import NormalDist, median
 from typing import Literal
 
 import numpy as np
 
-from assay.stats.correlation import integrated_time
+from assay.stats.correlation import evidence_of_dependence, integrated_time
 from assay.stats.warmup import mid_ranks, warmup
 
 Kind = Literal["slower", "unsteady", "drifting", "faster", "recovered", "settled"]
@@ -35,6 +36,16 @@ _OVERSHOOT = 1.166
 # Of a step far out of the range no more is believed than this many standard deviations, so that no
 # two interruptions in a row make an alarm.
 _MOST_SCORE = 2.5
+# So many steps in a row beyond the fence of outliers are a change at once: as few as make a false
+# alarm in so many steps, and no fewer than three.
+_RUN_LENGTH, _LEAST_RUN = 1e5, 3
+# Steps are held back from the reference while a chart is so far on the way to its limit, but not
+# for ever.
+_ON_ITS_WAY, _MOST_HELD = 0.4, 100
+# Standard deviations of early correlations that make steps dependent: limits that rise by chance
+# make alarms late. The time is raised by what its estimates lack, and while steps are few by what
+# can't be seen of it yet; chosen by the rates on AR(1) steps of 0.3 to 0.9 (methods.md).
+_EVIDENCE, _DEPENDENT, _UNKNOWN = 1.5, 1.2, 10.0
 # Drift is told from a step by the rank correlation of time and values since the onset.
 _DRIFT_STEPS, _DRIFT_CORRELATION, _DRIFT_EVIDENCE = 24, 0.6, 4.0
 # Out of the normal range: how sure of being back, in nats of Page's test between the two levels.
@@ -211,14 +222,21 @@ class Monitor:
         self._normal_range: Range | None = None
         self._range_at = 0
         self._fence = math.inf
+        self._run = 0
+        self._run_since = 0
+        self._longest_run = _LEAST_RUN
         self._recent: deque[tuple[int, float]] = deque(maxlen=_KEPT_RECENT)
-        # Three charts raise alarms and two tell that steps got faster: each has a share of the rate.
+        # Three charts and runs of outliers raise alarms, and share their rate; two more charts tell
+        # that steps got faster.
         each = 4.0 * self.settings.steps_per_alarm
         self._up = (_Chart(1.0, each), _Chart(0.25, each))
         self._down = (_Chart(1.0, each), _Chart(0.25, each))
         self._wide = _Chart(0.5, each)
         self._time = 1.0
         self._time_at = 0
+        self._held: list[float] = []
+        self._out_since = 0
+        self._drift_at = 0
         self._back = 0.0
         self._back_since = 0
         self._shift = 0.0
@@ -238,9 +256,7 @@ class Monitor:
             usual = median(self._first)
             return waited > max(3.0 * self.settings.hang * usual, 6.0 * self.settings.patience)
         usual = self._normal_range.median
-        return waited > max(
-            self.settings.hang * usual, 3.0 * self.longest, self.settings.patience
-        )
+        return waited > max(self.settings.hang * usual, 3.0 * self.longest, self.settings.patience)
 
     def add(self, seconds: float, steps: int = 1) -> Change | None:
         """The next step, or the mean of so many; what has changed, if anything has."""
@@ -251,9 +267,16 @@ class Monitor:
             return None
         if seconds > self._fence:
             self.outliers.append((self.step, seconds))
+            if self._run == 0:
+                self._run_since = self.step
+            self._run += 1
+        else:
+            self._run = 0
         self._recent.append((self.step, seconds))
-        if self.out is not None and (found := self._look_back(seconds)):
-            return found
+        if self.out is not None:
+            found = self._look_back(seconds) or self._look_for_drift()
+            if found is not None:
+                return found
         if len(self._reference) < self.settings.learn:
             self._reference.add(seconds)
             self._grow()
@@ -265,10 +288,24 @@ class Monitor:
         for chart in self._down:
             chart.add(-score, self.step)
         self._wide.add(width, self.step)
-        if len(self._reference) < self.settings.reference:
-            self._reference.add(seconds)
+        self._take_in(seconds)
         self._grow()
         return self._judge() or self._settle()
+
+    def _take_in(self, seconds: float) -> None:
+        """Into the reference, but not while a chart is on its way to an alarm: what has changed
+        would soon be ranked among its own kind.
+        """
+        self._held.append(seconds)
+        if len(self._held) < _MOST_HELD and any(
+            chart.value > _ON_ITS_WAY * chart.limit * self._time
+            for chart in (*self._up, *self._down, self._wide)
+        ):
+            return
+        for value in self._held:
+            if len(self._reference) < self.settings.reference:
+                self._reference.add(value)
+        self._held.clear()
 
     def _learn(self, seconds: float) -> None:
         """Gather the first steps; drop those that are not yet steady, once."""
@@ -287,6 +324,7 @@ class Monitor:
         for chart in (*self._up, *self._down, self._wide):
             chart.reset(self.step)
         self._time, self._time_at = 1.0, 0
+        self._held.clear()
         if normal:
             self._normal = None
             self._range_at = 0
@@ -297,8 +335,11 @@ class Monitor:
         size = len(self._reference)
         if size >= self.settings.learn and size >= 1.5 * self._time_at:
             self._time_at = size
-            ranks = mid_ranks(np.array(self._reference.in_time))
-            self._time = float(integrated_time(ranks))
+            series = np.array(self._reference.in_time)
+            time = 1.0
+            if evidence_of_dependence(series) > _EVIDENCE:
+                time = max(_DEPENDENT * float(integrated_time(mid_ranks(series))), 1.0)
+            self._time = time * (1.0 + _UNKNOWN / size)
         if self._normal is None and size and size >= 1.2 * self._range_at:
             self._range_at = size
             self._set_normal(self._reference)
@@ -307,27 +348,45 @@ class Monitor:
         self._normal_range = reference.range()
         lower, upper = reference.quantile(0.25), reference.quantile(0.75)
         self._fence = max(upper + 3.0 * (upper - lower), 1.1 * self._normal_range.median)
+        self._longest_run = self._usual_run(reference)
+
+    def _usual_run(self, reference: _Reference) -> int:
+        """How many steps beyond the fence in a row are as rare as a false alarm may be.
+
+        Their share p, or, where they come in clusters, that of those which follow another, makes
+        runs of r about as frequent as p^r.
+        """
+        beyond = [value > self._fence for value in reference.in_time]
+        count = sum(beyond)
+        share = (count + 1) / (len(beyond) + 2)
+        if count:
+            share = max(share, sum(a and b for a, b in pairwise(beyond)) / count)
+        if share >= 0.9:
+            return len(beyond)
+        return max(math.ceil(math.log(1.0 / _RUN_LENGTH) / math.log(share)), _LEAST_RUN)
 
     def _judge(self) -> Change | None:
         """Whether a chart is beyond its limit, and what that means."""
+        if self._run >= self._longest_run and self.out is None:
+            return self._changed(self._run_since, worse=True)
         for chart in self._up:
             if chart.value > chart.limit * self._time:
-                return self._changed(chart, worse=True)
+                return self._changed(chart.since, worse=True)
         if self._wide.value > self._wide.limit * self._time:
-            return self._changed(self._wide, worse=True)
+            return self._changed(self._wide.since, worse=True, fewest=5)
         for chart in self._down:
             if chart.value > chart.limit * self._time:
-                return self._changed(chart, worse=False)
+                return self._changed(chart.since, worse=False)
         return None
 
-    def _changed(self, chart: _Chart, *, worse: bool) -> Change | None:
-        after = self._since(chart.since)
-        before = self._before(chart.since)
-        if not after or len(before) < 2 or (chart is self._wide and len(after) < 5):
+    def _changed(self, since: int, *, worse: bool, fewest: int = 1) -> Change | None:
+        after = self._since(since)
+        before = self._before(since)
+        if len(after) < fewest or len(before) < 2:
             return None
         normal = self._normal.range() if self._normal else _Reference(before).range()
         basis = self._normal.in_time if self._normal else before
-        found = self._name(chart.since, after, basis, normal, worse=worse)
+        found = self._name(since, after, basis, normal, worse=worse)
         if found is None or (self.out and found.kind in ALARMS and not self._grown(found)):
             # Too little to speak of: the charts begin anew, the reference goes on.
             for each in (*self._up, *self._down, self._wide):
@@ -341,6 +400,7 @@ class Monitor:
         if self._normal is None:
             self._normal = _Reference(before)
             self._set_normal(self._normal)
+            self._out_since, self._drift_at = since, _DRIFT_STEPS
         self.out = found
         self._shift = self._mean_score(after, found.kind)
         self._back, self._back_since = 0.0, self.step + 1
@@ -385,7 +445,7 @@ class Monitor:
         return None
 
     def _look_back(self, seconds: float) -> Change | None:
-        """Out of the range: are the steps back in it? Page's test of one level against the other."""
+        """Out of the range: are steps back in it? Page's test of one level against the other."""
         assert self._normal is not None and self.out is not None
         share = self._normal.share(seconds)
         wide = self.out.kind == "unsteady"
@@ -404,6 +464,30 @@ class Monitor:
         ratio = middle / normal.median if normal.median > 0.0 else math.inf
         kind: Kind = "recovered" if ratio > 1.0 - self.settings.least else "faster"
         return self._returned(Change(kind, self.step, self._back_since, middle, ratio, normal))
+
+    def _look_for_drift(self) -> Change | None:
+        """What was told as a step upwards may turn out to go on: looked at ever less often."""
+        assert self.out is not None and self._normal is not None
+        past = self.step - self._out_since
+        if self.out.kind != "slower" or past < self._drift_at:
+            return None
+        self._drift_at = 2 * past
+        slope = _slope(self._since(self._out_since))
+        if slope is None:
+            return None
+        normal = self._normal.range()
+        middle = median(self._since(self.step - _DRIFT_STEPS // 2))
+        ratio = middle / normal.median if normal.median > 0.0 else math.inf
+        self.out = Change(
+            "drifting",
+            self.step,
+            self._out_since,
+            middle,
+            ratio,
+            normal,
+            slope=slope / normal.median if normal.median > 0.0 else None,
+        )
+        return self.out
 
     def _returned(self, found: Change) -> Change:
         self.out = None
@@ -441,7 +525,7 @@ class Monitor:
 
     def _before(self, step: int) -> list[float]:
         """The reference without what was added to it since then."""
-        late = sum(1 for at, _ in self._recent if at >= step)
+        late = max(sum(1 for at, _ in self._recent if at >= step) - len(self._held), 0)
         size = len(self._reference)
         if size >= self.settings.reference:
             return self._reference.in_time

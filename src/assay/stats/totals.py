@@ -18,7 +18,7 @@ FEWEST = 50
 def total_time(
     values: Sequence[float] | Floats, steps: int, share: float = 0.99, *, seed: int = 1
 ) -> float | None:
-    """Seconds within which so many steps are done in a ``share`` of the cases; None under 50 values.
+    """Seconds in which so many steps are done in a ``share`` of the cases; None under 50 values.
 
     ``values``: seconds of single steps in order of time. Circular block bootstrap (Politis & Romano
     1992): sums of blocks drawn from the series, long enough (twice the integrated autocorrelation

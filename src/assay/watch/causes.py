@@ -175,7 +175,9 @@ def _cause(
     elif name == "frequency":
         then = _median(before, "frequency")
         here = during["frequency"]
-        said = f"a lower clock: {format_quantity(here, 'Hz')} (before: {format_quantity(then, 'Hz')})"
+        said = (
+            f"a lower clock: {format_quantity(here, 'Hz')} (before: {format_quantity(then, 'Hz')})"
+        )
         if during.get("throttle_events", 0.0) > 0.0:
             said += ", the processor is throttled for its heat"
         return Cause(name, then, here, "Hz", share, said)

@@ -43,7 +43,9 @@ def run_watch(
         seconds = float(parse_quantity(patience, "s", where="--patience"))
         if not 0.0 < seconds < 1e7:
             raise AssayError(
-                f"'{patience}' is no time to wait for.", where="--patience", mend="Give 1 s or more."
+                f"'{patience}' is no time to wait for.",
+                where="--patience",
+                mend="Give 1 s or more.",
             )
         # What is asked for counts, whatever steps usually take.
         settings = Settings(patience=seconds, hang=0.0)
@@ -89,7 +91,7 @@ def tell_heartbeat(console: Console, *, json: bool) -> int:
         f"The files are in {folder}. assay_heartbeat() marks the end of a step; where assay watch "
         "isn't listening it costs a nanosecond or two.",
         "",
-        "C, C++:   #include \"heartbeat.h\", and in the loop: assay_heartbeat();",
+        'C, C++:   #include "heartbeat.h", and in the loop: assay_heartbeat();',
         f"          cc -O2 -I{folder} program.c {files['c']}",
         "",
         "Fortran:  use assay, and in the loop: call assay_heartbeat()",

@@ -331,15 +331,17 @@ class _Following:
             if not here:
                 return
             first = next(
-                (c for c in self.changes if c.alarm and c.source == series.name and c.until is None),
+                (
+                    c
+                    for c in self.changes
+                    if c.alarm and c.source == series.name and c.until is None
+                ),
                 line,
             )
             ratio = change.ratio if change.kind != "unsteady" else max(change.ratio, 1.05)
             told = time.monotonic()
             ready = max(told + _CAUSE_AFTER, onset + _CAUSE_SINCE)
-            self._pending.append(
-                _Pending(line.id, onset, ratio, ready, first.began + self.began)
-            )
+            self._pending.append(_Pending(line.id, onset, ratio, ready, first.began + self.began))
             if not self.sampler.readings or told - self.sampler.readings[-1].time > 0.2:
                 self._sample()
             self.sampler.look_at_others()
@@ -598,7 +600,4 @@ def _open_log(path: Path | None) -> IO[bytes] | None:
     try:
         return path.open("wb")
     except OSError as error:
-        raise AssayError(
-            f"The log can't be written: {error.strerror}.", where=str(path)
-        ) from None
-
+        raise AssayError(f"The log can't be written: {error.strerror}.", where=str(path)) from None

@@ -144,9 +144,7 @@ class Sampler:
     ``readings`` are the last ones, oldest first. ``cost``: CPU seconds spent reading.
     """
 
-    def __init__(
-        self, pid: int, relay: int, *, tree: Tree | None = None, keep: int = 900
-    ) -> None:
+    def __init__(self, pid: int, relay: int, *, tree: Tree | None = None, keep: int = 900) -> None:
         self._tree = tree or Tree(Path("/"))
         self.family = Family(self._tree, [pid])
         self._ours = {os.getpid(), relay}
@@ -237,9 +235,7 @@ class Sampler:
         reaped by nobody here is taken at its last reading.
         """
         now = {pid: state.cpu_seconds + state.reaped_seconds for pid, state in states.items()}
-        grown = sum(
-            max(value - self._own_last.get(pid, 0.0), 0.0) for pid, value in now.items()
-        )
+        grown = sum(max(value - self._own_last.get(pid, 0.0), 0.0) for pid, value in now.items())
         self._own_ended += grown
         # A child that ended meanwhile: its parent's sum now holds what was counted as the child's.
         ended = [pid for pid in self._own_last if pid not in now]

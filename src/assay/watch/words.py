@@ -44,14 +44,20 @@ def change_sentence(change: Change, source: str) -> str:
         slope = 100.0 * (change.slope or 0.0)
         said = f"steps take longer and longer {since}: {by}, {slope * 100.0:+.2g}% in 100 steps"
     elif change.kind == "unsteady":
-        how = f"{change.spread:.1f} times" if math.isfinite(change.spread or math.inf) else "more than"
+        how = (
+            f"{change.spread:.1f} times"
+            if math.isfinite(change.spread or math.inf)
+            else "more than"
+        )
         said = f"steps are less steady {since}: spread {how} what it was; {now}, {normal}"
     elif change.kind == "faster":
         said = f"steps are faster {since}: {by}"
     elif change.kind == "recovered":
         said = f"steps are back in their normal range {since}: {now}, {normal}"
     else:
-        said = f"steps stay at {now} ({percent(change.ratio)}): that is taken for normal from now on"
+        said = (
+            f"steps stay at {now} ({percent(change.ratio)}): that is taken for normal from now on"
+        )
     return f"step {change.step:,}{source}: {said}"
 
 
