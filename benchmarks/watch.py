@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/watch.py [--rounds N] [--seconds S]
 
-The program's steps are amounts of CPU work on every core, so that whatever watching takes, it takes
-from the program. With and without take turns (A B B A …); the ratio of each pair is what counts. The
-heartbeat is timed by a loop around it, with nobody listening, and with a ring to write to.
+The program's steps are amounts of CPU work on every core, so that whatever watching takes, it
+takes from the program. With and without take turns (A B B A …); the ratio of each pair is what
+counts. The heartbeat is timed by a loop around it, with nobody listening, and with a ring.
 """
 
 from __future__ import annotations

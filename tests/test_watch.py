@@ -130,7 +130,8 @@ def test_the_exit_status_is_the_programs(status):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV])
 def test_a_signal_is_told_as_shells_do(number):
-    code = f"import os, resource\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\nos.kill(os.getpid(), {int(number)})"
+    no_core = "import os, resource\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+    code = f"{no_core}os.kill(os.getpid(), {int(number)})"
     done = watch("--json", program=python(code))
     assert done.returncode == 128 + number
     assert json.loads(done.stdout)["signal"] == number
@@ -201,7 +202,7 @@ def test_ctrl_c_in_a_terminal_reaches_the_program_once(tmp_path):
                 time.sleep(0.3)
                 os.write(terminal, b"\x03")
                 sent = True
-        ended, status = os.waitpid(pid, 0)
+        _, status = os.waitpid(pid, 0)
         assert os.waitstatus_to_exitcode(status) == 0
     finally:
         os.close(terminal)
@@ -365,10 +366,10 @@ def test_no_match_at_all_says_so_with_a_hint():
 
 
 def test_a_program_that_keeps_its_lines_back_is_told_of_pty():
-    code = "import time\nfor i in range(16000):\n    time.sleep(0.0002)\n    print('step', i)\n"
+    code = "import time\nfor i in range(4000):\n    time.sleep(0.001)\n    print('step', i)\n"
     done = watch("--step", "^step", program=python(code))
     assert b"--pty" in done.stderr
-    shown = watch("--pty", "--step", "^step", program=python(code.replace("16000", "1000")))
+    shown = watch("--pty", "--step", "^step", program=python(code.replace("4000", "1000")))
     assert shown.stdout == b"".join(b"step %d\n" % i for i in range(1000))
     assert b"bursts" not in shown.stderr
 
@@ -381,8 +382,8 @@ def test_with_pty_the_program_has_a_terminal():
 
 def test_a_flood_of_lines_is_followed():
     code = (
-        "import sys\nfor b in range(100):\n"
-        "    sys.stdout.write(''.join(f'step {i}\\n' for i in range(b * 10000, b * 10000 + 10000)))\n"
+        "import sys\nfor b in range(0, 1000000, 10000):\n"
+        "    sys.stdout.write(''.join(f'step {i}\\n' for i in range(b, b + 10000)))\n"
     )
     done = watch("--step", r"step (?P<i>\d+)", "--json", program=python(code))
     *lines, last = done.stdout.splitlines()
@@ -505,6 +506,13 @@ def competed(tmp_path: Path, program: list[str], cpu: int, env=None) -> None:
     assert process.returncode == 0 and other is not None, err
     found = json.loads(out.splitlines()[-1])
     assert sum(source["steps"] for source in found["sources"]) == MANY - 1
+    waits = [
+        record["covariates"].get("run_queue_seconds", 0.0)
+        for record in map(json.loads, log.read_text().splitlines())
+        if record["record"] == "sample"
+    ]
+    if sorted(waits[: len(waits) // 2])[len(waits) // 4] > 0.1:
+        pytest.skip("others use this machine's CPUs, before a competitor is started on purpose")
     alarms = [c for c in found["changes"] if c["alarm"] and c["step"] > began]
     assert alarms, found
     # The competitor takes some steps to start; the log that told of step `began` was late as well.

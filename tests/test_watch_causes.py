@@ -218,7 +218,8 @@ def test_cpu_time_of_ended_children_counts_once(tmp_path):
     assert [own[1] - own[0], own[2] - own[0]] == pytest.approx([50 * tick, 60 * tick])
 
 
-def test_this_machine_is_read_and_a_competitor_is_named():
+def test_this_machine_is_read_and_a_competitor_is_named(monkeypatch):
+    monkeypatch.setattr("assay.system.processes._LISTED", 10_000)  # others may be busier
     work = "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
     cpu = {min(os.sched_getaffinity(0))}
     pinned = f"import os\nos.sched_setaffinity(0, {cpu})\n{work}"
@@ -229,7 +230,6 @@ def test_this_machine_is_read_and_a_competitor_is_named():
             sampler.read()
             time.sleep(0.3)
         assert own.pid in sampler.family.members
-        onset = time.monotonic()
         other = subprocess.Popen([sys.executable, "-c", pinned])
         try:
             sampler.look_at_others()
@@ -237,7 +237,6 @@ def test_this_machine_is_read_and_a_competitor_is_named():
             time.sleep(1.0)
             sampler.read()
             busiest = sampler.busiest()
-            why = explain(sampler.readings, onset, 2.0, busiest)
         finally:
             other.kill()
             other.wait()
@@ -246,9 +245,12 @@ def test_this_machine_is_read_and_a_competitor_is_named():
         own.wait()
     assert own.pid not in [process.pid for process in busiest]
     assert other.pid in [process.pid for process in busiest]
-    if WAIT in rates(*sampler.readings[-2:]):  # the kernel keeps schedstat
-        assert why.causes[0].name in ("competition", "steal")
-        assert "competition" in [cause.name for cause in why.causes]
+    during = rates(*sampler.readings[-2:])
+    assert during["other_cpu_seconds"] > 0.1
+    if WAIT in during:  # the kernel keeps schedstat
+        assert during[WAIT] > 0.3
+        causes = {cause.name: cause for cause in judge(BEFORE, during, 0.5, busiest)}
+        assert f"({other.pid})" in causes["competition"].sentence or len(busiest) > 3
 
 
 def test_all_processes_and_who_descends_from_whom():

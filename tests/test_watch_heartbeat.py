@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -239,7 +240,7 @@ def test_c_marks_steps_of_threads_and_of_children(tmp_path):
     parent, child = found
     steps = parent.read()
     assert [step.thread for step in steps] == [1, 2, 2, 2, 1]
-    assert all(a.time <= b.time for a, b in zip(steps, steps[1:], strict=False))
+    assert all(a.time <= b.time for a, b in pairwise(steps))
     assert parent.monotonic <= steps[0].time <= time.monotonic_ns()
     assert (parent.rank, parent.ranks, parent.host) == (2, 8, os.uname().nodename)
     assert len(child.read()) == 1
@@ -398,4 +399,4 @@ def test_reading_while_writing_yields_every_step_once(tmp_path):
     found += reader.read()
     assert len(found) + reader.lost == 30_000
     assert len(found) > 1000
-    assert all(a.time <= b.time for a, b in zip(found, found[1:], strict=False))
+    assert all(a.time <= b.time for a, b in pairwise(found))

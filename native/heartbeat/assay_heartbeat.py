@@ -67,7 +67,7 @@ def _made(folder: str) -> mmap.mmap:
     for attempt in range(1000):
         name = f"{host.replace('/', '_')[:63]}-{os.getpid()}.{attempt}.heartbeat"
         try:
-            file = os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            file = os.open(f"{folder}/{name}", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             break
         except FileExistsError:
             continue

@@ -22,11 +22,11 @@ enum { kVersion = 1, kSlots = 8192, kHeader = 4096, kNames = 1000 };
 struct slot {
   uint64_t time;   /* ns of CLOCK_MONOTONIC */
   uint32_t thread; /* of the process, from 1, in the order of their first steps */
-  uint32_t number; /* of the step in this file, from 1, modulo 2^32; 0 while it is written */
+  uint32_t number; /* of the step in this file, from 1, modulo 2^32; written last */
 };
 
 struct ring {
-  char magic[8];
+  uint64_t magic; /* "ASSAY-HB", as it stands in memory */
   uint32_t version;
   uint32_t slots;
   uint32_t pid;
@@ -43,8 +43,8 @@ struct ring {
 };
 
 /* What a child of fork() finds wiped, so that it makes a file of its own. */
-static volatile uint32_t *alive;
-static struct ring *ring;
+static volatile uint32_t* alive;
+static struct ring* ring;
 static int off;
 static int opening;
 static pid_t owner; /* 0: the kernel wipes `alive`, there is no need to ask who we are */
@@ -57,10 +57,10 @@ static uint64_t now(clockid_t clock) {
   return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static int32_t number_of(const char *const *names) {
+static int32_t number_of(const char* const* names) {
   for (; *names; ++names) {
-    const char *text = getenv(*names);
-    char *end = NULL;
+    const char* text = getenv(*names);
+    char* end = NULL;
     const long value = text ? strtol(text, &end, 10) : -1;
     if (text && end != text && *end == '\0' && value >= 0 && value <= INT_MAX)
       return (int32_t)value;
@@ -68,12 +68,12 @@ static int32_t number_of(const char *const *names) {
   return -1;
 }
 
-static int make_file(const char *folder, const char *host) {
+static int make_file(const char* folder, const char* host) {
   char path[PATH_MAX];
   int attempt;
   for (attempt = 0; attempt < kNames; ++attempt) {
-    const int length =
-        snprintf(path, sizeof path, "%s/%s-%ld.%d.heartbeat", folder, host, (long)getpid(), attempt);
+    const int length = snprintf(path, sizeof path, "%s/%s-%ld.%d.heartbeat", folder, host,
+                                (long)getpid(), attempt);
     int file;
     if (length < 0 || (size_t)length >= sizeof path) return -1;
     file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -82,13 +82,14 @@ static int make_file(const char *folder, const char *host) {
   return -1;
 }
 
-static struct ring *map_file(const char *folder) {
-  static const char *const rank[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK",
+static struct ring* map_file(const char* folder) {
+  static const char* const rank[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK",
                                      "SLURM_PROCID", NULL};
-  static const char *const ranks[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", NULL};
-  struct ring *made;
+  static const char* const ranks[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", NULL};
+  struct ring* made;
+  uint64_t magic;
   char host[64] = "";
-  char *character;
+  char* character;
   int file;
   gethostname(host, sizeof host - 1);
   for (character = host; *character; ++character)
@@ -111,15 +112,15 @@ static struct ring *map_file(const char *folder) {
   made->monotonic = now(CLOCK_MONOTONIC);
   made->utc = now(CLOCK_REALTIME);
   memcpy(made->host, host, sizeof host);
-  __atomic_thread_fence(__ATOMIC_RELEASE); /* who sees the magic sees all of the header */
-  memcpy(made->magic, "ASSAY-HB", 8);
+  memcpy(&magic, "ASSAY-HB", sizeof magic);
+  /* Who sees the magic sees all of the header. */
+  __atomic_store_n(&made->magic, magic, __ATOMIC_RELEASE);
   return made;
 }
 
-static volatile uint32_t *sign_of_life(void) {
+static volatile uint32_t* sign_of_life(void) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  void *memory =
-      mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   owner = getpid();
 #ifdef MADV_WIPEONFORK
@@ -128,10 +129,10 @@ static volatile uint32_t *sign_of_life(void) {
   return memory;
 }
 
-static struct ring *opened(void) {
+static struct ring* opened(void) {
   const int error = errno; /* the program's, not ours to change */
-  const char *folder = getenv("ASSAY_HEARTBEAT");
-  struct ring *made = NULL;
+  const char* folder = getenv("ASSAY_HEARTBEAT");
+  struct ring* made = NULL;
   /* Who comes while another thread is at it goes on: a step more or less does no harm. */
   if (__atomic_exchange_n(&opening, 1, __ATOMIC_ACQUIRE)) return NULL;
   if (folder && *folder) {
@@ -151,8 +152,8 @@ static struct ring *opened(void) {
 }
 
 void assay_heartbeat(void) {
-  struct ring *to;
-  struct slot *slot;
+  struct ring* to;
+  struct slot* slot;
   uint64_t count;
   if (__atomic_load_n(&off, __ATOMIC_RELAXED)) return;
   to = __atomic_load_n(&ring, __ATOMIC_ACQUIRE);
@@ -161,10 +162,9 @@ void assay_heartbeat(void) {
     if (!to) return;
   }
   if (!me) me = 1 + __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
+  /* The count goes first: by it a reader knows what may be overwritten. */
   count = __atomic_fetch_add(&to->count, 1, __ATOMIC_ACQ_REL);
   slot = &to->slot[count % kSlots];
-  __atomic_store_n(&slot->number, 0, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
   __atomic_store_n(&slot->time, now(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
   __atomic_store_n(&slot->thread, me, __ATOMIC_RELAXED);
   __atomic_store_n(&slot->number, (uint32_t)(count + 1), __ATOMIC_RELEASE);

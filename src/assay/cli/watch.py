@@ -52,6 +52,10 @@ def watch(
     json
         Print the summary as the last line of standard output, in JSON.
     """
+    from assay.watch.signals import hold
+
+    if command:
+        hold()  # before anything that starts threads is imported
     from assay.cli.output import console
     from assay.errors import AssayError
     from assay.watch.command import run_watch, tell_heartbeat

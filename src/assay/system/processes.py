@@ -25,7 +25,7 @@ class ProcessState(msgspec.Struct, frozen=True):
     """A line of /proc/PID/stat: what a process is and has used since it began.
 
     ``state``: its letter (R runs, S sleeps, D waits for a disk, T is stopped, Z is dead).
-    ``cpu_seconds``: its threads' CPU time, ``reaped_seconds`` that of its children which have ended.
+    ``cpu_seconds``: its threads' CPU time, ``reaped_seconds`` that of its children that have ended.
     ``cpu``: the one that it ran on last.
     """
 

@@ -9,6 +9,7 @@ factor r longer lose 1 − 1/r of the time. Counts become times by what one of t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 
 import msgspec
@@ -78,7 +79,7 @@ def explain(
     # A reading from shortly before the onset will do where there is but one since.
     first = during[0] if len(during) > 1 else earlier[-1]
     last = during[-1]
-    calm = [rates(a, b) for a, b in zip(earlier, earlier[1:], strict=False)][-120:]
+    calm = [rates(a, b) for a, b in pairwise(earlier)][-120:]
     found = rates(first, last)
     loss = 1.0 - 1.0 / ratio if ratio > 1.0 else 0.0
     causes = judge(calm, found, loss, busiest)

@@ -99,11 +99,11 @@ def tell_heartbeat(console: Console, *, json: bool) -> int:
         f"          gfortran -O2 {files['fortran']} heartbeat.o program.f90",
         "",
         "Python:   from assay_heartbeat import heartbeat, and in the loop: heartbeat()",
-        f"          PYTHONPATH={folder} python program.py, or copy {files['python'].name} beside it",
+        f"          PYTHONPATH={folder} python program.py, or a copy beside it",
         "",
         "Then:     assay watch -- mpirun -n 4 ./program",
-        "MPI:      every rank marks its steps. Open MPI hands the environment on to other hosts with",
-        "          -x ASSAY_HEARTBEAT; they are followed with --folder on a shared file system.",
+        "MPI:      every rank marks its steps. Those on other hosts are followed with --folder on a",
+        "          shared file system; Open MPI hands on what they need with -x ASSAY_HEARTBEAT.",
     ]
     for line in lines:
         console.print(line, soft_wrap=True, markup=False)

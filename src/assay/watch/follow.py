@@ -9,7 +9,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -52,7 +52,7 @@ _RINGS_A_TICK = 16
 
 @dataclass(frozen=True)
 class Options:
-    """How to follow: by lines that match ``pattern``, else by heartbeats in ``folder`` (made if None).
+    """How to follow: by lines that match ``pattern``, else by heartbeats in ``folder`` (None: made).
 
     ``use_pty``: the program gets a terminal though there is none. ``terminal``: show a line of
     status. ``quiet``: say nothing while it runs.
@@ -64,7 +64,7 @@ class Options:
     terminal: bool = False
     quiet: bool = False
     log: Path | None = None
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
 
 
 @dataclass
@@ -437,8 +437,8 @@ class _Following:
     def _hints(self, now: float) -> None:
         if self.lines is not None and self.lines.buffered and not self.options.use_pty:
             self._once(
-                f"Lines come in bursts of about {self.lines.buffered}: the program keeps them back. "
-                "--pty gives it a terminal, so that it prints each at once."
+                f"Lines come in bursts of about {self.lines.buffered}: the program keeps them "
+                "back. --pty gives it a terminal, so that it prints each at once."
             )
         for host, together in self.together.items():
             if together.apart:

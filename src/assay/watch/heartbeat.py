@@ -1,7 +1,7 @@
 """Reading the rings that programs mark their steps in (docs/formats.md, "Heartbeats").
 
-Writers never wait for readers and may be killed at any moment, so whatever a file holds is taken with
-suspicion: what doesn't fit is passed over, never an error.
+Writers never wait for readers and may be killed at any moment, so whatever a file holds is taken
+with suspicion: what doesn't fit is passed over, never an error.
 """
 
 from __future__ import annotations

@@ -15,18 +15,8 @@ from dataclasses import dataclass
 
 from assay.errors import AssayError
 from assay.watch import relay
+from assay.watch.signals import hand_on, hold, let_go
 
-# What is the program's to take: it comes from a scheduler or from `kill`, and is handed on. What the
-# terminal sends (Ctrl-C), the kernel has sent to the program too.
-HANDED_ON = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGQUIT,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-)
-_FROM_KERNEL = 0x80  # SI_KERNEL of siginfo_t
 # Room for what the program says in a tick; more than the default of 64 KiB where that is allowed.
 _ROOM = 1 << 20
 _F_SETPIPE_SZ = 1031
@@ -46,8 +36,7 @@ class Frame:
 class Program:
     """A running program and its relay.
 
-    Signals that would end assay are blocked from here on: `take_signals` hands them on. Raises
-    AssayError if the program can't be started.
+    Signals that would end assay are held from here on: ``take_signals`` hands them on.
     """
 
     def __init__(
@@ -61,11 +50,11 @@ class Program:
     ) -> None:
         """``terminal``: the relay may show a status on standard error. ``use_pty``: the program's
         output goes to a terminal of its own also where ours does not. ``folder``: heartbeats, which
-        the relay removes if assay is killed.
+        the relay removes if assay is killed. Raises AssayError if it can't be started.
         """
         _open_standard_streams()
         self.continued = False
-        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, [*HANDED_ON, signal.SIGCONT])
+        before = hold()
         outputs, sources = _outputs(use_pty)
         frames, told = os.pipe()
         listened, control = os.pipe()
@@ -82,11 +71,11 @@ class Program:
                 stdin=subprocess.DEVNULL,
                 pass_fds=passed,
             )
-            self.pid = _spawn(command, outputs, environment, self._before)
+            self.pid = _spawn(command, outputs, environment, before)
         except OSError as error:
             os.close(frames)
             os.close(control)  # and the relay ends
-            signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+            let_go()
             raise AssayError(
                 f"'{command[0]}' can't be started: {error.strerror or error}.",
                 mend="Give a program and its words after --, as in `assay watch -- ./model -n 4`.",
@@ -173,16 +162,9 @@ class Program:
             for each in line.split("\n"):
                 os.write(self._control, word + each.encode("utf-8", "replace") + b"\n")
 
-    def take_signals(self) -> list[int]:
-        """Hand on what came for the program; the numbers of what was handed on."""
-        handed = []
-        while (info := signal.sigtimedwait([*HANDED_ON, signal.SIGCONT], 0)) is not None:
-            if info.si_signo == signal.SIGCONT:
-                self.continued = True
-            elif info.si_code != _FROM_KERNEL and self._status is None:
-                os.kill(self.pid, info.si_signo)
-                handed.append(info.si_signo)
-        return handed
+    def take_signals(self) -> None:
+        """Hand on what came for the program."""
+        self.continued |= hand_on(self.pid if self._status is None else None)
 
     def close(self) -> None:
         """Let go of the relay, which ends when nobody can write to it any more."""
@@ -194,7 +176,7 @@ class Program:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._relay.wait(0.2)
         self._relay.returncode = self._relay.returncode or 0
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+        let_go()
 
 
 def exit_status(status: int) -> int:
@@ -254,7 +236,7 @@ def _spawn(
     command: Sequence[str],
     outputs: Sequence[int],
     environment: Mapping[str, str],
-    mask: set[signal.Signals] | set[int],
+    mask: set[int],
 ) -> int:
     actions = [(os.POSIX_SPAWN_DUP2, outputs[0], 1), (os.POSIX_SPAWN_DUP2, outputs[1], 2)]
     return os.posix_spawnp(

@@ -2,13 +2,14 @@
 
 ``python -I -S relay.py OUT ERR TERMINAL FRAMES CONTROL FOLDER`` is a program of its own because the
 watched one writes into its pipes: were they assay watch's and that killed, the next line would kill
-the program too. Here it goes on, and its output where it always went. Whatever is read is written at
-once, and only then told; assay watch may be slow or stopped, and costs the program half a second at
-most, once.
+the program too. Here it goes on, and its output where it always went. Whatever is read is written
+at once, and only then told; assay watch may be slow or stopped, and costs the program half a second
+at most, once.
 
-OUT and ERR are descriptors to read (ERR -1: both come by OUT, because both go to one place), TERMINAL
-1 if standard error is a terminal, which then also shows a line of status. FRAMES is the pipe to assay
-watch, CONTROL the one from it. FOLDER is removed at the end if assay watch is gone and can't do it.
+OUT and ERR are descriptors to read (ERR -1: both come by OUT, because both go to one place),
+TERMINAL 1 if standard error is a terminal, which then also shows a line of status. FRAMES is the
+pipe to assay watch, CONTROL the one from it. FOLDER is removed at the end if assay watch is gone
+and can't do it.
 
 Frames are (kind, nanoseconds of the monotonic clock, length) and as many bytes. Commands are lines:
 S and the status, M and a message, E when the program has ended. It starts once a program, so it

@@ -67,7 +67,7 @@ _MOST_CPUS = 8
 @dataclass
 class Reading:
     """One reading. ``time``: s of the monotonic clock. ``counters`` since boot, ``gauges`` now,
-    ``waits``: seconds each thread has waited for a CPU, ``states``: how many processes are in which.
+    ``waits``: seconds each thread has waited for a CPU, ``states``: how many processes are in each.
     """
 
     time: float
@@ -114,7 +114,7 @@ class Family:
     def look(self) -> None:
         """Take in who is new, let go of who has ended."""
         try:
-            names = os.listdir(self._tree.path("/proc"))
+            names = os.listdir(self._tree.path("/proc"))  # noqa: PTH208 (ten times as fast)
         except OSError:
             return
         now = {int(name) for name in names if name.isdigit()}
@@ -263,10 +263,10 @@ class Sampler:
         found: dict[int, float] = {}
         for pid in pids[:_MOST_THREADS]:
             try:
-                threads = os.listdir(self._tree.path(f"/proc/{pid}/task"))[:share]
+                threads = os.listdir(self._tree.path(f"/proc/{pid}/task"))  # noqa: PTH208
             except OSError:
                 continue
-            for thread in threads:
+            for thread in threads[:share]:
                 words = (self._tree.text(f"/proc/{pid}/task/{thread}/schedstat") or "").split()
                 waited = to_integer(words[1]) if len(words) > 1 else None
                 if waited is not None and thread.isdigit():

@@ -43,7 +43,7 @@ class Series:
         return self.monitor.step + sum(step.count for step in self._waiting)
 
     def add(self, step: Step) -> list[tuple[Step, Change | None]]:
-        """What the monitor was given for it (several steps in one, or none yet), and what it said."""
+        """What the monitor was given for it (several steps in one, or none yet), and its word."""
         self.last = step.time
         if step.number is not None:
             self.number, self.of = step.number, step.of

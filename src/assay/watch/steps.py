@@ -15,7 +15,7 @@ NUMBER_GROUP, COUNT_GROUP = "i", "n"
 # A line longer than this is looked at up to here; what prints no lines at all has none.
 LONGEST_LINE = 1 << 16
 # Lines that come together so often, and so many at once, were kept back by the program.
-_BURSTS, _BURST_LINES, _BURST_SECONDS = 3, 4, 0.1
+_BURSTS, _BURST_LINES, _BURST_SECONDS = 3, 4, 0.05
 _LOOKED_AT = 2000
 _NUMBER = re.compile(rb"\d+(\.\d+)?([eEdD][+-]?\d+)?")
 
@@ -88,7 +88,8 @@ class StepLines:
 
     def finish(self, time: int) -> list[Step]:
         """A last line that no newline ended."""
-        return [step for stream in list(self._rest) for step in self.feed(stream, time, b"\n")]
+        streams = [stream for stream, rest in self._rest.items() if rest]
+        return [step for stream in streams for step in self.feed(stream, time, b"\n")]
 
     def pause(self) -> None:
         """The time since the last line is no step's: the program was stopped meanwhile."""
@@ -101,13 +102,17 @@ class StepLines:
             return None
         line = self._example[common[0][0]].decode("utf-8", "replace").strip()
         first = re.search(r"[A-Za-z][\w ]*?[ =:#]*(?=\d)", line)
-        return re.escape(first[0]).replace(r"\ ", " ") + r"(?P<i>\d+)" if first else None
+        if first is None:
+            return None
+        # One blank stays one; more of them may be fewer where numbers are longer.
+        words = re.sub(r"(\\ ){2,}", " *", re.escape(first[0])).replace("\\ ", " ")
+        return words + r"(?P<i>\d+)"
 
     def _remember(self, lines: list[bytes]) -> None:
         for line in lines:
             if b"\0" in line or len(line) > 200:
                 continue
-            shape, numbers = _NUMBER.subn(b"#", line)
+            shape, numbers = _NUMBER.subn(b"#", b" ".join(line.split()))
             if numbers and (shape in self._usual or len(self._usual) < 500):
                 self._usual[shape] += 1
                 self._example.setdefault(shape, line)

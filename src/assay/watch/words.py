@@ -131,7 +131,7 @@ def print_summary(found: WatchEnd, console: Console) -> None:
         console.print(note, soft_wrap=True, markup=False)
     console.print(
         f"{found.alarms or 'No'} alarm{'s' * (found.alarms != 1)} in "
-        f"{format_duration(found.wall)}; watching took {format_share(found.cost.share)} of one CPU.",
+        f"{format_duration(found.wall)}; watching took {format_share(found.cost.share)} of a CPU.",
         markup=False,
     )
 
