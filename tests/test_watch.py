@@ -505,7 +505,8 @@ def competed(tmp_path: Path, program: list[str], cpu: int, env=None) -> None:
                 other.wait()
     assert process.returncode == 0 and other is not None, err
     found = json.loads(out.splitlines()[-1])
-    assert sum(source["steps"] for source in found["sources"]) == MANY - 1
+    # Of ranks, the first to come may have made a step or two before the other was there.
+    assert MANY - 1 <= sum(source["steps"] for source in found["sources"]) <= MANY + 1
     waits = [
         record["covariates"].get("run_queue_seconds", 0.0)
         for record in map(json.loads, log.read_text().splitlines())

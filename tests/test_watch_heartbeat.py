@@ -163,6 +163,15 @@ def test_a_step_is_over_when_the_last_rank_is(tmp_path):
     assert (step[0], step[2]) == (340, second)
 
 
+def test_who_comes_late_is_taken_in_where_the_others_are(tmp_path):
+    together, first, second = Together(), make(tmp_path, "a"), make(tmp_path, "b")
+    together.add(first, marks(100, 200))
+    assert len(together.take()) == 1
+    together.add(second, marks(90, 190, 310))
+    together.add(first, marks(300))
+    assert [step[0] for step in together.take()] == [310]
+
+
 def test_who_marks_steps_of_its_own_is_left_out(tmp_path):
     together, first, second = Together(), make(tmp_path, "a"), make(tmp_path, "b")
     together.add(second, marks(5))

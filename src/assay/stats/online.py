@@ -430,7 +430,7 @@ class Monitor:
             if self.out is None:
                 return Change("faster", *known) if ratio <= 1.0 - least else None
             if ratio <= 1.0 + 0.5 * max(self.out.ratio - 1.0, 0.0):
-                return Change("recovered" if ratio > 1.0 - least else "faster", *known)
+                return Change("recovered" if self._within(middle, normal) else "faster", *known)
             return None
         if ratio >= 1.0 + least:
             slope = _slope(after)
@@ -443,6 +443,10 @@ class Monitor:
         if spread >= self.settings.unsteady and _deviation(after) >= 0.5 * least * normal.median:
             return Change("unsteady", *known, spread=spread)
         return None
+
+    def _within(self, middle: float, normal: Range) -> bool:
+        """Whether steps of that median are no faster than normal ones."""
+        return middle >= min(normal.low, (1.0 - self.settings.least) * normal.median)
 
     def _look_back(self, seconds: float) -> Change | None:
         """Out of the range: are steps back in it? Page's test of one level against the other."""
@@ -462,7 +466,7 @@ class Monitor:
         middle = median(after)
         normal = self._normal.range()
         ratio = middle / normal.median if normal.median > 0.0 else math.inf
-        kind: Kind = "recovered" if ratio > 1.0 - self.settings.least else "faster"
+        kind: Kind = "recovered" if self._within(middle, normal) else "faster"
         return self._returned(Change(kind, self.step, self._back_since, middle, ratio, normal))
 
     def _look_for_drift(self) -> Change | None:

@@ -102,8 +102,8 @@ def tell_heartbeat(console: Console, *, json: bool) -> int:
         f"          PYTHONPATH={folder} python program.py, or a copy beside it",
         "",
         "Then:     assay watch -- mpirun -n 4 ./program",
-        "MPI:      every rank marks its steps. Those on other hosts are followed with --folder on a",
-        "          shared file system; Open MPI hands on what they need with -x ASSAY_HEARTBEAT.",
+        "MPI:      every rank marks its steps. Those of other hosts are followed with --folder on",
+        "          a shared file system; Open MPI hands on what they need with -x ASSAY_HEARTBEAT.",
     ]
     for line in lines:
         console.print(line, soft_wrap=True, markup=False)

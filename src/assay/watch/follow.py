@@ -40,19 +40,21 @@ from assay.watch.steps import Step, StepLines
 from assay.watch.words import change_sentence, hang_sentence, status
 
 # Seconds between two looks: what costs, costs so often. Alarms are at most this late.
-TICK = 0.1
+TICK = 0.2
 _REDRAW = 0.5
 # From an alarm to the word on its cause: the covariates need some time to show it.
 _CAUSE_AFTER, _CAUSE_SINCE = 0.6, 1.0
 # A gap in our own looks that is no accident: we were stopped, and so was the program.
 _STOPPED = 2.0
+# After a process's first heartbeat others are soon to come, seconds.
+_COMING = 10.0
 # With so many processes to follow, rings are read less often.
 _RINGS_A_TICK = 16
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to follow: by lines that match ``pattern``, else by heartbeats in ``folder`` (None: made).
+    """How to follow: by lines that match ``pattern``, or by heartbeats in ``folder`` (None: made).
 
     ``use_pty``: the program gets a terminal though there is none. ``terminal``: show a line of
     status. ``quiet``: say nothing while it runs.
@@ -145,6 +147,7 @@ class _Following:
         self._drawn = 0.0
         self._rings_at = 0.0
         self._looked = 0.0
+        self._new_at = self.began
 
     def run(self) -> WatchEnd:
         """Until the program has ended and its output is through."""
@@ -201,7 +204,7 @@ class _Following:
                 self._sample()
             self._causes(now)
             self._overdue(now)
-            self._hints(now)
+            self._hints()
             if self.log is not None:
                 self.log.flush()
             if self.options.terminal and now - self._drawn >= _REDRAW:
@@ -212,6 +215,7 @@ class _Following:
             for step in self.lines.finish(time.monotonic_ns()):
                 self._step("", step)
         self._heartbeats(time.monotonic(), last=True)
+        self._hints()
         self._causes(None)
         return ended
 
@@ -247,10 +251,13 @@ class _Following:
         if not last and now - self._rings_at < many * TICK * 0.9:
             return
         self._rings_at = now
-        if last or now - self._looked >= 1.0 or not self.rings.rings:
+        # Ranks come one after another: whoever is seen late has lost its first steps.
+        pause = 1.0 if now - self._new_at > _COMING else 0.0
+        if last or now - self._looked >= pause:
             self._looked = now
             for ring in self.rings.look():
                 self._new_ring(ring)
+                self._new_at = now
         for ring in self.rings:
             together = self.together[ring.host]
             lost = ring.lost
@@ -434,7 +441,7 @@ class _Following:
             for series in self.series.values():
                 series.last = now
 
-    def _hints(self, now: float) -> None:
+    def _hints(self) -> None:
         if self.lines is not None and self.lines.buffered and not self.options.use_pty:
             self._once(
                 f"Lines come in bursts of about {self.lines.buffered}: the program keeps them "
@@ -473,8 +480,8 @@ class _Following:
         text = status(series, alarms, now - last, self.lines.lines if self.lines else None)
         width = 80
         with contextlib.suppress(OSError):
-            width = os.get_terminal_size(2).columns
-        self.program.show(text[: max(width - 1, 20)])
+            width = os.get_terminal_size(2).columns or width
+        self.program.show(text[: width - 1])
 
     def _write(self, record: msgspec.Struct) -> None:
         if self.log is None:

@@ -203,6 +203,8 @@ class Together:
             key = (ring.path.name, mark.thread)
             if key in self._apart:
                 continue
+            if self._last is not None and mark.time <= self._last:
+                continue  # of steps that were over when it came
             if key not in self._streams:
                 self._streams[key] = _Stream(ring)
             self._streams[key].marks.append(mark.time)

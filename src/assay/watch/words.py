@@ -120,7 +120,8 @@ def print_summary(found: WatchEnd, console: Console) -> None:
         for sentence in _about(each):
             console.print(sentence, soft_wrap=True, markup=False)
     for change in found.changes:
-        console.print(f"{'!' if change.alarm else '-'} {change.sentence}", markup=False)
+        mark = "!" if change.alarm else "-"
+        console.print(f"{mark} {change.sentence}", soft_wrap=True, markup=False)
         if change.why is not None and change.alarm:
             console.print(f"    cause: {change.why.sentence}", soft_wrap=True, markup=False)
         if change.alarm and change.until is not None:
