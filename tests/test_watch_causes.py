@@ -66,6 +66,14 @@ def test_shares_are_of_the_slowdown():
     assert cause.share == pytest.approx(0.25, abs=0.01)
 
 
+def test_what_was_lost_before_is_in_the_normal_steps_already():
+    before = [{**row, WAIT: 0.5} for row in BEFORE]
+    (cause,) = judge(before, {**CALM, WAIT: 0.75}, loss=0.5)  # a quarter of the CPU, not a half
+    assert cause.share == pytest.approx(1.0)
+    (cause,) = judge(before, {**CALM, WAIT: 0.625}, loss=0.5)
+    assert cause.share == pytest.approx(0.5)
+
+
 def test_what_was_so_before_is_no_cause():
     before = [{**row, WAIT: 0.3 + 0.02 * (i % 5)} for i, row in enumerate(BEFORE)]
     assert judge(before, {**CALM, WAIT: 0.36}, loss=0.3) == []

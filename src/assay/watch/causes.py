@@ -1,9 +1,10 @@
 """Why steps changed: what the covariates were meanwhile, against before.
 
-Most covariates are times that the program lost to something: waiting for a CPU, stolen, held back,
-stalled. Their rates, in seconds lost a second, stand beside the slowdown itself: steps that take a
-factor r longer lose 1 − 1/r of the time. Counts become times by what one of them costs at most
-(``_COSTS``). What changed is named with both values, the largest share of the slowdown first.
+Most covariates are times that the program lost to something: waiting for a CPU, stolen, held
+back, stalled. A cause that takes l seconds a second instead of k leaves (1 − l)/(1 − k) of the
+speed, which stands beside the 1/r that steps r times as long have. Counts become times by what one
+of them costs at most (``_COSTS``). What changed is named with both values, the largest share of the
+slowdown first.
 """
 
 from __future__ import annotations
@@ -109,6 +110,8 @@ def judge(
         more = lost - middle
         if more <= max(_DEVIATIONS * deviation, _LEAST_LOSS, _LEAST_SHARE * loss):
             continue
+        # What was lost before is in the normal steps: of the rest, so much is gone.
+        more = min(more / max(1.0 - middle, 0.01), 1.0)
         share = min(more / loss, 1.0) if loss > 0.0 else None
         cause = _cause(name, before, during, (middle if past else None, lost), share, busiest)
         found.append((more, cause))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,6 +157,7 @@ class Sampler:
         self._reaped: dict[int, float] = {}
         self._own_ended = 0.0
         self._own_last: dict[int, float] = {}
+        self._costs: deque[float] = deque(maxlen=5)
         self.interval = _FASTEST
         self.cost = 0.0
         self.readings: list[Reading] = []
@@ -172,7 +174,11 @@ class Sampler:
         del self.readings[: -self._keep]
         cost = time.thread_time() - began
         self.cost += cost
-        self.interval = max(_FASTEST, min(cost / _COST, 60.0))
+        # The first look takes in every process; what the next ones cost is to be seen.
+        self._costs.append(cost)
+        self.interval = max(_FASTEST, min(min(self._costs) / _COST, 60.0))
+        if len(self.readings) == 1:
+            self.interval = _FASTEST
         self._next = reading.time + self.interval
         return reading
 
