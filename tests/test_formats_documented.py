@@ -19,6 +19,9 @@ from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_table
 from assay.stats.model import CellSummary, MetricSummary
 from assay.system.survey import AdapterFact, HostSurvey
+from assay.watch import model as watch_model
+from assay.watch.causes import Cause, Why
+from assay.watch.sampler import COUNTERS, GAUGES, WAIT
 from records_builder import make_cell, make_plan, make_record, make_run, make_stream
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +44,12 @@ STRUCTS += [
     CellSummary,
     MetricSummary,
 ]
-STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd, HostSurvey, AdapterFact]
+STRUCTS += [
+    thing
+    for thing in vars(watch_model).values()
+    if isinstance(thing, type) and issubclass(thing, msgspec.Struct) and thing is not msgspec.Struct
+]
+STRUCTS += [Cause, Why, RunRequest, JobShape, JobEvent, JobEnd, HostSurvey, AdapterFact]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
@@ -54,6 +62,10 @@ def test_every_covariate_is_documented() -> None:
     names = re.findall(r'\{"(\w+)", "\w+", Combine::', source)
     assert len(names) > 10
     assert set(names) <= WORDS
+
+
+def test_every_covariate_of_watch_is_documented() -> None:
+    assert {*COUNTERS, *GAUGES, WAIT} <= WORDS
 
 
 def test_every_column_is_documented(tmp_path: Path) -> None:

@@ -269,15 +269,71 @@ def test_assay_ends_with_the_program_though_something_of_it_goes_on(tmp_path):
     code = (
         "import os, time\n"
         "if os.fork() == 0:\n"
-        "    time.sleep(3)\n    os.write(1, b'late\\n')\n    os._exit(0)\n"
+        "    for _ in range(600):\n"
+        f"        if os.path.exists({str(tmp_path / 'go')!r}): break\n"
+        "        time.sleep(0.1)\n"
+        "    os.write(1, b'late\\n')\n    os._exit(0)\n"
         "print('over', flush=True)\nos._exit(4)"
     )
     with running("--quiet", program=python(code)) as process:
         assert process.stdout.readline() == b"over\n"
-        began = time.monotonic()
-        assert process.wait(PATIENCE) == 4
-        assert time.monotonic() - began < 2.9
+        assert process.wait(PATIENCE / 2) == 4
+        (tmp_path / "go").touch()
         assert process.stdout.readline() == b"late\n"  # and is not cut off
+
+
+def test_output_that_is_lost_is_said_and_the_program_lives_on(tmp_path):
+    done = tmp_path / "done"
+    code = (
+        "import os\nfor i in range(100): os.write(1, b'x' * 1000)\n"
+        f"open({str(done)!r}, 'w').write('all of it')\n"
+    )
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [*WATCH, "--", *python(code)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert ended.returncode == 0
+    assert b"output is lost: standard output: No space left" in ended.stderr
+    assert done.read_text() == "all of it"
+
+
+def test_a_log_that_cannot_be_written_does_not_end_the_following():
+    done = watch("--log", "/dev/full", "--step", "^step", "--json", program=steps(30))
+    assert done.returncode == 0
+    assert b"log can't be written any more" in done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["sources"][0]["steps"] > 10
+
+
+def test_a_fault_of_ours_is_not_the_programs():
+    code = (
+        "from assay.watch.sampler import Sampler\n"
+        "def fail(*_): raise ZeroDivisionError('planted')\n"
+        "Sampler.read = fail\nfrom assay.cli.app import main\n"
+        f"main(['watch', '--step', '^step', '--', *{steps(40)!r}])\n"
+    )
+    done = subprocess.run(python(code), capture_output=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0
+    assert done.stdout == b"".join(b"step %d of 40\n" % i for i in range(1, 41))
+    assert b"planted" in done.stderr and b"the program goes on" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_stop_by_the_terminal_is_no_hang():
+    words = ["--step", "^step", "--patience", "1 s", "--json"]
+    with running(*words, program=steps(120)) as process:
+        for _ in range(40):
+            process.stdout.readline()
+        os.killpg(process.pid, signal.SIGSTOP)
+        time.sleep(3)
+        os.killpg(process.pid, signal.SIGCONT)
+        out, _ = process.communicate(timeout=PATIENCE)
+    found = json.loads(out.splitlines()[-1])
+    assert found["hangs"] == []
+    assert found["sources"][0]["max"] < 2.0
 
 
 # What is said of the steps.
@@ -302,13 +358,15 @@ def test_steps_are_counted_and_summed_up(tmp_path):
     assert done.returncode == 0
     found = json.loads(done.stdout.splitlines()[-1])
     (source,) = found["sources"]
-    assert source["steps"] == 59
-    assert 0.02 <= source["min"] <= source["median"] <= source["p95"] <= source["max"]
+    # Where this machine is busy, lines come together, and of the first ones no time is known.
+    assert 40 <= source["steps"] <= 59
+    assert 0.0 < source["min"] <= source["median"] <= source["p95"] <= source["max"]
+    assert source["mean"] > 0.015
     assert source["walltime_steps"] == 60
-    assert source["walltime"] > 1.2
+    assert source["walltime"] is None or source["walltime"] > 0.9
     records = log_of(log)
     assert [records[0]["record"], records[-1]["record"]] == ["start", "end"]
-    assert sum(r["count"] for r in records if r["record"] == "step") == 59
+    assert sum(r["count"] for r in records if r["record"] == "step") == source["steps"]
     assert records[-1] == found
     assert b"median" in done.stderr and b"alarm" in done.stderr
 
@@ -329,7 +387,7 @@ def test_a_slowdown_is_said_while_it_lasts_and_then_that_it_is_over():
 
 
 def test_a_program_that_fails_keeps_its_status_whatever_was_asked():
-    code = steps(n=100, slow=0.1, first=60)
+    code = steps(n=80, slow=0.1, first=60)
     code[-1] += "\nsys.exit(5)"
     done = watch("--step", "^step", "--fail-on", "alarm", program=code)
     assert done.returncode == 5
@@ -339,7 +397,7 @@ def test_a_hang_is_said_while_it_happens(tmp_path):
     code = (
         "import time\n"
         "for i in range(40):\n    time.sleep(0.01)\n    print('step', i, flush=True)\n"
-        "    if i == 30: time.sleep(4)\n"
+        "    if i == 30: time.sleep(2.5)\n"
     )
     with running("--step", "^step", "--patience", "1 s", program=python(code)) as process:
         seen = b""
@@ -365,11 +423,13 @@ def test_no_match_at_all_says_so_with_a_hint():
     assert b"No step was seen" in neither.stderr and b"--heartbeat" in neither.stderr
 
 
-def test_a_program_that_keeps_its_lines_back_is_told_of_pty():
-    code = "import time\nfor i in range(4000):\n    time.sleep(0.001)\n    print('step', i)\n"
+@pytest.mark.slow
+def test_a_program_that_keeps_its_lines_back_is_told_of_pty(monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    code = "import time\nfor i in range(8000):\n    time.sleep(0.0005)\n    print('step', i)\n"
     done = watch("--step", "^step", program=python(code))
     assert b"--pty" in done.stderr
-    shown = watch("--pty", "--step", "^step", program=python(code.replace("4000", "1000")))
+    shown = watch("--pty", "--step", "^step", program=python(code.replace("8000", "1000")))
     assert shown.stdout == b"".join(b"step %d\n" % i for i in range(1000))
     assert b"bursts" not in shown.stderr
 
@@ -380,6 +440,7 @@ def test_with_pty_the_program_has_a_terminal():
     assert watch("--quiet", "--pty", program=python(code)).stdout == b"True False\n"
 
 
+@pytest.mark.slow
 def test_a_flood_of_lines_is_followed():
     code = (
         "import sys\nfor b in range(0, 1000000, 10000):\n"

@@ -44,8 +44,8 @@ TICK = 0.2
 _REDRAW = 0.5
 # From an alarm to the word on its cause: the covariates need some time to show it.
 _CAUSE_AFTER, _CAUSE_SINCE = 0.6, 1.0
-# A gap in our own looks that is no accident: we were stopped, and so was the program.
-_STOPPED = 2.0
+# A gap in our own looks, after which we were continued: stopped, and so was the program.
+_STOPPED = 1.0
 # After a process's first heartbeat others are soon to come, seconds.
 _COMING = 10.0
 # With so many processes to follow, rings are read less often.
@@ -111,7 +111,8 @@ def watch_program(command: Sequence[str], options: Options) -> WatchEnd:
         if following.rings is not None and own_folder is not None:
             following.rings.remove()
         if log is not None:
-            log.close()
+            with contextlib.suppress(OSError):
+                log.close()
 
 
 class _Following:
@@ -144,6 +145,7 @@ class _Following:
         self._pending: list[_Pending] = []
         self._ended: set[int] = set()
         self._told: set[str] = set()
+        self._stopped = (0.0, 0.0)
         self._drawn = 0.0
         self._rings_at = 0.0
         self._looked = 0.0
@@ -191,9 +193,11 @@ class _Following:
             ended = self.program.wait(0.0 if more else TICK)
             now = time.monotonic()
             self.program.take_signals()
-            if self.program.continued or now - seen > _STOPPED:
-                self.program.continued = False
-                self._pause(now - seen)
+            if self.program.continued and now - seen > _STOPPED:
+                self._stopped = (seen, now)
+                for series in self.series.values():
+                    series.last = max(series.last or 0, round(now * 1e9))
+            self.program.continued = False
             seen = now
             taken = sum(self._frame(frame) for frame in self.program.frames())
             more = taken > 1 << 18
@@ -205,8 +209,7 @@ class _Following:
             self._causes(now)
             self._overdue(now)
             self._hints()
-            if self.log is not None:
-                self.log.flush()
+            self._write(None)
             if self.options.terminal and now - self._drawn >= _REDRAW:
                 self._draw(now)
         for frame in self.program.last_frames():
@@ -240,7 +243,8 @@ class _Following:
         elif frame.kind == relay.FAILED:
             self._note(f"The program's output is lost: {frame.data.decode('utf-8', 'replace')}.")
         elif frame.kind == relay.LOST:
-            self._pause(0.0)
+            if self.lines is not None:
+                self.lines.pause()
             self._note("Some of the program's output was not looked at: assay was stopped or slow.")
         return len(frame.data)
 
@@ -283,6 +287,9 @@ class _Following:
         series = self.series.get(name)
         if series is None:
             series = self.series[name] = Series(name, self.options.settings)
+        if self._was_stopped(step):
+            series.last = step.time
+            return series
         if series.hanging is not None:
             self._went_on(series, step)
         for given, change in series.add(step):
@@ -430,16 +437,12 @@ class _Following:
         self._write(line)
         self._say(sentence)
 
-    def _pause(self, gap: float) -> None:
-        """Nobody knows what happened meanwhile; no step is held against it."""
-        if self.lines is not None:
-            self.lines.pause()
-        for together in self.together.values():
-            together.pause()
-        if gap > _STOPPED:
-            now = time.monotonic_ns()
-            for series in self.series.values():
-                series.last = now
+    def _was_stopped(self, step: Step) -> bool:
+        """Whether the program, like assay, was stopped during most of that step."""
+        begin, end = self._stopped
+        until = step.time * 1e-9
+        since = until - step.seconds * step.count
+        return end > begin and min(until, end) - max(since, begin) > 0.5 * (end - begin)
 
     def _hints(self) -> None:
         if self.lines is not None and self.lines.buffered and not self.options.use_pty:
@@ -483,15 +486,19 @@ class _Following:
             width = os.get_terminal_size(2).columns or width
         self.program.show(text[: width - 1])
 
-    def _write(self, record: msgspec.Struct) -> None:
+    def _write(self, record: msgspec.Struct | None) -> None:
+        """A line of the log; without one, what was written so far goes to the file."""
         if self.log is None:
             return
         try:
-            self.log.write(msgspec.json.encode(record) + b"\n")
+            if record is None:
+                self.log.flush()
+            else:
+                self.log.write(msgspec.json.encode(record) + b"\n")
         except OSError as error:
+            log, self.log = self.log, None
             with contextlib.suppress(OSError):
-                self.log.close()
-            self.log = None
+                log.close()
             self._note(f"The log can't be written any more: {error.strerror}.")
 
     def _end(self, ended: int, wall: float, used: float) -> WatchEnd:
@@ -516,6 +523,7 @@ class _Following:
             notes=self.notes,
         )
         self._write(summary)
+        self._write(None)
         return summary
 
     def _missing(self) -> list[str]:

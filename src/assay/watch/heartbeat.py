@@ -213,10 +213,6 @@ class Together:
         """Its process has ended: nobody waits for its steps any more."""
         self._gone.add(ring.path.name)
 
-    def pause(self) -> None:
-        """The time since the last step is no step's."""
-        self._last = None
-
     def begin_anew(self) -> None:
         """Steps were lost: who is at which is not known any more."""
         for stream in self._streams.values():

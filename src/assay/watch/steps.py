@@ -92,7 +92,7 @@ class StepLines:
         return [step for stream in streams for step in self.feed(stream, time, b"\n")]
 
     def pause(self) -> None:
-        """The time since the last line is no step's: the program was stopped meanwhile."""
+        """Lines may have been missed: the time since the last one is no step's."""
         self._last = None
 
     def suggestion(self) -> str | None:
