@@ -132,6 +132,7 @@ def test_recovery_is_told_and_the_old_range_holds_again():
     found, monitor = changes(values)
     kinds = [change.kind for change in found]
     assert kinds == ["slower", "recovered"]
+    assert monitor.outliers == []  # an alarm's steps are no single ones
     assert BEFORE + 40 < found[1].step <= BEFORE + 50
     assert BEFORE + 38 <= found[1].since <= BEFORE + 42
     assert monitor.out is None

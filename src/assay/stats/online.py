@@ -205,8 +205,8 @@ class Monitor:
     """Takes step times one by one and tells changes.
 
     ``step`` counts them, all of them, from 1. ``normal`` is None while it is still learning.
-    ``out``: whether the steps are out of the normal range now. ``outliers``: single steps far
-    beyond it, as (step, seconds).
+    ``out``: the alarm that lasts, if one does. ``outliers``: steps far beyond the range while none
+    does, as (step, seconds).
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -265,7 +265,7 @@ class Monitor:
         if self._normal_range is None:
             self._learn(seconds)
             return None
-        if seconds > self._fence:
+        if seconds > self._fence and self.out is None:
             self.outliers.append((self.step, seconds))
             if self._run == 0:
                 self._run_since = self.step
@@ -402,6 +402,7 @@ class Monitor:
             self._set_normal(self._normal)
             self._out_since, self._drift_at = since, _DRIFT_STEPS
         self.out = found
+        self.outliers = [each for each in self.outliers if each[0] < since]
         self._shift = self._mean_score(after, found.kind)
         self._back, self._back_since = 0.0, self.step + 1
         self._start(after, normal=False)
