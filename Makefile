@@ -44,15 +44,15 @@ test-cluster: build $(VENV)/.ready-to-test
 	@$(BIN)/pytest -m cluster
 
 lint: $(VENV)/.ready-to-test
-	@$(BIN)/ruff check src tests benchmarks
-	@$(BIN)/ruff format --check --quiet src tests benchmarks
+	@$(BIN)/ruff check src tests benchmarks native/heartbeat
+	@$(BIN)/ruff format --check --quiet src tests benchmarks native/heartbeat
 	@$(BIN)/mypy
-	@git ls-files '*.cpp' '*.hpp' | grep -v third_party | xargs $(BIN)/clang-format --dry-run --Werror
+	@git ls-files '*.cpp' '*.hpp' '*.c' '*.h' | grep -v third_party | xargs $(BIN)/clang-format --dry-run --Werror
 
 format: $(VENV)/.ready-to-test
-	@$(BIN)/ruff check --fix --quiet src tests benchmarks
-	@$(BIN)/ruff format --quiet src tests benchmarks
-	@git ls-files '*.cpp' '*.hpp' | grep -v third_party | xargs $(BIN)/clang-format -i
+	@$(BIN)/ruff check --fix --quiet src tests benchmarks native/heartbeat
+	@$(BIN)/ruff format --quiet src tests benchmarks native/heartbeat
+	@git ls-files '*.cpp' '*.hpp' '*.c' '*.h' | grep -v third_party | xargs $(BIN)/clang-format -i
 
 # What is made from the code.
 docs: $(VENV)/.ready

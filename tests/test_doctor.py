@@ -17,7 +17,8 @@ from assay.system import probe as probing
 from assay.system.doctor import diagnose
 from assay.system.environment import tuning_variables
 from assay.system.findings import SEVERITIES, at_least, worst
-from assay.system.probe import Probe, Process, parse_process, probe, steal_share
+from assay.system.probe import Probe, probe, steal_share
+from assay.system.processes import Process, parse_process
 from system_trees import unpack
 
 GiB = 1 << 30
@@ -310,7 +311,7 @@ def test_processes_with_odd_names():
 
 
 def test_looking_sees_another_process_at_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(probing, "_LISTED", 10_000)  # others may be busier
+    monkeypatch.setattr("assay.system.processes._LISTED", 10_000)  # others may be busier
     child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         time.sleep(0.2)

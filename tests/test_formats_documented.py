@@ -20,6 +20,9 @@ from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_table
 from assay.stats.model import CellSummary, MetricSummary
 from assay.system.survey import AdapterFact, HostSurvey
+from assay.watch import model as watch_model
+from assay.watch.causes import Cause, Why
+from assay.watch.sampler import COUNTERS, GAUGES, WAIT
 from records_builder import make_cell, make_plan, make_record, make_run, make_stream
 
 ROOT = Path(__file__).parents[1]
@@ -42,8 +45,13 @@ STRUCTS += [
     CellSummary,
     MetricSummary,
 ]
+STRUCTS += [
+    thing
+    for thing in vars(watch_model).values()
+    if isinstance(thing, type) and issubclass(thing, msgspec.Struct) and thing is not msgspec.Struct
+]
 STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd, JobAccounting, SessionEvent]
-STRUCTS += [HostSurvey, AdapterFact]
+STRUCTS += [Cause, Why, HostSurvey, AdapterFact]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
@@ -56,6 +64,10 @@ def test_every_covariate_is_documented() -> None:
     names = re.findall(r'\{"(\w+)", "\w+", Combine::', source)
     assert len(names) > 10
     assert set(names) <= WORDS
+
+
+def test_every_covariate_of_watch_is_documented() -> None:
+    assert {*COUNTERS, *GAUGES, WAIT} <= WORDS
 
 
 def test_every_column_is_documented(tmp_path: Path) -> None:

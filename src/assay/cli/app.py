@@ -32,6 +32,15 @@ COMMANDS = {
         assay measure network.pingpong bytes=0,8,4MiB --ppn 2 --toolchain embedded,site
         """,
     ),
+    "watch": (
+        "Run a program, and say within a few steps when these leave their normal range, and why.",
+        """
+        assay watch --step 'step (?P<i>\\d+) of (?P<n>\\d+)' -- mpirun -n 4 ./model
+        assay watch --step 'took (?P<seconds>\\S+)' --log steps.jsonl -- python train.py
+        assay watch -- ./model                        a program that calls assay_heartbeat()
+        assay watch --heartbeat                       how a program does that
+        """,
+    ),
     "report": (
         "Write or show the report of a run.",
         """

@@ -29,6 +29,8 @@ EXECUTABLE = "assay-kernels"
 # What it loads from its own folder, where there is a BLAS.
 _BLAS = "libassay-blas.so"
 _UNFINISHED = ".building-"
+# What lies among the native sources and is no part of the executable.
+_APART = "heartbeat"
 # A build that an unclean end left behind is cleared away after so many seconds.
 _STALE = 24 * 3600.0
 # Variables by which the surroundings would slip flags past the key.
@@ -96,12 +98,14 @@ def native_sources() -> Path:
 
 
 def source_digest(sources: Path) -> str:
-    """SHA-256 over names and contents of all files below a folder; hidden ones don't count."""
+    """SHA-256 over names and contents of all files below a folder that the executable is made of;
+    hidden ones don't count.
+    """
     digest = hashlib.sha256()
     files = [path for path in sources.rglob("*") if path.is_file()]
     for path in sorted(files):
         name = path.relative_to(sources)
-        if not any(part.startswith(".") for part in name.parts):
+        if name.parts[0] != _APART and not any(part.startswith(".") for part in name.parts):
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             digest.update(f"{name.as_posix()}\0{content}\n".encode())
     return digest.hexdigest()

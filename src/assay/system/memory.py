@@ -30,6 +30,11 @@ def detect_memory(tree: Tree) -> Memory:
     )
 
 
+def available_memory(tree: Tree) -> int | None:
+    """Bytes that can be had without swapping, now."""
+    return _kib(fields(tree.text("/proc/meminfo")).get("MemAvailable"))
+
+
 def _kib(text: str | None) -> int | None:
     match = re.fullmatch(r"(\d{1,16}) kB", text or "", re.ASCII)
     return int(match[1]) * 1024 if match else None

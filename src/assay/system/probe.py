@@ -9,20 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from assay.system.files import Tree, to_integer
+from assay.system.files import Tree
+from assay.system.processes import Process, busiest, process_times
 from assay.system.processor import online_threads, throttle_count
 from assay.system.surroundings import cpu_times
 
 KERNELS = "assay-kernels"
-_LISTED = 5
-
-
-class Process(msgspec.Struct, frozen=True):
-    """A process that used CPU during the look: ``cpus`` is CPU seconds per second."""
-
-    pid: int
-    name: str
-    cpus: float
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +50,7 @@ def probe(seconds: float = 1.0, runs: Path = Path("runs")) -> Probe:
     are running, which it would disturb.
     """
     tree = Tree(Path("/"))
-    processes = _processes(tree)
+    processes = process_times(tree)
     kernels = [pid for pid, (name, _) in processes.items() if name == KERNELS]
     online = online_threads(tree, ())
     throttled = throttle_count(tree, online)
@@ -74,7 +66,7 @@ def probe(seconds: float = 1.0, runs: Path = Path("runs")) -> Probe:
     elapsed = time.perf_counter() - start
     own = time.process_time() - own
     tick = 1 / os.sysconf("SC_CLK_TCK")
-    later = _processes(tree)
+    later = process_times(tree)
     heated = throttle_count(tree, online)
     folder, free = _disk(runs)
     return Probe(
@@ -82,7 +74,7 @@ def probe(seconds: float = 1.0, runs: Path = Path("runs")) -> Probe:
         worked=not kernels,
         steal=steal_share(before, after),
         others=_others(before, after, own, elapsed, tick),
-        busiest=_busiest(processes, later, elapsed, tick),
+        busiest=busiest(processes, later, elapsed, {os.getpid()}),
         kernels=kernels,
         throttled=None if heated is None or throttled is None else max(heated - throttled, 0),
         clock_resolution=time.clock_getres(time.CLOCK_MONOTONIC),
@@ -112,47 +104,6 @@ def _others(
     if before is None or after is None or elapsed <= 0:
         return None
     return max((busy_ticks(after) - busy_ticks(before)) * tick - own, 0.0) / elapsed
-
-
-def _processes(tree: Tree) -> dict[int, tuple[str, int]]:
-    """Process id to name and CPU ticks used so far."""
-    found: dict[int, tuple[str, int]] = {}
-    for entry in tree.names("/proc"):
-        pid = to_integer(entry)
-        if pid is None:
-            continue
-        parsed = parse_process(tree.text(f"/proc/{entry}/stat"))
-        if parsed is not None:
-            found[pid] = parsed
-    return found
-
-
-def parse_process(stat: str | None) -> tuple[str, int] | None:
-    """Name and CPU ticks of a line of /proc/PID/stat; the name may hold anything."""
-    if not stat or "(" not in stat or ")" not in stat:
-        return None
-    name = stat[stat.index("(") + 1 : stat.rindex(")")]
-    fields = stat[stat.rindex(")") + 1 :].split()
-    # The third field of proc(5), the state, is the first here; utime and stime are its 14 and 15.
-    ticks = [to_integer(f) for f in fields[11:13]]
-    if len(ticks) < 2 or ticks[0] is None or ticks[1] is None:
-        return None
-    return name, ticks[0] + ticks[1]
-
-
-def _busiest(
-    before: dict[int, tuple[str, int]],
-    after: dict[int, tuple[str, int]],
-    elapsed: float,
-    tick: float,
-) -> list[Process]:
-    used = [
-        Process(pid, name, (ticks - before.get(pid, (name, 0))[1]) * tick / elapsed)
-        for pid, (name, ticks) in after.items()
-        # A process that began meanwhile counts with all it has used.
-        if pid != os.getpid() and ticks > before.get(pid, (name, 0))[1]
-    ]
-    return sorted(used, key=lambda process: -process.cpus)[:_LISTED]
 
 
 def _clock_step(seconds: float) -> float | None:

@@ -183,6 +183,41 @@ def _stat(tree: Tree, folder: str, name: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def quota_groups(tree: Tree) -> list[str]:
+    """The folders of the control groups that can limit this process's CPU time."""
+    return _groups(tree).get("cpu", [])
+
+
+def quota_seconds(tree: Tree, folders: Iterable[str]) -> float | None:
+    """Time that these groups were held back for having used up their quota, the longest of them."""
+    found = []
+    for folder in folders:
+        microseconds = _stat(tree, folder, "throttled_usec")  # version 2
+        nanoseconds = _stat(tree, folder, "throttled_time")  # version 1
+        if microseconds is not None:
+            found.append(microseconds * 1e-6)
+        elif nanoseconds is not None:
+            found.append(nanoseconds * 1e-9)
+    return max(found, default=None)
+
+
+def stall_seconds(tree: Tree, resource_name: str) -> float | None:
+    """Time that some task waited for cpu, io or memory (/proc/pressure, "some"), since boot."""
+    text = tree.text(f"/proc/pressure/{resource_name}") or ""
+    match = re.search(r"(?m)^some .*\btotal=(\d{1,18})$", text)
+    return int(match[1]) * 1e-6 if match else None
+
+
+def tcp_retransmits(tree: Tree) -> int | None:
+    """TCP segments sent again since boot, by this network namespace."""
+    lines = [line.split() for line in (tree.text("/proc/net/snmp") or "").splitlines()]
+    tables = [words for words in lines if words and words[0] == "Tcp:"]
+    if len(tables) < 2 or "RetransSegs" not in tables[0]:
+        return None
+    column = tables[0].index("RetransSegs")
+    return to_integer(tables[1][column]) if column < len(tables[1]) else None
+
+
 def _memlock(tree: Tree) -> int | None:
     limits = tree.text("/proc/self/limits") or ""
     match = re.search(r"(?m)^Max locked memory\s+(\d{1,19})\s", limits, re.ASCII)

@@ -1,0 +1,80 @@
+"""``assay watch``: follow a running program by its own steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def watch(
+    *command: str,
+    step: str | None = None,
+    pty: Annotated[bool, Parameter(negative=())] = False,
+    heartbeat: Annotated[bool, Parameter(negative=())] = False,
+    folder: Path | None = None,
+    patience: str | None = None,
+    log: Path | None = None,
+    quiet: Annotated[bool, Parameter(negative=())] = False,
+    fail_on: Literal["never", "alarm"] = "never",
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Run a program, and say within a few steps when these leave their normal range, and why.
+
+    Its input and output are as without assay, and so is its exit status. What assay has to say goes
+    to standard error.
+
+    Parameters
+    ----------
+    command
+        The program and its words, after --.
+    step
+        A regular expression: a line of the program's output that it is found in ends a step. Groups
+        of these names are taken: (?P<seconds>…) the step's own time, else the time between lines
+        counts; (?P<i>…) its number; (?P<n>…) how many there will be.
+    pty
+        Give the program a terminal to print to, so that it keeps no lines back.
+    heartbeat
+        Say where the C, Fortran and Python files are that mark steps, and how to use them.
+    folder
+        Where heartbeats go; on a file system that all hosts share, those of other hosts are
+        followed too [default: in this machine's memory].
+    patience
+        How long no step may come before that is said, such as "30 s" [default: 10 times the usual
+        step, 3 times the longest, and 5 s].
+    log
+        Write every step, change and covariate to this file, as JSON Lines.
+    quiet
+        Say nothing until the end.
+    fail_on
+        Exit with 1 if there was an alarm and the program itself ended with 0.
+    json
+        Print the summary as the last line of standard output, in JSON.
+    """
+    from assay.watch.signals import hold
+
+    if command:
+        hold()  # before anything that starts threads is imported
+    from assay.cli.output import console
+    from assay.errors import AssayError
+    from assay.watch.command import run_watch, tell_heartbeat
+
+    if heartbeat:
+        return tell_heartbeat(console(), json=json)
+    if not command:
+        raise AssayError(
+            "No program is given.", mend="Name it after --, as in `assay watch -- ./model -n 4`."
+        )
+    return run_watch(
+        command,
+        step=step,
+        pty=pty,
+        folder=folder,
+        patience=patience,
+        log=log,
+        quiet=quiet,
+        fail_on_alarm=fail_on == "alarm",
+        json=json,
+        console=console(stderr=True),
+    )

@@ -1,0 +1,618 @@
+"""Following a program from its start to its end: the loop behind ``assay watch``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from assay import __version__
+from assay.errors import AssayError
+from assay.stats.online import Change, Settings
+from assay.watch import relay
+from assay.watch.causes import Why, explain, hanging
+from assay.watch.heartbeat import Ring, Rings, Together
+from assay.watch.model import (
+    SCHEMA,
+    CauseLine,
+    ChangeLine,
+    Cost,
+    HangLine,
+    NormalRange,
+    SampleLine,
+    StepLine,
+    WatchEnd,
+    WatchStart,
+)
+from assay.watch.program import Frame, Program, exit_status
+from assay.watch.sampler import Sampler, rates
+from assay.watch.series import Series
+from assay.watch.steps import Step, StepLines
+from assay.watch.words import change_sentence, hang_sentence, status
+
+# Seconds between two looks: what costs, costs so often. Alarms are at most this late.
+TICK = 0.2
+_REDRAW = 0.5
+# From an alarm to the word on its cause: the covariates need some time to show it.
+_CAUSE_AFTER, _CAUSE_SINCE = 0.6, 1.0
+# A gap in our own looks, after which we were continued: stopped, and so was the program.
+_STOPPED = 1.0
+# After a process's first heartbeat others are soon to come, seconds.
+_COMING = 10.0
+# With so many processes to follow, rings are read less often.
+_RINGS_A_TICK = 16
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to follow: by lines that match ``pattern``, or by heartbeats in ``folder`` (None: made).
+
+    ``use_pty``: the program gets a terminal though there is none. ``terminal``: show a line of
+    status. ``quiet``: say nothing while it runs.
+    """
+
+    pattern: str | None = None
+    folder: Path | None = None
+    use_pty: bool = False
+    terminal: bool = False
+    quiet: bool = False
+    log: Path | None = None
+    settings: Settings = field(default_factory=Settings)
+
+
+@dataclass
+class _Pending:
+    """A change whose cause isn't told yet. Times in s of the monotonic clock."""
+
+    id: int
+    onset: float
+    ratio: float
+    ready: float
+    calm_until: float | None
+
+
+def watch_program(command: Sequence[str], options: Options) -> WatchEnd:
+    """Run the command and follow it until it ends. Raises AssayError if it can't be started."""
+    log = _open_log(options.log)
+    own_folder = None
+    lines = StepLines(options.pattern) if options.pattern is not None else None
+    folder = options.folder
+    if lines is None and folder is None:
+        folder = own_folder = _make_folder()
+    elif folder is not None:
+        folder = _check_folder(folder)
+    environment = {"ASSAY_HEARTBEAT": str(folder)} if lines is None else {}
+    try:
+        program = Program(
+            command,
+            terminal=options.terminal,
+            use_pty=options.use_pty,
+            environment=environment,
+            folder=str(own_folder or ""),
+        )
+    except AssayError:
+        if own_folder is not None:
+            own_folder.rmdir()
+        raise
+    following = _Following(command, options, program, lines, folder, log)
+    try:
+        return following.run()
+    finally:
+        program.close()
+        if following.rings is not None and own_folder is not None:
+            following.rings.remove()
+        if log is not None:
+            with contextlib.suppress(OSError):
+                log.close()
+
+
+class _Following:
+    """One program that is followed."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        options: Options,
+        program: Program,
+        lines: StepLines | None,
+        folder: Path | None,
+        log: IO[bytes] | None,
+    ) -> None:
+        self.command = list(command)
+        self.options = options
+        self.program = program
+        self.lines = lines
+        self.rings = Rings(folder) if lines is None and folder is not None else None
+        self.log = log
+        self.sampler = Sampler(program.pid, program.relay_pid)
+        self.series: dict[str, Series] = {}
+        self.together: dict[str, Together] = {}
+        self.changes: list[ChangeLine] = []
+        self.hangs: list[HangLine] = []
+        self.notes: list[str] = []
+        self.host = platform.node()
+        self.began = time.monotonic()
+        self.utc = time.time()
+        self._pending: list[_Pending] = []
+        self._ended: set[int] = set()
+        self._told: set[str] = set()
+        self._stopped = (0.0, 0.0)
+        self._drawn = 0.0
+        self._rings_at = 0.0
+        self._looked = 0.0
+        self._new_at = self.began
+
+    def run(self) -> WatchEnd:
+        """Until the program has ended and its output is through."""
+        cpu = time.process_time()
+        relay_cpu = 0.0
+        self._write(
+            WatchStart(
+                SCHEMA,
+                __version__,
+                self.command,
+                self.host,
+                self.program.pid,
+                self.utc,
+                self.options.pattern,
+                str(self.rings.folder) if self.rings else None,
+            )
+        )
+        ended: int | None = None
+        try:
+            self.sampler.look_at_others()
+            ended = self._follow()
+        except Exception as error:  # the program is worth more than what we know of it
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            self._note(
+                f"assay can't follow any more ({type(error).__name__}: {error}, "
+                f"{Path(where.filename).name}:{where.lineno}); the program goes on."
+            )
+            ended = self._only_wait()
+        wall = time.monotonic() - self.began
+        with contextlib.suppress(OSError, IndexError):
+            relay_cpu = _cpu_seconds(self.program.relay_pid)
+        used = time.process_time() - cpu + relay_cpu
+        if self.options.terminal:
+            self.program.show("")
+        return self._end(ended, wall, used)
+
+    def _follow(self) -> int:
+        seen = time.monotonic()
+        more = False
+        while True:
+            ended = self.program.wait(0.0 if more else TICK)
+            now = time.monotonic()
+            self.program.take_signals()
+            if self.program.continued and now - seen > _STOPPED:
+                self._stopped = (seen, now)
+                for series in self.series.values():
+                    series.last = max(series.last or 0, round(now * 1e9))
+            self.program.continued = False
+            seen = now
+            taken = sum(self._frame(frame) for frame in self.program.frames())
+            more = taken > 1 << 18
+            self._heartbeats(now)
+            if ended is not None:
+                break
+            if self.sampler.due(now):
+                self._sample()
+            self._causes(now)
+            self._overdue(now)
+            self._hints()
+            self._write(None)
+            if self.options.terminal and now - self._drawn >= _REDRAW:
+                self._draw(now)
+        for frame in self.program.last_frames():
+            self._frame(frame)
+        if self.lines is not None:
+            for step in self.lines.finish(time.monotonic_ns()):
+                self._step("", step)
+        self._heartbeats(time.monotonic(), last=True)
+        self._hints()
+        self._causes(None)
+        return ended
+
+    def _only_wait(self) -> int:
+        """Nothing but handing on signals, and keeping the relay's pipe from filling."""
+        with contextlib.suppress(OSError):
+            while self.program.wait(TICK) is None:
+                self.program.take_signals()
+                for _ in self.program.frames():
+                    pass
+            for _ in self.program.last_frames():
+                pass
+        ended = self.program.wait(0.0)
+        assert ended is not None
+        return ended
+
+    def _frame(self, frame: Frame) -> int:
+        if frame.kind in (relay.OUT, relay.ERR):
+            if self.lines is not None:
+                for step in self.lines.feed(frame.kind, frame.time, frame.data):
+                    self._step("", step)
+        elif frame.kind == relay.FAILED:
+            self._note(f"The program's output is lost: {frame.data.decode('utf-8', 'replace')}.")
+        elif frame.kind == relay.LOST:
+            if self.lines is not None:
+                self.lines.pause()
+            self._note("Some of the program's output was not looked at: assay was stopped or slow.")
+        return len(frame.data)
+
+    def _heartbeats(self, now: float, *, last: bool = False) -> None:
+        if self.rings is None:
+            return
+        many = 1 + len(self.rings.rings) // _RINGS_A_TICK
+        if not last and now - self._rings_at < many * TICK * 0.9:
+            return
+        self._rings_at = now
+        # Ranks come one after another: whoever is seen late has lost its first steps.
+        pause = 1.0 if now - self._new_at > _COMING else 0.0
+        if last or now - self._looked >= pause:
+            self._looked = now
+            for ring in self.rings.look():
+                self._new_ring(ring)
+                self._new_at = now
+        for ring in self.rings:
+            together = self.together[ring.host]
+            lost = ring.lost
+            together.add(ring, ring.read())
+            if ring.lost > lost:
+                together.begin_anew()
+            if ring.host == self.host and ring.pid not in self._ended and not _lives(ring.pid):
+                self._ended.add(ring.pid)
+                together.end(ring)
+        for host, together in self.together.items():
+            for at, seconds, whose, late in together.take():
+                series = self._step(host, Step(seconds, 1, at))
+                if together.streams > 1 and whose.rank is not None:
+                    series.came_last(whose.rank, late)
+
+    def _new_ring(self, ring: Ring) -> None:
+        self.together.setdefault(ring.host, Together())
+        if ring.host == self.host:
+            self.sampler.family.add(ring.pid)
+
+    def _step(self, host: str, step: Step) -> Series:
+        name = "lines" if self.lines is not None else f"heartbeats of {host}"
+        series = self.series.get(name)
+        if series is None:
+            series = self.series[name] = Series(name, self.options.settings)
+        if self._was_stopped(step):
+            series.last = step.time
+            return series
+        if series.hanging is not None:
+            self._went_on(series, step)
+        for given, change in series.add(step):
+            if self.log is not None:
+                at = given.time * 1e-9 - self.began
+                self._write(
+                    StepLine(
+                        name,
+                        series.monitor.step,
+                        at,
+                        given.seconds,
+                        given.count,
+                        given.number,
+                        given.of,
+                    )
+                )
+            if change is not None:
+                self._changed(series, change, given)
+        return series
+
+    def _changed(self, series: Series, change: Change, step: Step) -> None:
+        now = step.time * 1e-9
+        at = series.began(change.since)
+        onset = now if at is None else at * 1e-9
+        sentence = change_sentence(change, self._of(series))
+        if change.alarm and (latest := series.latest(change.since)) is not None:
+            sentence += f"; rank {latest[0]} came last in {100.0 * latest[1]:.0f}% of them"
+        line = ChangeLine(
+            id=len(self.changes) + 1,
+            source=series.name,
+            kind=change.kind,
+            alarm=change.alarm,
+            step=change.step,
+            since=change.since,
+            time=now - self.began,
+            began=onset - self.began,
+            seconds=change.seconds,
+            ratio=change.ratio,
+            normal=NormalRange(
+                change.normal.n, change.normal.low, change.normal.median, change.normal.high
+            ),
+            spread=change.spread,
+            slope=change.slope,
+            sentence=sentence,
+        )
+        if not change.alarm:
+            self._close_alarms(series.name, change.since)
+        self.changes.append(line)
+        self._write(line)
+        self._say(sentence)
+        if change.alarm:
+            here = series.name == "lines" or series.name.endswith(f" {self.host}")
+            if not here:
+                return
+            first = next(
+                (
+                    c
+                    for c in self.changes
+                    if c.alarm and c.source == series.name and c.until is None
+                ),
+                line,
+            )
+            ratio = change.ratio if change.kind != "unsteady" else max(change.ratio, 1.05)
+            told = time.monotonic()
+            ready = max(told + _CAUSE_AFTER, onset + _CAUSE_SINCE)
+            self._pending.append(_Pending(line.id, onset, ratio, ready, first.began + self.began))
+            if not self.sampler.readings or told - self.sampler.readings[-1].time > 0.2:
+                self._sample()
+            self.sampler.look_at_others()
+
+    def _close_alarms(self, source: str, step: int) -> None:
+        for index, change in enumerate(self.changes):
+            if change.alarm and change.source == source and change.until is None:
+                self.changes[index] = msgspec.structs.replace(change, until=step)
+
+    def _causes(self, now: float | None) -> None:
+        """Say why, of the changes for which the covariates have had time; of all at the end."""
+        ready = [each for each in self._pending if now is None or now >= each.ready]
+        if not ready:
+            return
+        self._sample()
+        busiest = self.sampler.busiest()
+        for each in ready:
+            self._pending.remove(each)
+            why = explain(
+                self.sampler.readings,
+                each.onset,
+                each.ratio,
+                busiest,
+                calm_until=each.calm_until,
+            )
+            if why is None:
+                why = Why([], "too short to tell by the covariates", 0.0, 0)
+            index = each.id - 1
+            self.changes[index] = msgspec.structs.replace(self.changes[index], why=why)
+            self._write(CauseLine(each.id, time.monotonic() - self.began, why))
+            self._say(f"  step {self.changes[index].step:,}, cause: {why.sentence}")
+
+    def _sample(self) -> None:
+        readings = self.sampler.readings
+        before = readings[-1] if readings else None
+        reading = self.sampler.read()
+        if self.log is not None and before is not None:
+            values = rates(before, reading)
+            self._write(SampleLine(reading.time - self.began, values))
+
+    def _overdue(self, now: float) -> None:
+        for series in self.series.values():
+            if series.last is None:
+                continue
+            waited = now - series.last * 1e-9
+            if series.hanging is None and series.monitor.overdue(waited):
+                series.hanging = series.last * 1e-9
+                self._sample()
+                readings = self.sampler.readings
+                own = None
+                if len(readings) > 1:
+                    own = rates(readings[-2], readings[-1]).get("own_cpu_seconds")
+                normal = series.monitor.normal
+                self._hang(
+                    series,
+                    waited,
+                    hang_sentence(
+                        series.steps,
+                        self._of(series),
+                        waited,
+                        normal.median if normal else None,
+                        hanging(readings[-1], own),
+                    ),
+                    over=False,
+                )
+
+    def _went_on(self, series: Series, step: Step) -> None:
+        assert series.hanging is not None
+        waited = step.time * 1e-9 - series.hanging
+        series.hanging = None
+        sentence = f"after step {series.steps:,}{self._of(series)} it goes on, {waited:.3g} s later"
+        self._hang(series, waited, sentence, over=True)
+
+    def _hang(self, series: Series, waited: float, sentence: str, *, over: bool) -> None:
+        line = HangLine(
+            series.name, series.steps, time.monotonic() - self.began, waited, over, sentence
+        )
+        self.hangs.append(line)
+        self._write(line)
+        self._say(sentence)
+
+    def _was_stopped(self, step: Step) -> bool:
+        """Whether the program, like assay, was stopped during most of that step."""
+        begin, end = self._stopped
+        until = step.time * 1e-9
+        since = until - step.seconds * step.count
+        return end > begin and min(until, end) - max(since, begin) > 0.5 * (end - begin)
+
+    def _hints(self) -> None:
+        if self.lines is not None and self.lines.buffered and not self.options.use_pty:
+            self._once(
+                f"Lines come in bursts of about {self.lines.buffered}: the program keeps them "
+                "back. --pty gives it a terminal, so that it prints each at once."
+            )
+        for host, together in self.together.items():
+            if together.apart:
+                self._once(
+                    f"Of {host} {together.apart} processes or threads mark steps of their own "
+                    "and are left out."
+                )
+
+    def _once(self, sentence: str) -> None:
+        word = sentence[:24]
+        if word not in self._told:
+            self._told.add(word)
+            self._note(sentence)
+
+    def _note(self, sentence: str) -> None:
+        self.notes.append(sentence)
+        self._say(sentence)
+
+    def _say(self, sentence: str) -> None:
+        if self.options.quiet:
+            return
+        self.program.say(f"assay {time.strftime('%H:%M:%S')}: {sentence}")
+
+    def _of(self, series: Series) -> str:
+        return "" if len(self.series) == 1 else f" ({series.name})"
+
+    def _draw(self, now: float) -> None:
+        self._drawn = now
+        series = max(self.series.values(), key=lambda s: s.last or 0, default=None)
+        last = series.last * 1e-9 if series is not None and series.last is not None else self.began
+        alarms = sum(change.alarm for change in self.changes)
+        text = status(series, alarms, now - last, self.lines.lines if self.lines else None)
+        width = 80
+        with contextlib.suppress(OSError):
+            width = os.get_terminal_size(2).columns or width
+        self.program.show(text[: width - 1])
+
+    def _write(self, record: msgspec.Struct | None) -> None:
+        """A line of the log; without one, what was written so far goes to the file."""
+        if self.log is None:
+            return
+        try:
+            if record is None:
+                self.log.flush()
+            else:
+                self.log.write(msgspec.json.encode(record) + b"\n")
+        except OSError as error:
+            log, self.log = self.log, None
+            with contextlib.suppress(OSError):
+                log.close()
+            self._note(f"The log can't be written any more: {error.strerror}.")
+
+    def _end(self, ended: int, wall: float, used: float) -> WatchEnd:
+        sources = [series.summary() for series in self.series.values()]
+        self.notes += self._missing()
+        code = exit_status(ended)
+        alarms = sum(change.alarm for change in self.changes)
+        alarms += sum(not hang.over for hang in self.hangs)
+        summary = WatchEnd(
+            schema=SCHEMA,
+            command=self.command,
+            host=self.host,
+            utc=self.utc,
+            wall=wall,
+            exit=code,
+            signal=os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else None,
+            outcome="alarm" if alarms else "ok" if sources else "nothing seen",
+            sources=sources,
+            changes=self.changes,
+            hangs=self.hangs,
+            cost=Cost(used, used / max(wall, 1e-9)),
+            notes=self.notes,
+        )
+        self._write(summary)
+        self._write(None)
+        return summary
+
+    def _missing(self) -> list[str]:
+        """What could not be followed, and how it could be."""
+        said = []
+        if self.lines is not None:
+            if not self.lines.matched:
+                said.append(self._unmatched())
+            elif not self.series:
+                said.append("One line matched: a step is the time between two.")
+            if self.lines.unreadable:
+                said.append(
+                    f"{self.lines.unreadable:,} lines that matched held no time that can be read."
+                )
+        elif not self.together:
+            said.append(
+                "No step was seen. Name the lines that the program prints at each step "
+                r"(--step 'step (?P<i>\d+)'), or let it call assay_heartbeat(): "
+                "`assay watch --heartbeat` says how."
+            )
+        elif not self.series:
+            said.append("A heartbeat came, but no second one: a step is the time between two.")
+        said += self._elsewhere()
+        return said
+
+    def _unmatched(self) -> str:
+        assert self.lines is not None
+        said = f"No line of {self.lines.lines:,} matched --step '{self.options.pattern}'."
+        if not self.lines.lines:
+            return said + " The program printed no line at all."
+        suggested = self.lines.suggestion()
+        if suggested is not None:
+            return said + f" Many lines match --step '{suggested}'."
+        return said + " The pattern is searched for in each line of stdout and stderr."
+
+    def _elsewhere(self) -> list[str]:
+        """Ranks on other hosts."""
+        if self.rings is None:
+            return []
+        here = {ring.rank for ring in self.rings if ring.rank is not None}
+        ranks = max((ring.ranks or 0 for ring in self.rings), default=0)
+        if ranks <= len(here):
+            return []
+        return [
+            f"{len(here)} of {ranks} ranks were followed: those whose heartbeats can be read here. "
+            "--folder on a file system that all hosts share brings the others."
+        ]
+
+
+def _lives(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def _cpu_seconds(pid: int) -> float:
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _make_folder() -> Path:
+    """Where heartbeats go: in memory, if this machine has a folder there."""
+    for parent in ("/dev/shm", None):
+        with contextlib.suppress(OSError):
+            return Path(tempfile.mkdtemp(prefix="assay-heartbeat-", dir=parent))
+    raise AssayError(
+        "There is no folder to write heartbeats to.", mend="Name one that can be written: --folder."
+    )
+
+
+def _check_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        left = sum(1 for _ in folder.glob("*.heartbeat"))
+    except OSError as error:
+        raise AssayError(
+            f"The folder can't be made: {error.strerror}.", where=str(folder)
+        ) from None
+    if left:
+        raise AssayError(
+            "The folder holds heartbeats already.",
+            where=str(folder),
+            mend="Name a folder of its own for each program that is watched, or empty this one.",
+        )
+    return folder.resolve()
+
+
+def _open_log(path: Path | None) -> IO[bytes] | None:
+    if path is None:
+        return None
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise AssayError(f"The log can't be written: {error.strerror}.", where=str(path)) from None

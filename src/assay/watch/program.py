@@ -1,0 +1,256 @@
+"""The program that is watched: started with a relay behind its output, never left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.errors import AssayError
+from assay.watch import relay
+from assay.watch.signals import hand_on, hold, let_go
+
+# Room for what the program says in a tick; more than the default of 64 KiB where that is allowed.
+_ROOM = 1 << 20
+_F_SETPIPE_SZ = 1031
+_PIPE_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # which Python ignores
+_RELAY_PATIENCE = 5.0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the relay told: ``kind`` is one of its, ``time`` in ns of the monotonic clock."""
+
+    kind: int
+    time: int
+    data: bytes
+
+
+class Program:
+    """A running program and its relay.
+
+    Signals that would end assay are held from here on: ``take_signals`` hands them on.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        terminal: bool,
+        use_pty: bool,
+        environment: Mapping[str, str],
+        folder: str = "",
+    ) -> None:
+        """``terminal``: the relay may show a status on standard error. ``use_pty``: the program's
+        output goes to a terminal of its own also where ours does not. ``folder``: heartbeats, which
+        the relay removes if assay is killed. Raises AssayError if it can't be started.
+        """
+        _open_standard_streams()
+        self.continued = False
+        before = hold()
+        outputs, sources = _outputs(use_pty)
+        frames, told = os.pipe()
+        listened, control = os.pipe()
+        with contextlib.suppress(OSError):
+            import fcntl
+
+            fcntl.fcntl(told, _F_SETPIPE_SZ, _ROOM)
+        passed = [*sources, told, listened]
+        words = [sources[0], sources[1] if len(sources) > 1 else -1, int(terminal), told, listened]
+        self._frames, self._control = frames, control
+        try:
+            self._relay = subprocess.Popen(
+                [sys.executable, "-I", "-S", relay.__file__, *map(str, words), folder],
+                stdin=subprocess.DEVNULL,
+                pass_fds=passed,
+            )
+            self.pid = _spawn(command, outputs, environment, before)
+        except OSError as error:
+            os.close(frames)
+            os.close(control)  # and the relay ends
+            let_go()
+            raise AssayError(
+                f"'{command[0]}' can't be started: {error.strerror or error}.",
+                mend="Give a program and its words after --, as in `assay watch -- ./model -n 4`.",
+            ) from None
+        finally:
+            for descriptor in {*outputs, *passed}:
+                os.close(descriptor)
+        os.set_blocking(frames, False)
+        self._buffer = bytearray()
+        self._status: int | None = None
+        self.usage: tuple[float, float] | None = None
+        self._ended = _pidfd(self.pid)
+
+    @property
+    def relay_pid(self) -> int:
+        """The relay's process id."""
+        return self._relay.pid
+
+    def wait(self, seconds: float) -> int | None:
+        """Up to so many seconds, less if it ends; its wait status, or None while it runs."""
+        if self._status is not None:
+            return self._status
+        if self._ended is not None and seconds > 0:
+            waiting = select.poll()
+            waiting.register(self._ended, select.POLLIN)
+            waiting.poll(seconds * 1000)
+        elif seconds > 0:
+            select.select([], [], [], seconds)
+        pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+        if pid:
+            self._status = status
+            self.usage = (usage.ru_utime, usage.ru_stime)
+        return self._status
+
+    def frames(self, most: int = 4 << 20) -> Iterator[Frame]:
+        """What the relay has told meanwhile, up to about so many bytes of it."""
+        taken = 0
+        while taken < most:
+            try:
+                data = os.read(self._frames, 1 << 18)
+            except BlockingIOError:
+                break
+            if not data:
+                break
+            taken += len(data)
+            self._buffer += data
+        at, head = 0, relay.FRAME.size
+        while len(self._buffer) - at >= head:
+            kind, time, length = relay.FRAME.unpack_from(self._buffer, at)
+            if len(self._buffer) - at - head < length:
+                break
+            yield Frame(kind, time, bytes(self._buffer[at + head : at + head + length]))
+            at += head + length
+        del self._buffer[:at]
+
+    def last_frames(self) -> Iterator[Frame]:
+        """After its end: all that is left, up to the relay's word that it has passed it on."""
+        self._say(relay.ENDED, "")
+        waiting = select.poll()
+        waiting.register(self._frames, select.POLLIN | select.POLLHUP)
+        while True:
+            for frame in self.frames():
+                if frame.kind == relay.END:
+                    return
+                yield frame
+            # As long as whoever reads the output takes to read it: nothing may be cut off.
+            self.take_signals()
+            if self._relay.poll() is not None:
+                yield from self.frames()
+                return
+            waiting.poll(100)
+
+    def show(self, status: str) -> None:
+        """The line of status on the terminal; the relay draws it, below the program's output."""
+        self._say(relay.STATUS, status)
+
+    def say(self, text: str) -> None:
+        """A line on standard error, between lines of the program's."""
+        self._say(relay.MESSAGE, text)
+
+    def _say(self, word: bytes, text: str) -> None:
+        line = " ".join(text.splitlines()) if word != relay.MESSAGE else text
+        with contextlib.suppress(OSError):
+            for each in line.split("\n"):
+                os.write(self._control, word + each.encode("utf-8", "replace") + b"\n")
+
+    def take_signals(self) -> None:
+        """Hand on what came for the program."""
+        self.continued |= hand_on(self.pid if self._status is None else None)
+
+    def close(self) -> None:
+        """Let go of the relay, which ends when nobody can write to it any more."""
+        for descriptor in (self._control, self._frames):
+            os.close(descriptor)
+        if self._ended is not None:
+            os.close(self._ended)
+        # Something that the program left behind may write on for days: that is not waited for.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._relay.wait(0.2)
+        self._relay.returncode = self._relay.returncode or 0
+        let_go()
+
+
+def exit_status(status: int) -> int:
+    """What a shell says of a wait status: the exit status, or 128 and the signal's number."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _open_standard_streams() -> None:
+    """What is closed is opened on /dev/null, so that no pipe of ours gets its number."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+
+
+def _outputs(use_pty: bool) -> tuple[list[int], list[int]]:
+    """Descriptors for the program's standard output and error, and those to read of them.
+
+    Where both lead to one place, one pipe keeps their order. Where one leads to a terminal, the
+    program gets a terminal too, and behaves as if it were alone with ours.
+    """
+    out, err = os.fstat(1), os.fstat(2)
+    together = (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
+    source, end = _terminal() if use_pty or os.isatty(1) else os.pipe()
+    if together:
+        return [end, end], [source]
+    its_source, its_end = _terminal() if os.isatty(2) else os.pipe()
+    return [end, its_end], [source, its_source]
+
+
+def _terminal() -> tuple[int, int]:
+    """A pseudo-terminal that changes nothing of what is written: (to read, to write)."""
+    import fcntl
+    import termios
+
+    source, end = pty.openpty()
+    state = termios.tcgetattr(end)
+    state[1] &= ~termios.OPOST
+    state[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(end, termios.TCSANOW, state)
+    size = struct.pack("HHHH", 24, 80, 0, 0)
+    for descriptor in (1, 2, 0):
+        if os.isatty(descriptor):
+            with contextlib.suppress(OSError):
+                size = fcntl.ioctl(descriptor, termios.TIOCGWINSZ, size)
+                break
+    fcntl.ioctl(end, termios.TIOCSWINSZ, size)
+    return source, end
+
+
+def _spawn(
+    command: Sequence[str],
+    outputs: Sequence[int],
+    environment: Mapping[str, str],
+    mask: set[int],
+) -> int:
+    actions = [(os.POSIX_SPAWN_DUP2, outputs[0], 1), (os.POSIX_SPAWN_DUP2, outputs[1], 2)]
+    return os.posix_spawnp(
+        command[0],
+        list(command),
+        {**os.environ, **environment},
+        file_actions=actions,
+        setsigmask=mask,
+        setsigdef=_PIPE_SIGNALS,
+    )
+
+
+def _pidfd(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None

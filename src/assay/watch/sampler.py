@@ -1,0 +1,285 @@
+"""What goes on around the program: covariates of this machine, read once a second or slower.
+
+What a name means that the kernels' records have too is told in one place (docs/formats.md,
+"Covariates"); there it counts for a measurement, here for the time between two readings.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assay.system.files import Tree, to_integer
+from assay.system.memory import available_memory
+from assay.system.probe import busy_ticks
+from assay.system.processes import (
+    TICK,
+    Process,
+    ProcessState,
+    busiest,
+    descendants,
+    parse_state,
+    process_times,
+)
+from assay.system.processor import online_threads, throttle_count
+from assay.system.surroundings import (
+    cpu_times,
+    quota_groups,
+    quota_seconds,
+    stall_seconds,
+    tcp_retransmits,
+)
+
+# Quantities that add up, by name: unit and meaning.
+COUNTERS = {
+    "steal_seconds": ("s", "CPU time that the hypervisor gave to others, all CPUs"),
+    "wanted_seconds": ("s", "CPU time that anybody here wanted: used or stolen, all CPUs"),
+    "own_cpu_seconds": ("s", "CPU time of the program's processes, ended ones included"),
+    "other_cpu_seconds": ("s", "CPU time of all processes but the program's and assay's own"),
+    "quota_seconds": ("s", "time that the control group was held back for its CPU quota"),
+    "memory_stall_seconds": ("s", "time that some task waited for memory (pressure stall)"),
+    "io_stall_seconds": ("s", "time that some task waited for a disk (pressure stall)"),
+    "minor_faults": ("1", "the program's page faults served without reading a disk"),
+    "major_faults": ("1", "the program's page faults that read a disk"),
+    "tcp_retransmits": ("1", "TCP segments sent again"),
+    "throttle_events": ("1", "thermal throttling events of the CPUs in use"),
+}
+# Quantities that have a value at any moment.
+GAUGES = {
+    "frequency": ("Hz", "of the CPUs that the program ran on, the least"),
+    "memory_available": ("B", "memory available"),
+    "processes": ("1", "of the program"),
+}
+# Not a counter of its own: the greatest increase of any thread's wait between two readings.
+WAIT = "run_queue_seconds"
+WAIT_MEANING = ("s", "time that a thread of the program was ready to run and waited, the greatest")
+# Share of a CPU that reading may cost; it is read less often where a reading costs more.
+_COST = 0.001
+_FASTEST = 1.0
+# Threads whose waits are read; of more, the first ones of each process.
+_MOST_THREADS = 256
+_MOST_CPUS = 8
+
+
+@dataclass
+class Reading:
+    """One reading. ``time``: s of the monotonic clock. ``counters`` since boot, ``gauges`` now,
+    ``waits``: seconds each thread has waited for a CPU, ``states``: how many processes are in each.
+    """
+
+    time: float
+    counters: dict[str, float]
+    gauges: dict[str, float]
+    waits: dict[int, float] = field(default_factory=dict)
+    states: dict[str, int] = field(default_factory=dict)
+
+
+def rates(before: Reading, after: Reading) -> dict[str, float]:
+    """Counters a second, and the later gauges; what either lacks is missing.
+
+    The wait is that of the thread that waited most, for the others wait for it.
+    """
+    span = max(after.time - before.time, 1e-9)
+    found = {
+        name: max(value - before.counters[name], 0.0) / span
+        for name, value in after.counters.items()
+        if name in before.counters
+    }
+    waited = [value - before.waits[t] for t, value in after.waits.items() if t in before.waits]
+    if waited:
+        found[WAIT] = min(max(waited) / span, 1.0)
+    return found | after.gauges
+
+
+class Family:
+    """The program's processes: those below its first one, and others named to it.
+
+    Who belongs to it stays in it, wherever its parent goes. Only processes that are new are looked
+    at, for a whole look over /proc costs milliseconds.
+    """
+
+    def __init__(self, tree: Tree, roots: Iterable[int]) -> None:
+        self._tree = tree
+        self._known: set[int] = set()
+        self.members: set[int] = set(roots)
+
+    def add(self, pid: int) -> None:
+        """A process that says that it is one of them."""
+        self.members.add(pid)
+        self._known = set()  # its children may have been seen already
+
+    def look(self) -> None:
+        """Take in who is new, let go of who has ended."""
+        try:
+            names = os.listdir(self._tree.path("/proc"))  # noqa: PTH208 (ten times as fast)
+        except OSError:
+            return
+        now = {int(name) for name in names if name.isdigit()}
+        states = {
+            pid: state
+            for pid in now - self._known
+            if (state := parse_state(self._tree.text(f"/proc/{pid}/stat")))
+        }
+        for pid in self.members & now:
+            if pid not in states and (state := parse_state(self._tree.text(f"/proc/{pid}/stat"))):
+                states[pid] = state
+        self.members = descendants(states, self.members & now)
+        self._known = now
+
+    def states(self) -> dict[int, ProcessState]:
+        """Its members that are there."""
+        found = {}
+        for pid in self.members:
+            if state := parse_state(self._tree.text(f"/proc/{pid}/stat")):
+                found[pid] = state
+        return found
+
+
+class Sampler:
+    """Reads the covariates, as often as is cheap.
+
+    ``readings`` are the last ones, oldest first. ``cost``: CPU seconds spent reading.
+    """
+
+    def __init__(self, pid: int, relay: int, *, tree: Tree | None = None, keep: int = 900) -> None:
+        self._tree = tree or Tree(Path("/"))
+        self.family = Family(self._tree, [pid])
+        self._ours = {os.getpid(), relay}
+        self._keep = keep
+        self._groups = quota_groups(self._tree)
+        self._online = online_threads(self._tree, ())
+        self._next = 0.0
+        self._others: tuple[float, Mapping[int, tuple[str, int]]] | None = None
+        self._reaped: dict[int, float] = {}
+        self._own_ended = 0.0
+        self._own_last: dict[int, float] = {}
+        self._costs: deque[float] = deque(maxlen=5)
+        self.interval = _FASTEST
+        self.cost = 0.0
+        self.readings: list[Reading] = []
+
+    def due(self, now: float) -> bool:
+        """Whether it is time for the next reading."""
+        return now >= self._next
+
+    def read(self) -> Reading:
+        """A reading, now."""
+        began = time.thread_time()
+        reading = self._read()
+        self.readings.append(reading)
+        del self.readings[: -self._keep]
+        cost = time.thread_time() - began
+        self.cost += cost
+        # The first look takes in every process; what the next ones cost is to be seen.
+        self._costs.append(cost)
+        self.interval = max(_FASTEST, min(min(self._costs) / _COST, 60.0))
+        if len(self.readings) == 1:
+            self.interval = _FASTEST
+        self._next = reading.time + self.interval
+        return reading
+
+    def look_at_others(self) -> None:
+        """Remember what every process has used by now, to name the busiest later."""
+        began = time.thread_time()
+        self._others = (time.monotonic(), process_times(self._tree))
+        self.cost += time.thread_time() - began
+
+    def busiest(self) -> list[Process]:
+        """Who used most CPU since ``look_at_others``, the program itself left out."""
+        if self._others is None:
+            return []
+        began = time.thread_time()
+        then, before = self._others
+        self._others = (time.monotonic(), process_times(self._tree))
+        self.cost += time.thread_time() - began
+        elapsed = max(self._others[0] - then, 1e-3)
+        without = self.family.members | self._ours
+        return busiest(before, self._others[1], elapsed, without)
+
+    def _read(self) -> Reading:
+        tree = self._tree
+        self.family.look()
+        states = self.family.states()
+        counters: dict[str, float] = {}
+        gauges: dict[str, float] = {"processes": float(len(states))}
+
+        def put(name: str, value: float | None) -> None:
+            if value is not None:
+                counters[name] = float(value)
+
+        own = self._own_seconds(states)
+        times = cpu_times(tree).get("cpu")
+        if times is not None and len(times) >= 8:
+            busy, stolen = busy_ticks(times) * TICK, times[7] * TICK
+            put("steal_seconds", stolen)
+            put("wanted_seconds", busy + stolen)
+            put("other_cpu_seconds", busy - own - self._our_seconds())
+        put("own_cpu_seconds", own)
+        put("quota_seconds", quota_seconds(tree, self._groups))
+        put("memory_stall_seconds", stall_seconds(tree, "memory"))
+        put("io_stall_seconds", stall_seconds(tree, "io"))
+        put("minor_faults", sum(state.minor_faults for state in states.values()))
+        put("major_faults", sum(state.major_faults for state in states.values()))
+        put("tcp_retransmits", tcp_retransmits(tree))
+        cpus = sorted({state.cpu for state in states.values() if state.cpu >= 0})[:_MOST_CPUS]
+        put("throttle_events", throttle_count(tree, cpus or self._online[:_MOST_CPUS]))
+        if (available := available_memory(tree)) is not None:
+            gauges["memory_available"] = float(available)
+        if frequencies := [f for cpu in cpus if (f := self._frequency(cpu))]:
+            gauges["frequency"] = min(frequencies)
+        tally: dict[str, int] = {}
+        for state in states.values():
+            tally[state.state] = tally.get(state.state, 0) + 1
+        return Reading(time.monotonic(), counters, gauges, self._waits(states), tally)
+
+    def _own_seconds(self, states: Mapping[int, ProcessState]) -> float:
+        """CPU time of the program's processes. Ended ones count through who reaped them; what was
+        reaped by nobody here is taken at its last reading.
+        """
+        now = {pid: state.cpu_seconds + state.reaped_seconds for pid, state in states.items()}
+        grown = sum(max(value - self._own_last.get(pid, 0.0), 0.0) for pid, value in now.items())
+        self._own_ended += grown
+        # A child that ended meanwhile: its parent's sum now holds what was counted as the child's.
+        ended = [pid for pid in self._own_last if pid not in now]
+        lost = sum(self._own_last[pid] for pid in ended)
+        reaped = sum(
+            max(state.reaped_seconds - self._reaped.get(pid, 0.0), 0.0)
+            for pid, state in states.items()
+        )
+        self._own_ended -= min(lost, reaped)
+        self._own_last = now
+        self._reaped = {pid: state.reaped_seconds for pid, state in states.items()}
+        return self._own_ended
+
+    def _our_seconds(self) -> float:
+        used = 0.0
+        for pid in self._ours:
+            if state := parse_state(self._tree.text(f"/proc/{pid}/stat")):
+                used += state.cpu_seconds
+        return used
+
+    def _waits(self, states: Iterable[int]) -> dict[int, float]:
+        """Seconds that threads have waited for a CPU (schedstat's second number, ns)."""
+        pids = list(states)
+        share = max(_MOST_THREADS // max(len(pids), 1), 1)
+        found: dict[int, float] = {}
+        for pid in pids[:_MOST_THREADS]:
+            try:
+                threads = os.listdir(self._tree.path(f"/proc/{pid}/task"))  # noqa: PTH208
+            except OSError:
+                continue
+            for thread in threads[:share]:
+                words = (self._tree.text(f"/proc/{pid}/task/{thread}/schedstat") or "").split()
+                waited = to_integer(words[1]) if len(words) > 1 else None
+                if waited is not None and thread.isdigit():
+                    found[int(thread)] = waited * 1e-9
+        return found
+
+    def _frequency(self, cpu: int) -> float | None:
+        folder = f"/sys/devices/system/cpu/cpu{cpu}/cpufreq"
+        kilohertz = self._tree.integer(f"{folder}/scaling_cur_freq")
+        return kilohertz * 1e3 if kilohertz else None
