@@ -4,6 +4,7 @@
 # make build  set up without measuring
 # make lint   formats, types, warnings
 # make bench  compare with other tools (see benchmarks/README.md)
+# make bench-stats  try the statistics' stated rates (see benchmarks/rates/README.md)
 
 PYTHON ?= python3
 VENV   := .venv
@@ -12,7 +13,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
 .DEFAULT_GOAL := run
-.PHONY: run build test test-cluster lint format docs lock bench clean
+.PHONY: run build test test-cluster lint format docs lock bench bench-stats clean
 
 run: build
 	@$(BIN)/assay run $(SUITE)
@@ -67,6 +68,9 @@ lock: $(VENV)/.ready-to-test
 
 bench: build
 	@$(BIN)/python benchmarks/run.py $(BENCH)
+
+bench-stats: $(VENV)/.ready
+	@$(BIN)/python benchmarks/rates $(BENCH)
 
 clean:
 	@rm -rf build $(VENV)

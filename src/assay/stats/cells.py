@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from assay.errors import AssayError
 from assay.hostnames import compress_hosts, natural
 from assay.kernels import is_search, known_kernel
 from assay.kernels.catalogue import Kernel, Metric
-from assay.plans.model import Cell
+from assay.plans.model import Cell, Value
 from assay.records.model import Measurement, RunData
 from assay.records.schema import MeasurementRecord, Series
 from assay.stats.caveats import Evidence, caveats
@@ -54,11 +54,11 @@ def launch_value(measurement: Measurement) -> float | None:
     """
     record = measurement.record
     kernel = known_kernel(record.kernel)
-    metrics = _metrics(kernel, [record])
+    metrics = metrics_of(kernel, [record])
     if record.status != "ok" or not metrics:
         return None
     headline = kernel.metric(kernel.headline) if kernel else None
-    series = _series(record, (headline or metrics[0]).series)
+    series = find_series(record, (headline or metrics[0]).series)
     try:
         return float(np.median(steady(record, series))) if series else None
     except AssayError:
@@ -81,7 +81,7 @@ def steady(record: MeasurementRecord, series: Series) -> Floats:
     return values[min(record.warmup or 0, values.size // 2) :]
 
 
-def _metrics(kernel: Kernel | None, records: Sequence[MeasurementRecord]) -> list[Metric]:
+def metrics_of(kernel: Kernel | None, records: Sequence[MeasurementRecord]) -> list[Metric]:
     """The catalogue's metrics; of an outside program its series as they are."""
     if kernel is not None:
         return list(kernel.metrics)
@@ -92,7 +92,7 @@ def _metrics(kernel: Kernel | None, records: Sequence[MeasurementRecord]) -> lis
     ]
 
 
-def _series(record: MeasurementRecord, name: str) -> Series | None:
+def find_series(record: MeasurementRecord, name: str) -> Series | None:
     """The series of all ranks together, or else the only one of that name."""
     named = [series for series in record.series if series.metric == name]
     whole = [series for series in named if series.rank is None]
@@ -204,10 +204,10 @@ def _metric_summaries(
     records = [m.record for m in good]
     summaries: dict[str, MetricSummary] = {}
     evidence: Evidence | None = None
-    for metric in _metrics(kernel, records):
+    for metric in metrics_of(kernel, records):
         try:
             costs = _costs(metric, kernel, cell, records)
-        except _LeftOut as reason:
+        except LeftOut as reason:
             if reason.args[0]:
                 remarks.append(f"No {metric.name} is given: {reason.args[0]}.")
             continue
@@ -238,7 +238,7 @@ def _why_stopped(run: RunData, cell: Cell, launches: int, failed: bool) -> Stop:
     return "budget" if run.complete else "interrupted"
 
 
-class _LeftOut(Exception):
+class LeftOut(Exception):
     """A metric that these records can't yield, and why; without words where that is no news."""
 
 
@@ -247,31 +247,32 @@ def _costs(
 ) -> _Costs:
     launches = []
     for record in records:
-        series = _series(record, metric.series)
+        series = find_series(record, metric.series)
         if series is None:
             continue
         values = steady(record, series)
         if metric.quantity is not None and kernel is not None:
-            values = values / _work(kernel, metric.quantity, cell, record)
+            values = values / work_of(kernel, metric.quantity, cell, record.parameters)
             if float(values.min()) <= 0.0:
-                raise _LeftOut("the clock saw no time pass")
+                raise LeftOut("the clock saw no time pass")
         launches.append(values)
     if not launches:
         if metric.optional:
-            raise _LeftOut("")
-        raise _LeftOut(f"the records hold no series '{metric.series}' of all ranks")
+            raise LeftOut("")
+        raise LeftOut(f"the records hold no series '{metric.series}' of all ranks")
     return _Costs(launches, inverted=metric.quantity is not None)
 
 
-def _work(kernel: Kernel, quantity: str, cell: Cell, record: MeasurementRecord) -> float:
+def work_of(kernel: Kernel, quantity: str, cell: Cell, resolved: Mapping[str, Value]) -> float:
+    """The work of one operation, with the parameters as resolved; raises LeftOut without any."""
     parameters = {p.name: p.default for p in kernel.parameters} | cell.parameters
-    parameters |= record.parameters
+    parameters |= resolved
     try:
         work = kernel.work(parameters, cell.placement.ranks, cell.placement.threads)[quantity]
     except (KeyError, ValueError, TypeError) as error:
-        raise _LeftOut(f"the work of {parameters} is unknown ({error})") from None
+        raise LeftOut(f"the work of {parameters} is unknown ({error})") from None
     if work <= 0.0:
-        raise _LeftOut("")  # a message of no bytes has no bandwidth
+        raise LeftOut("")  # a message of no bytes has no bandwidth
     return work
 
 
