@@ -306,8 +306,7 @@ def _told(
             )
             if first > span[0]:
                 segments.append(_segment(rows, span[0], first, rho))
-            stop = last if last < span[-1] else span[-1]
-            segments.append(_drifting(rows, first, stop, rho))
+            segments.append(_drifting(rows, first, last, rho))
             rest = last
         else:
             for k in range(i, j):
@@ -315,7 +314,7 @@ def _told(
                 step = steps[k]
                 changes.append(
                     Change("step", step.at, min(early, step.at), max(late, step.at), step.found,
-                           *_relative(sizes[k]), step.p)
+                           *_relative(_difference(rows, bounds[k : k + 3], rho)), step.p)
                 )  # fmt: skip
                 segments.append(_segment(rows, bounds[k], bounds[k + 1], rho))
             rest = bounds[j]
@@ -426,8 +425,10 @@ def _drift(
     error = math.sqrt(max(float(rest[best]), floor) / df * grown / float(square[best]))
     reach = -float(stdtrit(df, (1.0 - _CONFIDENCE) / 2.0)) * error
     difference = _Difference(size, (size - reach, size + reach), 0.0)
-    end = int(last[best])
-    return low + int(first[best]), high if end == n - 1 else low + end, difference
+    end = low + int(last[best])
+    if end == high - 1:  # to its last run; before a further change something stays to compare with
+        end = high if high == rows.x.size else high - 3
+    return low + int(first[best]), end, difference
 
 
 def _spread(rows: _Rows, alarm: Alarm, changes: Sequence[Change]) -> Change | None:
