@@ -1,0 +1,311 @@
+"""Which of several factors matter, alone and together: the analysis of variance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from assay.errors import AssayError
+from assay.stats.intervals import Floats, checked
+from assay.stats.multiple import corrected
+from assay.stats.group_tests import Check, normality, spread_test
+
+Ints = npt.NDArray[np.int64]
+
+LEVEL = 0.05
+# Permutations of residuals, and how many at a time.
+PERMUTATIONS = 1999
+_AT_ONCE = 250
+# Singular values below this share of the greatest are rounding errors of a redundant column.
+_REDUNDANT = 1e-9
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What a factor, or two together beyond what each does alone, does to the values.
+
+    ``squares``: type II sum of squares, of logarithms where ``Anova.log``. ``omega2``: partial
+    omega squared, the share of variance that it explains of what it and chance do; at least 0.
+    ``levels``: of a factor, how many times the value is that of its first level, with the other
+    factors held (a difference, without logarithms); empty of interactions. ``p_corrected``: by
+    Holm, for all effects.
+    """
+
+    factors: tuple[str, ...]
+    squares: float
+    freedom: int
+    f: float
+    p: float
+    p_corrected: float
+    omega2: float
+    levels: dict[str, float]
+
+
+class Anova(msgspec.Struct, frozen=True):
+    """All effects; ``missing`` says in sentences what couldn't be told, and why.
+
+    ``test``: by which p was found, ``why``: what the assumptions' checks gave. ``r2``: the share
+    of variance that all effects explain together.
+    """
+
+    effects: list[Effect]
+    test: str
+    why: str
+    checks: list[Check]
+    residual: float
+    freedom: int
+    r2: float
+    log: bool
+    n: int
+    missing: list[str]
+
+
+def anova(
+    values: Sequence[float] | Floats,
+    factors: Mapping[str, Sequence[str]],
+    *,
+    interactions: bool = True,
+    log: bool | None = None,
+    seed: int = 2003,
+) -> Anova:
+    """The effects of several factors, each with as many levels' names as there are values.
+
+    Least squares with type II sums of squares: each effect against all others that don't contain
+    it, so that unequal numbers do no harm. ``log``: of logarithms, so that effects are ratios; by
+    default where all values are positive. Where residuals may be normal (Shapiro & Wilk) and spread
+    alike (Brown & Forsythe), p is that of F; else that of F among 1,999 permutations of the reduced
+    model's residuals (Freedman & Lane 1983), drawn from ``seed``. Factors of one level are left out,
+    interactions where combinations lack or too few values are left, and both are said. Raises
+    AssayError for no values, or as many levels as there are not values.
+    """
+    given = checked(values)
+    if any(len(levels) != given.size for levels in factors.values()):
+        raise AssayError("Each factor needs as many levels' names as there are values.")
+    log = bool(given.min() > 0.0) if log is None else log
+    if log and given.min() <= 0.0:
+        raise AssayError("Values of which logarithms are asked must be positive.")
+    y = np.log(given) if log else given
+    y = y - y.mean()
+    missing: list[str] = []
+    codes = _coded(factors, missing)
+    terms = _terms(codes, interactions, given.size, missing)
+    bases = _Bases(codes)
+    everything = bases.of(terms)
+    freedom = given.size - everything.shape[1]
+    if not terms or freedom < 1:
+        missing.append("There are too few values, or too few levels, for any effect to be told.")
+        return Anova([], "none", "", [], float(y @ y), max(freedom, 0), 0.0, log, y.size, missing)
+    left = y - everything @ (everything.T @ y)
+    residual = float(left @ left)
+    checks = _checks(left, _cells(codes))
+    by_f = all(check.holds for check in checks)
+    tested = [
+        _tested(y, term, terms, bases, everything, by_f, seed + place)
+        for place, term in enumerate(terms)
+    ]
+    adjusted = corrected([p for _, _, _, p in tested])
+    main = bases.of([(name,) for name in codes])
+    levels = _level_effects(main @ (main.T @ y), codes, factors, log)
+    return Anova(
+        effects=[
+            Effect(
+                factors=term,
+                squares=squares,
+                freedom=extra,
+                f=f,
+                p=p,
+                p_corrected=float(p_corrected),
+                omega2=max(extra * (f - 1.0) / (extra * (f - 1.0) + y.size), 0.0),
+                levels=levels[term[0]] if len(term) == 1 else {},
+            )
+            for term, (squares, extra, f, p), p_corrected in zip(
+                terms, tested, adjusted, strict=True
+            )
+        ],
+        test="F" if by_f else "permutation of residuals",
+        why="; ".join(
+            f"{c.test}: {c.assumption} {'not ' if c.holds else ''}refuted (p = {c.p:.2g})"
+            for c in checks
+        )
+        + ".",
+        checks=checks,
+        residual=residual,
+        freedom=freedom,
+        r2=1.0 - residual / float(y @ y) if y.any() else 0.0,
+        log=log,
+        n=int(y.size),
+        missing=missing,
+    )
+
+
+Term = tuple[str, ...]
+
+
+class _Bases:
+    """Orthonormal bases of what terms can fit, each made once."""
+
+    def __init__(self, codes: Mapping[str, Ints]) -> None:
+        self._codes = codes
+        self._made: dict[frozenset[Term], Floats] = {}
+
+    def of(self, terms: Sequence[Term]) -> Floats:
+        """Columns of unit length that span the constant and all these terms."""
+        key = frozenset(terms)
+        if key not in self._made:
+            size = next(iter(self._codes.values())).size if self._codes else 1
+            columns = [np.ones((size, 1))]
+            for term in terms:
+                together = _cells({name: self._codes[name] for name in term})
+                columns.append(np.eye(int(together.max()) + 1)[together])
+            u, singular, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
+            self._made[key] = u[:, singular > _REDUNDANT * singular[0]]
+        return self._made[key]
+
+
+def _coded(factors: Mapping[str, Sequence[str]], missing: list[str]) -> dict[str, Ints]:
+    codes = {}
+    for name, levels in factors.items():
+        found = _in_order(levels)
+        if len(found) < 2:
+            missing.append(f"{name} has one level: its effect can't be told.")
+        else:
+            codes[name] = np.array([found[level] for level in levels], dtype=np.int64)
+    return codes
+
+
+def _in_order(levels: Sequence[str]) -> dict[str, int]:
+    """Levels' numbers, in the order of their first use."""
+    return {level: number for number, level in enumerate(dict.fromkeys(levels))}
+
+
+def _cells(codes: Mapping[str, Ints]) -> Ints:
+    """The number of each value's combination of levels."""
+    return np.asarray(
+        np.unique(np.stack(list(codes.values())), axis=1, return_inverse=True)[1]
+    ).reshape(-1)
+
+
+def _terms(
+    codes: Mapping[str, Ints], interactions: bool, size: int, missing: list[str]
+) -> list[Term]:
+    """The effects that can be told: factors that others don't imply, and pairs of them."""
+    bases = _Bases(codes)
+    terms: list[Term] = []
+    for name in codes:
+        others = [(other,) for other in codes if other != name]
+        if bases.of([*others, (name,)]).shape[1] > bases.of(others).shape[1]:
+            terms.append((name,))
+        else:
+            missing.append(f"{name} goes with the other factors: its effect can't be told apart.")
+    for pair in combinations([term[0] for term in terms], 2) if interactions else ():
+        label = " and ".join(pair)
+        possible = int(np.prod([int(codes[name].max()) + 1 for name in pair]))
+        together = int(_cells({name: codes[name] for name in pair}).max()) + 1
+        if together < possible:
+            lacking = possible - together
+            missing.append(
+                f"{lacking} of {possible} combinations of {label} "
+                f"{'was' if lacking == 1 else 'were'} not measured."
+            )
+        before, after = bases.of(terms).shape[1], bases.of([*terms, pair]).shape[1]
+        if after == before:
+            missing.append(f"What {label} do together can't be told from what each does.")
+        elif size - after < 1:
+            missing.append(f"Too few values to tell what {label} do together.")
+        else:
+            terms.append(pair)
+    return terms
+
+
+def _tested(
+    y: Floats,
+    term: Term,
+    terms: Sequence[Term],
+    bases: _Bases,
+    everything: Floats,
+    by_f: bool,
+    seed: int,
+) -> tuple[float, int, float, float]:
+    """Sum of squares, degrees of freedom, F and p of one effect."""
+    from scipy.special import fdtrc
+
+    others = [other for other in terms if not set(term) <= set(other)]
+    reduced, extended = bases.of(others), bases.of([*others, term])
+    extra = extended.shape[1] - reduced.shape[1]
+    freedom = y.size - everything.shape[1]
+    squares, f = _f(y[:, None], reduced, extended, everything, extra, freedom)
+    if by_f:
+        return float(squares[0]), extra, float(f[0]), float(fdtrc(extra, freedom, f[0]))
+    rng = np.random.default_rng(seed)
+    residuals = y - reduced @ (reduced.T @ y)
+    reached = 0
+    for first in range(0, PERMUTATIONS, _AT_ONCE):
+        count = min(_AT_ONCE, PERMUTATIONS - first)
+        drawn = rng.permuted(np.broadcast_to(residuals[:, None], (y.size, count)), axis=0)
+        _, chance = _f(drawn, reduced, extended, everything, extra, freedom)
+        reached += int(np.count_nonzero(chance >= f[0] * (1.0 - 1e-12)))
+    return float(squares[0]), extra, float(f[0]), (reached + 1) / (PERMUTATIONS + 1)
+
+
+def _f(
+    columns: Floats,
+    reduced: Floats,
+    extended: Floats,
+    everything: Floats,
+    extra: int,
+    freedom: int,
+) -> tuple[Floats, Floats]:
+    """Sums of squares of an effect and F, of each column."""
+    squares = _explained(extended, columns) - _explained(reduced, columns)
+    left = np.einsum("ij,ij->j", columns, columns) - _explained(everything, columns)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        f = (squares / extra) / (left / freedom)
+    return squares, np.where(left > 0.0, f, np.where(squares > 0.0, np.inf, 0.0))
+
+
+def _explained(basis: Floats, columns: Floats) -> Floats:
+    fitted = basis.T @ columns
+    return np.asarray(np.einsum("ij,ij->j", fitted, fitted))
+
+
+def _checks(left: Floats, cells: Ints) -> list[Check]:
+    checks = [normality(left)]
+    sizes = np.bincount(cells)
+    several = [left[cells == cell] for cell in np.flatnonzero(sizes > 1)]
+    if len(several) > 1:
+        _, _, p = spread_test(several, by_f=False)
+        checks.append(Check("equal spread", "Brown–Forsythe", p, p > LEVEL))
+    return checks
+
+
+def _level_effects(
+    fitted: Floats, codes: Mapping[str, Ints], factors: Mapping[str, Sequence[str]], log: bool
+) -> dict[str, dict[str, float]]:
+    """Each factor's levels relative to its first, by the model without interactions.
+
+    Nan where no chain of measurements links a level to the first.
+    """
+    names = list(codes)
+    counts = [int(codes[name].max()) + 1 for name in names]
+    design = np.hstack(
+        [np.ones((fitted.size, 1)), *(np.eye(k)[codes[n]] for n, k in zip(names, counts, strict=True))]
+    )
+    solution, _, _, _ = np.linalg.lstsq(design, fitted, rcond=None)
+    # What differs between two solutions of the same fit can't be told.
+    _, singular, rows = np.linalg.svd(design, full_matrices=True)
+    redundant = rows[int(np.count_nonzero(singular > _REDUNDANT * singular[0])) :]
+    first = 1
+    found: dict[str, dict[str, float]] = {}
+    for name, count in zip(names, counts, strict=True):
+        own = solution[first : first + count] - solution[first]
+        unsure = np.abs(redundant[:, first : first + count] - redundant[:, [first]]).max(
+            axis=0, initial=0.0
+        )
+        own = np.where(unsure > 1e-6, np.nan, np.exp(own) if log else own)
+        levels = _in_order(factors[name])
+        found[name] = {level: float(own[number]) for level, number in levels.items()}
+        first += count
+    return found

@@ -1,0 +1,148 @@
+"""Tests of two groups or more: each alone, without the choice between them (``compare.py``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from assay.stats.correlation import evidence_of_dependence, integrated_time
+from assay.stats.intervals import Floats, Interval, checked
+from assay.stats.warmup import mid_ranks
+
+LEVEL = 0.05
+# What Shapiro and Wilk's approximation is made for.
+_MOST_FOR_SHAPIRO = 5000
+# Standard deviations from independence at which a group's values count as dependent.
+_DEPENDENT = 2.33
+# Pairwise differences that are sorted at once; larger groups are thinned to their quantiles.
+_MOST_DIFFERENCES = 4_000_000
+
+
+class Check(msgspec.Struct, frozen=True):
+    """An assumption, the test of it, and whether it may be made: p above 5%."""
+
+    assumption: str
+    test: str
+    p: float
+    holds: bool
+
+
+def normality(values: Sequence[float] | Floats) -> Check:
+    """Whether values may be normal: Shapiro & Wilk (1965), p by Royston (1995).
+
+    Fewer than three values can't refute it; equal ones do. Of more than 5,000 as many evenly spaced
+    quantiles are looked at.
+    """
+    from scipy.stats import shapiro
+
+    array = checked(values)
+    p = 1.0
+    if array.size >= 3:
+        looked_at = thinned(array, _MOST_FOR_SHAPIRO) if array.size > _MOST_FOR_SHAPIRO else array
+        p = float(shapiro(looked_at).pvalue) if np.ptp(array) > 0.0 else 0.0
+    return Check("normal", "Shapiro–Wilk", p, p > LEVEL)
+
+
+def spread_test(groups: Sequence[Floats], by_f: bool) -> tuple[str, float, float]:
+    """Name, statistic and p of F, of two groups, or of Brown & Forsythe's test (1974)."""
+    from scipy.special import fdtrc
+
+    if by_f:
+        one, other = groups
+        ratio = float(other.var(ddof=1) / one.var(ddof=1))
+        upper = float(fdtrc(other.size - 1, one.size - 1, ratio))
+        return "F", ratio, min(1.0, 2.0 * min(upper, 1.0 - upper))
+    apart = [np.abs(values - np.median(values)) for values in groups]
+    statistic, p = one_way(apart)
+    return "Brown–Forsythe", statistic, p
+
+
+def one_way(groups: Sequence[Floats]) -> tuple[float, float]:
+    """The F statistic between groups and its p; groups that don't vary at all give (0, 1)."""
+    from scipy.special import fdtrc
+
+    n, k = sum(g.size for g in groups), len(groups)
+    whole = np.concatenate(list(groups)).mean()
+    between = sum(g.size * (g.mean() - whole) ** 2 for g in groups) / (k - 1)
+    within = sum(float(((g - g.mean()) ** 2).sum()) for g in groups)
+    if n <= k or between <= 0.0:
+        return 0.0, 1.0
+    if within <= 0.0:
+        return math.inf, 0.0
+    ratio = float(between / (within / (n - k)))
+    return ratio, float(fdtrc(k - 1, n - k, ratio))
+
+
+def brunner_munzel(one: Floats, other: Floats) -> tuple[float, float]:
+    """Statistic and p of P(one < other) + P(equal) / 2 = 1/2 (Brunner & Munzel 2000).
+
+    Groups that don't overlap leave the statistic without a variance; p is then that of the one
+    order of so many values that keeps them apart.
+    """
+    from scipy.special import binom, stdtr
+
+    n, m = one.size, other.size
+    together = mid_ranks(np.concatenate([one, other]))
+    placed = together[:n] - mid_ranks(one), together[n:] - mid_ranks(other)
+    share = float(placed[1].mean()) / n
+    parts = float(placed[0].var(ddof=1)) / (n * m * m), float(placed[1].var(ddof=1)) / (m * n * n)
+    variance = sum(parts)
+    if variance <= 0.0:
+        return math.inf if share > 0.5 else -math.inf, min(1.0, 2.0 / float(binom(n + m, n)))
+    statistic = (share - 0.5) / math.sqrt(variance)
+    freedom = variance**2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
+    return statistic, min(1.0, 2.0 * float(stdtr(freedom, -abs(statistic))))
+
+
+def hodges_lehmann(
+    one: Sequence[float] | Floats, other: Sequence[float] | Floats
+) -> tuple[float, Interval | None]:
+    """By how much ``other``'s values are greater: the median of all differences, with interval.
+
+    The interval inverts Mann & Whitney's test (normal approximation, ties heeded). None where there
+    are too few differences for 95%. Beyond four million differences the groups' quantiles stand for
+    them.
+    """
+    from scipy.special import ndtri
+
+    x, y = checked(one), checked(other)
+    n, m = x.size, y.size
+    if n * m > _MOST_DIFFERENCES:
+        x, y = thinned(x), thinned(y)
+    differences = np.sort((y[None, :] - x[:, None]).ravel())
+    shift = float(np.median(differences))
+    counts = np.unique(np.concatenate([x, y]), return_counts=True)[1].astype(np.float64)
+    ties = float((counts**3 - counts).sum()) / ((n + m) * (n + m - 1.0))
+    deviation = math.sqrt(n * m / 12.0 * max(n + m + 1.0 - ties, 0.0))
+    # The rank of the lower end, of n * m differences, and as a share of those that are there.
+    rank = math.floor(n * m / 2.0 - float(ndtri(0.975)) * deviation + 0.5)
+    if rank < 1:
+        return shift, None
+    place = min(int(rank / (n * m) * differences.size + 0.5), differences.size // 2)
+    return shift, (float(differences[max(place, 1) - 1]), float(differences[-max(place, 1)]))
+
+
+def worth_each(values: Floats) -> float:
+    """How many independent values one of these is worth, if they depend on each other; at most 1."""
+    if evidence_of_dependence(values) <= _DEPENDENT:
+        return 1.0
+    return float(1.0 / integrated_time(mid_ranks(values)[None, :])[0])
+
+
+def discounted(p: float, worth: float) -> float:
+    """The p of so many fewer values: its normal quantile is as many times nearer to 0."""
+    from scipy.special import ndtr, ndtri
+
+    if worth >= 1.0 or not 0.0 < p < 1.0:
+        return p
+    return float(2.0 * ndtr(ndtri(p / 2.0) * math.sqrt(worth)))
+
+
+def thinned(values: Floats, most: int = 2000) -> Floats:
+    """So many evenly spaced quantiles of more values."""
+    if values.size <= most:
+        return values
+    return np.asarray(np.quantile(values, (np.arange(most) + 0.5) / most))
