@@ -155,7 +155,7 @@ def answer_history(
     found = [(each, find_changes(each.values, each.utc, each.scatter)) for each in series]
     held = [_against(each, changes) for each, changes in found]
     raw = [1.0 if one is None else one.p for one in held]
-    adjusted = corrected(raw, "benjamini-hochberg") if raw else []
+    adjusted = corrected(raw, "bh") if raw else []
     cells = [
         _cell(each, changes, one, float(p), machines, least)
         for (each, changes), one, p in zip(found, held, adjusted, strict=True)
