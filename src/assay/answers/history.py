@@ -14,7 +14,7 @@ from assay.answers.history_data import Machines, Series
 from assay.answers.select import counted
 from assay.answers.snapshots import Difference, difference_text, differences
 from assay.plans.model import Cell
-from assay.stats.changes import Change, Changes, Segment, compared, find_changes
+from assay.stats.changes import Change, Changes, Segment, Suspect, compared, find_changes
 from assay.stats.scan import FIRST
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ class CellHistory(msgspec.Struct, frozen=True):
     stretch. ``reference``: the level that the present is held against, of the runs from
     ``reference_first`` to ``reference_last`` (indices of points); null where there is but one
     stretch. ``against``: the present over it, less 1, with its interval; ``p``, and the same
-    corrected for all cells looked at. ``suspect``: by how much the newest run alone is off, where
-    so few are; the next run will tell. ``outliers``: names of runs that lay apart alone.
+    corrected for all cells looked at. ``suspect``: the newest runs, where they are off but
+    too few to tell. ``outliers``: names of runs that lay apart alone.
     ``dependence``: autocorrelation of neighbouring runs.
     """
 
@@ -113,7 +113,7 @@ class CellHistory(msgspec.Struct, frozen=True):
     against_ci95: tuple[float, float] | None
     p: float | None
     p_corrected: float | None
-    suspect: float | None
+    suspect: Suspect | None
     outliers: list[str]
     dependence: float
     events: list[Event]

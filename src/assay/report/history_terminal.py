@@ -103,10 +103,14 @@ def _print_events(cell: CellHistory, console: Console) -> None:
 
 
 def suspect_text(cell: CellHistory) -> str:
-    """That the newest run is odd, where it is."""
+    """That the newest runs are odd, where they are."""
+    if cell.suspect is None:
+        return ""
+    runs, size = cell.suspect.runs, cell.suspect.size
+    newest = "The newest run is" if runs == 1 else f"The newest {runs} runs are"
     return (
-        f"The newest run is {100 * (cell.suspect or 0.0):+.1f}% off the runs before it, as 1 in 100 "
-        "is by chance: the next ones will tell."
+        f"{newest} {100 * size:+.2g}% off those before, as in 1 of 100 looks by chance: "
+        "the next ones will tell."
     )
 
 

@@ -24,6 +24,7 @@ from assay.stats.scan import (
     Alarm,
     alarms,
     clip_of,
+    clipped_scale,
     dependence,
     inflation,
     robust_scale,
@@ -40,6 +41,8 @@ _DRIFT, _PLACES = 8, 24
 # Changes closer than this are placed together, with so many runs around them.
 _NEAR, _AROUND = 40, 150
 _CONFIDENCE = 0.95
+# The newest runs of which one may be suspicious, and the level of each such comparison.
+_NEWEST, _SUSPECT = (1, 2, 3, 4, 6, 8), 3e-3
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -84,11 +87,18 @@ class Segment(msgspec.Struct, frozen=True):
         return self.stop - self.start
 
 
+class Suspect(msgspec.Struct, frozen=True):
+    """So many of the newest ``runs`` lie off those before them, by ``size`` (relative)."""
+
+    runs: int
+    size: float
+
+
 class Changes(msgspec.Struct, frozen=True):
     """A series' changes, the stretches between those of level, and what else is odd in it.
 
-    ``outliers``: runs that lie apart alone. ``suspect``: by how much the newest run is off its
-    level, relative, where so few runs in a hundred are; null where it isn't. ``dependence``: the
+    ``outliers``: runs that lie apart alone. ``suspect``: the newest runs, where they are off as they
+    are by chance in 1 of 100 looks: no change yet, and perhaps none. ``dependence``: the
     autocorrelation of neighbouring runs that was reckoned with. ``alarms``: changes as they were
     noticed, those included that later runs refuted.
     """
@@ -96,7 +106,7 @@ class Changes(msgspec.Struct, frozen=True):
     changes: list[Change]
     segments: list[Segment]
     outliers: list[int]
-    suspect: float | None
+    suspect: Suspect | None
     dependence: float
     alarms: list[Alarm]
 
@@ -133,7 +143,7 @@ def find_changes(
         changes=sorted(changes, key=lambda change: change.at),
         segments=segments,
         outliers=outliers,
-        suspect=_suspect(x, segments[-1]),
+        suspect=_suspect(x, segments[-1], rho),
         dependence=rho,
         alarms=noticed,
     )
@@ -455,15 +465,27 @@ def _spread(rows: _Rows, alarm: Alarm, changes: Sequence[Change]) -> Change | No
     )
 
 
-def _suspect(x: Floats, segment: Segment) -> float | None:
-    """By how much the newest run is off the runs before it, where 1 in 100 is as far."""
+def _suspect(x: Floats, segment: Segment, rho: float) -> Suspect | None:
+    """The newest runs, if they are off those before them as 1 look in 100 has it by chance."""
     from scipy.special import stdtrit
 
-    before = x[segment.start : segment.stop - 1]
-    if before.size < FIRST or segment.drifting:
+    if segment.drifting:
         return None
-    centre = float(np.median(before))
-    scale = robust_scale(before - centre)
-    reach = -float(stdtrit(before.size - 1, 0.005)) * scale * math.sqrt(1.0 + 1.57 / before.size)
-    off = float(x[segment.stop - 1]) - centre
-    return math.expm1(off) if abs(off) > reach else None
+    part = x[segment.start : segment.stop]
+    found: tuple[float, Suspect] | None = None
+    for k in _NEWEST:
+        near, far = part[:-k], part[-k:]
+        if near.size < FIRST:
+            break
+        centre = float(np.median(near))
+        scale = clipped_scale(near - centre)
+        near = np.clip((near - centre) / scale, -OUTLIER, OUTLIER)
+        off = float(np.median(far)) - centre
+        grown = inflation(rho, np.array([k, near.size])) / np.array([k, near.size])
+        error = float(near.std(ddof=1)) * math.sqrt(float(grown.sum()))
+        statistic = (float(far.mean() - centre) / scale - float(near.mean())) / max(error, FLOOR)
+        ratio = abs(statistic) / -float(stdtrit(near.size - 1, _SUSPECT / 2.0))
+        # Of several runs the middle one too must be off that way: one alone is an outlier.
+        if ratio > max(1.0, found[0] if found else 0.0) and off * statistic > 0.0:
+            found = ratio, Suspect(k, math.expm1(off))
+    return found[1] if found else None

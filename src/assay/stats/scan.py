@@ -21,28 +21,30 @@ import numpy as np
 from assay.stats.intervals import Floats
 
 # The fewest runs before the first change, and between it and the next.
-FIRST, NEXT = 8, 3
+FIRST, NEXT = 8, 6
 # How many of the last runs may be on the far side of a change when it is noticed.
 SPLITS = (2, 3, 4, 5, 6, 8, 11, 16, 24, 32, 48, 64, 96)
 SPREAD_SPLITS = (8, 11, 16, 24, 32, 48, 64, 96)
 # The two-sided level of a single comparison. With it, alarms come less than once in 1,000 clean
 # runs: benchmarks/rates/changes.py counts them.
-LEVEL = 1.5e-4
-SPREAD_LEVEL = 2e-5
+LEVEL = 2e-4
+SPREAD_LEVEL = 1e-5
 # Runs back to which the present is compared.
 WINDOW = 256
 # Runs of earlier stretches whose scatter counts for the present one.
 _PAST = 40
 # In robust standard deviations: beyond this a run that is alone is an outlier, and no change; its
 # neighbours are with it if they lie beyond the second on the same side.
-OUTLIER, _COMPANY = 3.0, 1.5
+OUTLIER, _COMPANY = 4.0, 1.5
 # Where scores are clipped: in series with tails like the normal distribution's, and in others, told
 # by the share of runs beyond 2.5 standard deviations (1.2% of normal ones, 6.6% of Student's t3).
-_CLIP, _CLIP_HEAVY, _FAR, _HEAVY = 4.0, 2.5, 2.5, 0.04
+_CLIP, _CLIP_HEAVY, _FAR, _HEAVY = 3.0, 2.25, 2.5, 0.035
 # Relative scatter below which nothing is told apart, clocks and roundings being what they are.
 FLOOR = 1e-6
 ROBUST = 1.4826
 _MOST_DF = 400
+# Runs at the end that may belong to a change not yet noticed.
+_UNDER_WAY = 12
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,14 @@ def robust_scale(residuals: Floats) -> float:
     if scale <= FLOOR:  # over half of them are equal
         scale = float(np.mean(np.abs(residuals))) * 1.2533
     return max(scale, FLOOR)
+
+
+def clipped_scale(residuals: Floats) -> float:
+    """The standard deviation of residuals clipped at three robust ones: of few values it is surer
+    than the median absolute deviation, and hardly wider for outliers.
+    """
+    reach = 3.0 * robust_scale(residuals)
+    return max(float(np.sqrt(np.mean(np.clip(residuals, -reach, reach) ** 2))), FLOOR)
 
 
 def clip_of(z: Floats) -> float:
@@ -161,12 +171,14 @@ def _look(
     back = max(start, first - WINDOW - SPLITS[-1])
     known = x[back:first]
     centre = float(np.median(known))
-    residuals = np.concatenate([past, known - centre])
-    scale = robust_scale(residuals)
-    clip = clip_of(residuals / scale)
+    # A change that is under way would be taken for heavy tails and for dependence.
+    settled = np.concatenate([past, known[: max(known.size - min(_UNDER_WAY, known.size // 4), FIRST)] - centre])
+    scale = clipped_scale(settled)
+    settled = settled / scale
+    clip = clip_of(settled)
     scores = _scores_of((x[back:last] - centre) / scale, clip)
     before = np.clip(past / scale, -clip, clip)
-    rho = dependence(np.concatenate([before, scores.raw[: known.size]]))
+    rho = dependence(np.clip(settled, -clip, clip))
     w = weights[back:last]
     newest = np.arange(first - back, last - back)
     step = _exceeding(scores, w, newest, SPLITS, LEVEL, fewest, before, rho)
