@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -42,7 +42,7 @@ def triad(ppn: int = 1) -> Cell:
 
 def file_run(
     root: Path,
-    results: Mapping[Cell, Sequence[float]],
+    results: Sequence[tuple[Cell, Sequence[float]]],
     *,
     utc: float,
     system: str = "seth",
@@ -66,7 +66,7 @@ def file_run(
         utc=utc,
         assay=assay,
         command=["assay", "run"],
-        plan=Plan(suite, "Nightly", tuple(results), Replication(), 1),
+        plan=Plan(suite, "Nightly", tuple(cell for cell, _ in results), Replication(), 1),
         system=about,
         toolchains={"fake": TOOLCHAIN if toolchain is None else toolchain},
     )
@@ -94,7 +94,7 @@ def file_run(
             clock=Clock("x", 2e-8, 1e-9),
             ranks=(RankRecord(0, host, 1, 0, [0], 0, True, False),),
         )
-        for cell, values in results.items()
+        for cell, values in results
         for replicate, value in enumerate(values)
     ]
     run = RunDirectory(path)
@@ -112,7 +112,7 @@ def _resolved(cell: Cell) -> dict[str, int]:
 def nightly(
     root: Path,
     runs: int,
-    levels: Mapping[Cell, Callable[[int], float]],
+    levels: Sequence[tuple[Cell, Callable[[int], float]]],
     *,
     cov: float = 0.01,
     seed: int = 1,
@@ -124,10 +124,10 @@ def nightly(
     """A run a night at 02:00; ``levels``: of each cell the median launch by the night's number."""
     drawn = np.random.default_rng(seed)
     for night in range(runs):
-        results = {}
-        for cell, level in levels.items():
+        results = []
+        for cell, level in levels:
             of_run = level(night) * np.exp(cov * drawn.standard_normal())
-            results[cell] = of_run * np.exp(0.002 * drawn.standard_normal(launches))
+            results.append((cell, of_run * np.exp(0.002 * drawn.standard_normal(launches))))
         file_run(
             root,
             results,

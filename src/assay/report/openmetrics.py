@@ -132,7 +132,7 @@ def history_csv(history: History) -> str:
     import io
 
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
+    writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow([f"{name} ({unit})" if unit else name for name, unit in CSV_COLUMNS])
     for cell in history.cells:
         writer.writerows(_csv_rows(cell))
@@ -151,7 +151,7 @@ def _csv_rows(cell: CellHistory) -> Iterable[list[object]]:
         for i in range(stretch.first, stretch.last + 1):
             run = cell.points.run[i]
             yield [
-                *about, run, repr(cell.points.utc[i]), repr(cell.points.value[i]),
-                cell.points.measurements[i], repr(stretch.level), events.get(run, ""),
+                *about, run, cell.points.utc[i], cell.points.value[i],
+                cell.points.measurements[i], stretch.level, events.get(run, ""),
                 "yes" if run in odd else "",
             ]  # fmt: skip

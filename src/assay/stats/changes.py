@@ -131,12 +131,12 @@ def find_changes(
     noticed = alarms(x, weights)
     tidy, outliers = _tidy(x, [alarm.at for alarm in noticed if alarm.kind == "step"])
     rows = _Rows(x, tidy, weights, times)
-    steps = _kept(rows, _placed(tidy, [a for a in noticed if a.kind == "step"]))
+    steps = _kept(rows, _placed(x, outliers, [a for a in noticed if a.kind == "step"]))
     tidy, outliers = _tidy(x, [step.at for step in steps])
     rows = _Rows(x, tidy, weights, times)
     residuals = _residuals(rows, steps)
     rho = dependence(residuals / robust_scale(residuals))
-    changes, segments = _told(rows, steps, rho)
+    changes, segments = _told(rows, outliers, steps, rho)
     spreads = [_spread(rows, a, changes) for a in noticed if a.kind == "spread"]
     changes += [spread for spread in spreads if spread is not None]
     return Changes(
@@ -206,7 +206,25 @@ def segmented(values: Floats, count: int) -> list[int]:
     return [int(place) for place in found[:-1]]
 
 
-def _placed(tidy: Floats, noticed: Sequence[Alarm]) -> list[Alarm]:
+def _bounded(x: Floats, outliers: Sequence[int], bounds: Sequence[int]) -> Floats:
+    """The values of neighbouring stretches, clipped beyond the lowest and the highest of them.
+
+    Between those levels nothing is clipped: it would be drawn to the stretch that it was thought to
+    belong to, and places with it. Outliers that are alone become the mean of their neighbours.
+    """
+    low, high = bounds[0], bounds[-1]
+    values = x[low:high].copy()
+    for place in outliers:
+        if low < place < high - 1:
+            values[place - low] = (x[place - 1] + x[place + 1]) / 2.0
+    parts = [values[a - low : b - low] for a, b in zip(bounds, bounds[1:], strict=False)]
+    levels = [float(np.median(part)) for part in parts]
+    rest = np.concatenate([part - level for part, level in zip(parts, levels, strict=True)])
+    reach = 3.0 * clipped_scale(rest)
+    return np.clip(values, min(levels) - reach, max(levels) + reach)
+
+
+def _placed(x: Floats, outliers: Sequence[int], noticed: Sequence[Alarm]) -> list[Alarm]:
     """The steps where the whole series would have them, those near each other together."""
     made: list[Alarm] = []
     groups: list[list[Alarm]] = []
@@ -217,13 +235,14 @@ def _placed(tidy: Floats, noticed: Sequence[Alarm]) -> list[Alarm]:
             groups.append([alarm])
     for number, group in enumerate(groups):
         before = made[-1].at if made else 0
-        after = groups[number + 1][0].at if number + 1 < len(groups) else tidy.size
+        after = groups[number + 1][0].at if number + 1 < len(groups) else x.size
         low = max(before, group[0].at - _AROUND)
         high = min(after, group[-1].at + _AROUND)
         if high - low < 2 * (len(group) + 1):
             made += group
             continue
-        places = segmented(tidy[low:high], len(group))
+        inner = [low, *(alarm.at for alarm in group), high]
+        places = segmented(_bounded(x, outliers, inner), len(group))
         made += [
             Alarm(alarm.kind, low + place, alarm.found, alarm.p)
             for alarm, place in zip(group, places, strict=True)
@@ -292,7 +311,7 @@ def _residuals(rows: _Rows, steps: Sequence[Alarm]) -> Floats:
 
 
 def _told(
-    rows: _Rows, steps: Sequence[Alarm], rho: float
+    rows: _Rows, outliers: Sequence[int], steps: Sequence[Alarm], rho: float
 ) -> tuple[list[Change], list[Segment]]:
     """The steps as changes, those of them that are rather a drift as one."""
     bounds = [0, *(step.at for step in steps), rows.x.size]
@@ -320,7 +339,8 @@ def _told(
             rest = last
         else:
             for k in range(i, j):
-                early, late = _place_interval(rows.tidy[bounds[k] : bounds[k + 2]], bounds[k], rho)
+                beside = _bounded(rows.x, outliers, bounds[k : k + 3])
+                early, late = _place_interval(beside, bounds[k], rho)
                 step = steps[k]
                 changes.append(
                     Change("step", step.at, min(early, step.at), max(late, step.at), step.found,
@@ -423,16 +443,18 @@ def _drift(
     square = np.sum(ramp**2, axis=1)
     slope = ramp @ (y - y.mean()) / square
     rest = float(np.sum((y - y.mean()) ** 2)) - slope**2 * square
-    best = int(np.argmin(rest))
-    floor = n * FLOOR**2
+    rest = np.maximum(rest, n * FLOOR**2)
     grown = (1.0 + rho) / (1.0 - rho)
-    gain = n / grown * math.log(max(by_steps, floor) / max(float(rest[best]), floor))
-    gain += (2 * steps + 1 - 4) * math.log(n / grown)
+    free = 2 + (first > 0) + (last < n - 1)  # a level before it and one after cost a place each
+    criterion = n / grown * np.log(rest) + free * math.log(n / grown)
+    best = int(np.argmin(criterion))
+    gain = n / grown * math.log(max(by_steps, n * FLOOR**2))
+    gain += (2 * steps + 1) * math.log(n / grown) - float(criterion[best])
     if gain < (_RATHER if steps == 1 else _RATHER_SEVERAL):
         return None
     size = float(slope[best])
     df = max(n - 4, 1)
-    error = math.sqrt(max(float(rest[best]), floor) / df * grown / float(square[best]))
+    error = math.sqrt(float(rest[best]) / df * grown / float(square[best]))
     reach = -float(stdtrit(df, (1.0 - _CONFIDENCE) / 2.0)) * error
     difference = _Difference(size, (size - reach, size + reach), 0.0)
     end = low + int(last[best])
@@ -479,13 +501,15 @@ def _suspect(x: Floats, segment: Segment, rho: float) -> Suspect | None:
             break
         centre = float(np.median(near))
         scale = clipped_scale(near - centre)
-        near = np.clip((near - centre) / scale, -OUTLIER, OUTLIER)
         off = float(np.median(far)) - centre
+        near, far = (np.clip((each - centre) / scale, -OUTLIER, OUTLIER) for each in (near, far))
         grown = inflation(rho, np.array([k, near.size])) / np.array([k, near.size])
         error = float(near.std(ddof=1)) * math.sqrt(float(grown.sum()))
-        statistic = (float(far.mean() - centre) / scale - float(near.mean())) / max(error, FLOOR)
+        mean = float(far.mean())
+        statistic = (mean - float(near.mean())) / max(error, FLOOR)
         ratio = abs(statistic) / -float(stdtrit(near.size - 1, _SUSPECT / 2.0))
-        # Of several runs the middle one too must be off that way: one alone is an outlier.
-        if ratio > max(1.0, found[0] if found else 0.0) and off * statistic > 0.0:
+        # Of several runs the lower half too must be off that way: one alone is an outlier.
+        lower = float(np.sort(far * np.sign(mean))[(k - 1) // 2])
+        if ratio > max(1.0, found[0] if found else 0.0) and lower > 0.3 * abs(mean):
             found = ratio, Suspect(k, math.expm1(off))
     return found[1] if found else None

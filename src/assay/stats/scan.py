@@ -45,6 +45,8 @@ ROBUST = 1.4826
 _MOST_DF = 400
 # Runs at the end that may belong to a change not yet noticed.
 _UNDER_WAY = 12
+# Of scores before a change: theirs is about 1, and 0.4 of their sizes.
+_LEAST_VARIANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,7 @@ def _exceeding(
     spread = square[edge] - square[low] - (raw[edge] - raw[low]) ** 2 / near
     df = np.minimum(m - 1 + max(before.size - 1, 0), _MOST_DF)
     own = float(np.sum((before - before.mean()) ** 2)) if before.size else 0.0
-    variance = np.maximum((spread + own) / np.maximum(df, 1), 1e-4)
+    variance = np.maximum((spread + own) / np.maximum(df, 1), _LEAST_VARIANCE)
     error = inflation(rho, k.astype(float)) / far + inflation(rho, m.astype(float)) / near
     statistic = (far_mean - near_mean) / np.sqrt(variance * error)
     return _Table(np.where(usable, statistic, 0.0), thresholds(level)[np.maximum(df, 1)])
