@@ -70,8 +70,7 @@ def test_every_run_stands_there_with_its_time_and_unit() -> None:
         "parameters": "op=x", "toolchain": "embedded",
     }  # fmt: skip
     states = {
-        dict(labels)["assay_state"]: value
-        for labels, value, _ in families["assay_state"].samples
+        dict(labels)["assay_state"]: value for labels, value, _ in families["assay_state"].samples
     }
     assert states == {"regression": 0.0, "improvement": 0.0, "steady": 1.0, "short": 0.0}
     assert families["assay_runs"].samples[0][1] == 2.0
@@ -96,9 +95,7 @@ def test_nothing_at_all_is_a_text_too() -> None:
 @given(
     st.text(max_size=30),
     st.text(max_size=20),
-    st.lists(
-        st.tuples(st.floats(0, 4e9), st.floats(1e-300, 1e300)), min_size=1, max_size=20
-    ),
+    st.lists(st.tuples(st.floats(0, 4e9), st.floats(1e-300, 1e300)), min_size=1, max_size=20),
 )
 def test_whatever_is_called_whatever_the_text_is_valid_and_says_it(
     text: str, system: str, points: list[tuple[float, float]]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.stats import scan
-from assay.stats.changes import compared, find_changes, segmented
+from assay.stats.changes import find_changes
 from assay.stats.scan import LEVEL, SPLITS, alarms, inflation, thresholds
+from assay.stats.stretches import compared, segmented
 
 
 def noise(seed: int, n: int, cov: float = 0.01) -> np.ndarray:
@@ -69,7 +70,9 @@ def test_what_was_said_of_a_run_depends_on_the_runs_before_it_alone() -> None:
 def test_one_step_up_and_back_are_two_changes() -> None:
     found = find_changes(noise(4, 145) * steps((60, 1.0), (25, 1.04), (60, 1.0)))
     assert [(c.kind, c.size > 0) for c in found.changes] == [("step", True), ("step", False)]
-    assert [abs(c.at - at) <= 2 for c, at in zip(found.changes, (60, 85), strict=True)] == [True] * 2
+    assert [abs(c.at - at) <= 2 for c, at in zip(found.changes, (60, 85), strict=True)] == [
+        True
+    ] * 2
 
 
 @pytest.mark.parametrize("place", [0, 30, 58, 59])
@@ -185,9 +188,7 @@ def test_the_statistic_is_student_s() -> None:
     x = np.random.default_rng(13).standard_normal(40)
     weights = np.ones(40)
     scores = scan._Scores(x, x, x)
-    table = scan._exceeding(
-        scores, weights, np.arange(20, 40), SPLITS, LEVEL, 8, np.empty(0), 0.0
-    )
+    table = scan._exceeding(scores, weights, np.arange(20, 40), SPLITS, LEVEL, 8, np.empty(0), 0.0)
     for row, n in enumerate(range(20, 40)):
         for column, k in enumerate(SPLITS):
             near, far = x[: max(n - k + 1, 0)], x[max(n - k + 1, 0) : n + 1]
@@ -195,9 +196,7 @@ def test_the_statistic_is_student_s() -> None:
                 assert table.statistic[row, column] == 0.0
                 continue
             error = near.std(ddof=1) * math.sqrt(1 / near.size + 1 / far.size)
-            assert table.statistic[row, column] == pytest.approx(
-                (far.mean() - near.mean()) / error
-            )
+            assert table.statistic[row, column] == pytest.approx((far.mean() - near.mean()) / error)
             from scipy.stats import t
 
             assert table.threshold[row, column] == pytest.approx(
@@ -268,9 +267,7 @@ def test_false_alarms_come_less_than_once_in_1000_runs(family: str) -> None:
         "modes": lambda n: 3.0 * (drawn.random(n) < 0.5) + drawn.standard_normal(n),
     }
     runs = 20 * 300
-    found = sum(
-        len(find_changes(1.0 + 0.01 * shapes[family](300)).alarms) for _ in range(20)
-    )
+    found = sum(len(find_changes(1.0 + 0.01 * shapes[family](300)).alarms) for _ in range(20))
     from scipy.stats import binom
 
     assert found <= binom.isf(1e-3, runs, 1e-3)

@@ -14,8 +14,9 @@ from assay.answers.history_data import Machines, Series
 from assay.answers.select import counted
 from assay.answers.snapshots import Difference, difference_text, differences
 from assay.plans.model import Cell
-from assay.stats.changes import Change, Changes, Segment, Suspect, compared, find_changes
+from assay.stats.changes import Change, Changes, Segment, Suspect, find_changes
 from assay.stats.scan import FIRST
+from assay.stats.stretches import compared
 
 if TYPE_CHECKING:
     from assay.records.store import PassedOver
@@ -74,7 +75,7 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 class Points(msgspec.Struct, frozen=True):
-    """A cell's results, an entry a run: its name, when (s), the median, of how many measurements."""
+    """A cell's results, an entry a run: name, time (s), median, and of how many measurements."""
 
     run: list[str]
     utc: list[float]
@@ -155,7 +156,7 @@ def answer_history(
     found = [(each, find_changes(each.values, each.utc, each.scatter)) for each in series]
     held = [_against(each, changes) for each, changes in found]
     raw = [1.0 if one is None else one.p for one in held]
-    adjusted = corrected(raw, "bh") if raw else []
+    adjusted = corrected(raw, "bh")
     cells = [
         _cell(each, changes, one, float(p), machines, least)
         for (each, changes), one, p in zip(found, held, adjusted, strict=True)

@@ -127,7 +127,7 @@ class Machines:
         self._facts: dict[str, Facts | None] = {}
 
     def snapshots(self, series: Series, places: Sequence[int]) -> list[Snapshot]:
-        """The snapshots of a series' runs at these places; those that can't be read are left out."""
+        """The snapshots of a series' runs at these places; unreadable ones are left out."""
         made = []
         for place in places:
             facts = self._read(series.runs[place])

@@ -15,7 +15,6 @@ from assay.records.store import Choice, Store
 from assay.units import parse_quantity
 
 
-
 @dataclass(frozen=True)
 class Asked:
     """Which cells and runs, and the smallest relative change that matters."""
@@ -72,7 +71,9 @@ def ask(root: Path, asked: Asked) -> History:
     such folder.
     """
     if not root.is_dir():
-        raise AssayError("There is no folder of runs.", where=str(root), mend="Name it with --runs.")
+        raise AssayError(
+            "There is no folder of runs.", where=str(root), mend="Name it with --runs."
+        )
     store, series = _read(Store(root), asked.choice)
     return answer_history(
         [each for each in series if _has(each, asked.words)],

@@ -145,9 +145,7 @@ def _cell_table(history: History) -> Table:
                 Entry(
                     "" if cell.deviation is None else f"{100 * cell.deviation:.2g}%", cell.deviation
                 ),
-                Entry(
-                    "" if cell.against is None else f"{100 * cell.against:+.2g}%", cell.against
-                ),
+                Entry("" if cell.against is None else f"{100 * cell.against:+.2g}%", cell.against),
                 Entry(
                     "too few runs" if cell.state == "short" else cell.state,
                     cell.state,

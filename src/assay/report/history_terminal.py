@@ -120,7 +120,9 @@ def event_text(event: Event, cell: CellHistory) -> str:
     size = f"{100 * event.size:+.2g}% [{low:+.2g}, {high:+.2g}]"
     when = f"between {_day(event.after_utc)} and {_day(event.before_utc)}"
     if event.kind == "drift":
-        return f"Drift from {_day(event.after_utc)} to {_day(event.before_utc)}: {cell.metric} {size}"
+        return (
+            f"Drift from {_day(event.after_utc)} to {_day(event.before_utc)}: {cell.metric} {size}"
+        )
     if event.kind == "spread":
         return f"From about {_day(event.utc)}: scatter of {cell.metric} {size}"
     way = "worse" if event.worse else "better"

@@ -43,7 +43,9 @@ def _lines(history: History) -> Iterator[str]:
     for cell in history.cells:
         by_unit.setdefault(unit_name(cell.unit), []).append(cell)
     for unit, cells in by_unit.items():
-        yield from _family("assay_result", "gauge", unit, "Median of a cell's measurements in a run")
+        yield from _family(
+            "assay_result", "gauge", unit, "Median of a cell's measurements in a run"
+        )
         for cell in cells:
             last = float("-inf")
             points = zip(cell.points.utc, cell.points.value, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _PLAIN = ".:-=+*#@"
@@ -21,7 +22,7 @@ def sparkline(values: Sequence[float], width: int, *, plain: bool = False) -> st
         return ""
     count = min(width, len(values))
     edges = [round(i * len(values) / count) for i in range(count + 1)]
-    shown = [statistics.median(values[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    shown = [statistics.median(values[a:b]) for a, b in pairwise(edges)]
     low, high = min(shown), max(shown)
     middle = statistics.median(shown)
     reach = max(high - low, 0.02 * abs(middle))

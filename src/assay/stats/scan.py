@@ -63,8 +63,10 @@ class Alarm:
 
 
 class _Scores(NamedTuple):
-    """Runs as clipped scores, in scales from the centre. ``clean``: outliers that are alone put to 0; ``newest``: the same by
-    what is known when the run is the newest.
+    """Runs as clipped scores, in scales from the centre.
+
+    ``clean``: outliers that are alone put to 0; ``newest``: the same by what is known when the run
+    is the newest.
     """
 
     raw: Floats
@@ -128,7 +130,7 @@ def _scores_of(z: Floats, clip: float) -> _Scores:
 
 
 def dependence(scores: Floats) -> float:
-    """The autocorrelation of neighbours where it is positive beyond doubt (one-sided 5%), else 0."""
+    """The autocorrelation of neighbours, where it is positive at 5% (one-sided); else 0."""
     if scores.size < FIRST:
         return 0.0
     centred = scores - scores.mean()
@@ -174,7 +176,9 @@ def _look(
     known = x[back:first]
     centre = float(np.median(known))
     # A change that is under way would be taken for heavy tails and for dependence.
-    settled = np.concatenate([past, known[: max(known.size - min(_UNDER_WAY, known.size // 4), FIRST)] - centre])
+    settled = np.concatenate(
+        [past, known[: max(known.size - min(_UNDER_WAY, known.size // 4), FIRST)] - centre]
+    )
     scale = clipped_scale(settled)
     settled = settled / scale
     clip = clip_of(settled)

@@ -69,13 +69,14 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
 
     ``vendor``: as the processor names itself, or ARM's implementer. ``name``: the marketing name.
     ``family``, ``model``, ``stepping``: the processor's own numbers (Arm: ``model`` is the part
-    number). ``microcode``: its revision (x86). ``microarchitecture``: from assay's table. ``architecture``: the instruction set, such
-    as x86_64. ``sockets``, ``cores`` (physical, online), ``threads`` (hardware threads, online):
-    counts. ``threads_per_core``: count. ``siblings``: for each online core, the numbers of its
-    hardware threads. ``hybrid``: whether cores are of several kinds. ``vectors``: vector extensions
-    that may be used. ``vector_bits``: bits of the widest vector of doubles. ``fma``: whether there
-    is a fused multiply-add. ``constant_tsc``: whether the time stamp counter runs at a constant
-    rate and in idle states (x86). ``throttled``: thermal throttling events since boot, a count.
+    number). ``microcode``: its revision (x86). ``microarchitecture``: from assay's table.
+    ``architecture``: the instruction set, such as x86_64. ``sockets``, ``cores`` (physical,
+    online), ``threads`` (hardware threads, online): counts. ``threads_per_core``: count.
+    ``siblings``: for each online core, the numbers of its hardware threads. ``hybrid``: whether
+    cores are of several kinds. ``vectors``: vector extensions that may be used. ``vector_bits``:
+    bits of the widest vector of doubles. ``fma``: whether there is a fused multiply-add.
+    ``constant_tsc``: whether the time stamp counter runs at a constant rate and in idle states
+    (x86). ``throttled``: thermal throttling events since boot, a count.
     """
 
     vendor: str | None = None
@@ -225,7 +226,7 @@ class Scheduler(msgspec.Struct, frozen=True, kw_only=True):
 class System(msgspec.Struct, frozen=True, kw_only=True):
     """The machine under test.
 
-    ``schema``: version of this layout. ``firmware``: the machine's (BIOS, UEFI), vendor and version.
+    ``schema``: version of this layout. ``firmware``: the machine's own (BIOS, UEFI).
     ``mounts``: file systems over a network, and those of the folders that programs use most, by
     where they are mounted: kind and options. ``scheduler``: None if none is found. ``tuning``:
     environment variables that steer MPI, OpenMP, BLAS or the C library, by name. The other fields

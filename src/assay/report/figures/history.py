@@ -1,11 +1,11 @@
-"""Results over months, as in Kramer & Ryan (2003), figure 3: trends, and a calendar of deviations."""
+"""Results over months, as in Kramer & Ryan (2003), figure 3: trends, and a calendar."""
 
 from __future__ import annotations
 
 import datetime
 import re
 import statistics
-from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from assay.answers.select import counted
 from assay.report.marks import Row, Spec, scale_of
 from assay.report.model import Datum, Field, Figure
 
-# Cells with a trend of their own, and in the overview; dots of a trend before runs are put together.
+# Cells with a trend of their own, and in the overview; a trend's dots before runs share one.
 MOST_TRENDS, MOST_ROWS, MOST_DOTS = 12, 60, 600
 # Trends that are shown where nothing changed.
 _FEW = 6
@@ -91,7 +91,8 @@ def overview(history: History) -> Figure | None:
             {"mark": {"type": "rule", "strokeWidth": 1.5},
              "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}}},
             {"mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-             "encoding": {"x": x, "shape": {"field": "state", "sort": None, "legend": {"title": None}},
+             "encoding": {"x": x,
+                          "shape": {"field": "state", "sort": None, "legend": {"title": None}},
                           "color": {"field": "state", "type": "nominal", "sort": None,
                                     "legend": {"title": None}}}},
         ],
@@ -184,8 +185,8 @@ def calendar(history: History) -> Figure | None:
     return Figure(
         id="history-calendar",
         title="Calendar",
-        caption="A square is a day (UTC) with runs; its colour is the median over cells and runs of "
-        "how much worse they were than their best level. Days without runs are empty.",
+        caption="A square is a day (UTC) with runs; its colour is the median over cells and runs "
+        "of how much worse they were than their best level. Days without runs are empty.",
         alt=f"Calendar of {counted(len(rows), 'day')} with runs; worst {worst_day['day']}, "
         f"{100 * float(worst_day['deviation'] or 0.0):+.1f}%.",
         fields=[
@@ -321,7 +322,7 @@ def _dots(cell: CellHistory) -> list[Row]:
     values, utc = np.array(points.value), np.array(points.utc)
     edges = np.linspace(0, values.size, MOST_DOTS + 1).round().astype(int)
     made = []
-    for first, stop in zip(edges, edges[1:], strict=False):
+    for first, stop in pairwise(edges):
         part = values[first:stop]
         low, middle, high = (float(q) for q in np.quantile(part, (0.05, 0.5, 0.95)))
         name = f"{points.run[first]} to {points.run[stop - 1]}"
@@ -364,5 +365,3 @@ def _changes(cell: CellHistory) -> list[Row]:
 
 def _name(cell: CellHistory, history: History) -> str:
     return f"{cell.system}: {cell.label}" if len(history.systems) > 1 else cell.label
-
-
