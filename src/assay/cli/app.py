@@ -48,6 +48,15 @@ COMMANDS = {
         assay report 20260101T --format markdown      a run by part of its name
         """,
     ),
+    "history": (
+        "Say how results have gone over all runs: what changed when, by how much, and with what.",
+        """
+        assay history                                 every cell, a line each
+        assay history npb --since "90 d" --html       a report with a calendar and trends
+        assay history --fail-on regression --least 2% exit with 1 if a cell has become worse
+        assay history --format openmetrics -o assay.prom
+        """,
+    ),
     "runs": (
         "List the runs there are, oldest first.",
         """

@@ -61,6 +61,15 @@ class _SealSummary(msgspec.Struct):
     summary: RunSummary | None = None
 
 
+class Facts(msgspec.Struct, frozen=True):
+    """Of a manifest what tells of the machine, without the plan: a small part of a large file."""
+
+    schema: int
+    assay: str
+    system: dict[str, object]
+    toolchains: dict[str, dict[str, object]]
+
+
 class RunDirectory:
     """One run on disk."""
 
@@ -101,6 +110,10 @@ class RunDirectory:
                 mend="`assay runs --follow` says what has become of the job.",
             )
         return _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
+
+    def facts(self) -> Facts:
+        """What the manifest says of the machine; raises AssayError as ``manifest`` does."""
+        return _read(self.path / MANIFEST, Facts, MANIFEST_SCHEMA)
 
     def request(self) -> RunRequest | None:
         """Read ``request.json``; None for a run that was planned as it was begun."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.listing import RunListing, describe_run
@@ -53,15 +55,67 @@ class Choice:
 ALL = Choice()
 
 
-class Store:
-    """The runs in one folder."""
+class PassedOver(msgspec.Struct, frozen=True):
+    """How many runs a question over many of them leaves out, and why.
 
-    def __init__(self, root: Path) -> None:
+    ``unfinished``: not sealed; ``groups``: of single nodes, which have reports of their own;
+    ``older``: whose tables are of another version; ``damaged``: that can't be read.
+    """
+
+    unfinished: int = 0
+    groups: int = 0
+    older: int = 0
+    damaged: int = 0
+
+
+class Store:
+    """The runs in one folder; ``without``: but for those of these names."""
+
+    def __init__(self, root: Path, without: Collection[str] = ()) -> None:
         self.root = root
+        self.without = frozenset(without)
 
     def directories(self) -> list[RunDirectory]:
         """The runs, oldest first."""
-        return list_runs(self.root)
+        return [run for run in list_runs(self.root) if run.name not in self.without]
+
+    def passed_over(self) -> PassedOver:
+        """How many runs ``measurements`` and ``samples`` don't read, whatever is asked for."""
+        from assay.records.tables import TABLES_SCHEMA
+
+        counts = dict.fromkeys(PassedOver.__struct_fields__, 0)
+        counts["damaged"] = len(self.without)
+        for run in self.directories():
+            try:
+                summary = run.summary()
+                request = run.request() if summary is None else None
+            except AssayError:
+                counts["damaged"] += 1
+                continue
+            if summary is None:
+                group = request is not None and request.members is not None
+                sealed = not group and run.complete
+                counts["groups" if group else "older" if sealed else "unfinished"] += 1
+            elif summary.tables != TABLES_SCHEMA:
+                counts["older"] += 1
+        return PassedOver(**counts)
+
+    def unreadable(self) -> list[str]:
+        """The names of sealed runs whose tables of measurements can't be read, each tried."""
+        import polars as pl
+
+        from assay.records.tables import MEASUREMENTS, measurement_columns
+
+        bad = []
+        for run, _ in self._with_tables(ALL):
+            try:
+                table = pl.read_parquet(run.path / MEASUREMENTS)
+            except (OSError, pl.exceptions.PolarsError):
+                bad.append(run.name)
+                continue
+            if any(table.schema.get(n, t) != t for n, t in measurement_columns().items()):
+                bad.append(run.name)
+        return bad
 
     def listing(self, *, check: bool = False) -> list[RunListing]:
         """A line for each run, oldest first, unfinished and damaged ones too."""

@@ -74,6 +74,7 @@ def _port(tree: Tree, device: str, port: str) -> Adapter:
         driver=driver,
         node=_node(tree, folder),
         rate=rate,
+        firmware=tree.word(f"{folder}/fw_ver"),
         physical=True,
     )
 

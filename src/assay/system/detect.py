@@ -13,7 +13,13 @@ from assay.system.memory import detect_memory
 from assay.system.model import System
 from assay.system.processor import cpuinfo_blocks, detect_processor, online_threads
 from assay.system.scheduler import detect_scheduler
-from assay.system.surroundings import detect_limits, detect_os, detect_virtualisation
+from assay.system.surroundings import (
+    detect_firmware,
+    detect_limits,
+    detect_mounts,
+    detect_os,
+    detect_virtualisation,
+)
 
 
 def detect(root: Path = Path("/"), *, environ: Mapping[str, str] | None = None) -> System:
@@ -34,6 +40,8 @@ def detect(root: Path = Path("/"), *, environ: Mapping[str, str] | None = None) 
         limits=detect_limits(tree, online),
         os=detect_os(tree),
         adapters=detect_adapters(tree),
+        firmware=detect_firmware(tree),
+        mounts=detect_mounts(tree),
         scheduler=detect_scheduler(tree, environ),
         tuning=tuning_variables(environ) if tree.live or environ else None,
     )

@@ -69,13 +69,14 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
 
     ``vendor``: as the processor names itself, or ARM's implementer. ``name``: the marketing name.
     ``family``, ``model``, ``stepping``: the processor's own numbers (Arm: ``model`` is the part
-    number). ``microarchitecture``: from assay's table. ``architecture``: the instruction set, such
-    as x86_64. ``sockets``, ``cores`` (physical, online), ``threads`` (hardware threads, online):
-    counts. ``threads_per_core``: count. ``siblings``: for each online core, the numbers of its
-    hardware threads. ``hybrid``: whether cores are of several kinds. ``vectors``: vector extensions
-    that may be used. ``vector_bits``: bits of the widest vector of doubles. ``fma``: whether there
-    is a fused multiply-add. ``constant_tsc``: whether the time stamp counter runs at a constant
-    rate and in idle states (x86). ``throttled``: thermal throttling events since boot, a count.
+    number). ``microcode``: its revision (x86). ``microarchitecture``: from assay's table.
+    ``architecture``: the instruction set, such as x86_64. ``sockets``, ``cores`` (physical,
+    online), ``threads`` (hardware threads, online): counts. ``threads_per_core``: count.
+    ``siblings``: for each online core, the numbers of its hardware threads. ``hybrid``: whether
+    cores are of several kinds. ``vectors``: vector extensions that may be used. ``vector_bits``:
+    bits of the widest vector of doubles. ``fma``: whether there is a fused multiply-add.
+    ``constant_tsc``: whether the time stamp counter runs at a constant rate and in idle states
+    (x86). ``throttled``: thermal throttling events since boot, a count.
     """
 
     vendor: str | None = None
@@ -83,6 +84,7 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
     family: int | None = None
     model: int | None = None
     stepping: int | None = None
+    microcode: str | None = None
     microarchitecture: str | None = None
     architecture: str | None = None
     sockets: int | None = None
@@ -190,8 +192,8 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
     infiniband, omni-path, slingshot, virtual or loopback. ``speed``: B/s in one direction, as the
     link is now. ``state``: the kernel's word (up, down, active …). ``mtu``: bytes. ``driver``:
     kernel driver. ``node``: NUMA node it is attached to. ``rate``: the fabric's own words for the
-    speed. ``physical``: whether a device stands behind it (False for bridges, tunnels, the
-    loopback).
+    speed. ``firmware``: the device's, as it says. ``physical``: whether a device stands behind it
+    (False for bridges, tunnels, the loopback).
     """
 
     name: str
@@ -202,6 +204,7 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
     driver: str | None = None
     node: int | None = None
     rate: str | None = None
+    firmware: str | None = None
     physical: bool | None = None
 
 
@@ -223,7 +226,9 @@ class Scheduler(msgspec.Struct, frozen=True, kw_only=True):
 class System(msgspec.Struct, frozen=True, kw_only=True):
     """The machine under test.
 
-    ``schema``: version of this layout. ``scheduler``: None if none is found. ``tuning``:
+    ``schema``: version of this layout. ``firmware``: the machine's own (BIOS, UEFI).
+    ``mounts``: file systems over a network, and those of the folders that programs use most, by
+    where they are mounted: kind and options. ``scheduler``: None if none is found. ``tuning``:
     environment variables that steer MPI, OpenMP, BLAS or the C library, by name. The other fields
     are the structs of their types.
     """
@@ -235,6 +240,8 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     os: OperatingSystem = OperatingSystem()
     adapters: list[Adapter] = []
+    firmware: str | None = None
+    mounts: dict[str, str] = {}
     scheduler: Scheduler | None = None
     tuning: dict[str, str] | None = None
 

@@ -64,6 +64,7 @@ def detect_processor(tree: Tree) -> Processor:
         family=family,
         model=model,
         stepping=stepping,
+        microcode=first.get("microcode") or None,
         microarchitecture=entry.name if entry else None,
         architecture=_architecture(tree, first, arm),
         sockets=sockets,

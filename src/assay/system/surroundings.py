@@ -256,6 +256,37 @@ def detect_os(tree: Tree) -> OperatingSystem:
     )
 
 
+def detect_firmware(tree: Tree) -> str | None:
+    """The machine's own firmware, as the SMBIOS tables name it."""
+    folder = "/sys/class/dmi/id"
+    words = (tree.word(f"{folder}/{name}") for name in ("bios_vendor", "bios_version", "bios_date"))
+    return " ".join(word for word in words if word) or None
+
+
+# File systems that other machines take part in, and folders whose file systems matter whatever
+# they are.
+_SHARED = {
+    *("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "glusterfs", "pvfs2"),
+    *("fuse.glusterfs", "fuse.ceph", "fuse.sshfs", "panfs", "wekafs", "9p", "afs", "orangefs"),
+}
+_FOLDERS = {"/", "/home", "/scratch", "/tmp", "/dev/shm"}
+
+
+def detect_mounts(tree: Tree) -> dict[str, str]:
+    """Shared file systems and those of usual folders: kind and options, by mount point."""
+    found: dict[str, str] = {}
+    for line in (tree.text("/proc/self/mounts") or tree.text("/proc/mounts") or "").splitlines():
+        words = line.split(" ")
+        if len(words) < 4 or (words[2] not in _SHARED and words[1] not in _FOLDERS):
+            continue
+        source, point, kind, options = words[:4]
+        # Where it comes from tells of shared ones alone: others' change with every start.
+        shared = kind in _SHARED
+        plain = ",".join(o for o in options.split(",") if "=" not in o or shared)
+        found[point] = " ".join(filter(None, (source if shared else "", kind, plain)))
+    return found
+
+
 def _os_release(text: str | None) -> dict[str, str]:
     """The assignments of os-release(5)."""
     found: dict[str, str] = {}

@@ -1,0 +1,147 @@
+"""How long questions over a million measurements take.
+
+    python benchmarks/analysis.py [--runs 500] [--cells 334] [--launches 6] [--keep FOLDER]
+
+A store of nightly runs is made, with a step and a drift in some cells and a new kernel at the step,
+and `assay history` is asked of it, each time in a process of its own: seconds on the wall clock
+from its start to its end, and CPU seconds of all its threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+NIGHT = 86400.0
+
+
+def make(root: Path, runs: int, cells: int, launches: int) -> None:
+    """Sealed runs with manifests and tables of measurements, and empty tables of samples."""
+    import polars as pl
+
+    from assay.plans.model import Cell, Placement, Plan, Replication
+    from assay.records.directory import RunDirectory
+    from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
+    from assay.records.summary import summarise_run
+    from assay.records.tables import (
+        MEASUREMENTS,
+        SAMPLES,
+        TABLES_SCHEMA,
+        measurement_columns,
+        sample_columns,
+    )
+
+    drawn = np.random.default_rng(7)
+    plan = tuple(
+        Cell("npb.cg", {"class": "ABCD"[i % 4]}, Placement(ppn=1 + i // 4), "embedded")
+        for i in range(cells)
+    )
+    covariates = ("steal_seconds", "other_cpu_seconds", "load_average", "clock_rate")
+    level = np.exp(drawn.normal(0.0, 2.0, cells))
+    for night in range(runs):
+        utc = 1.7e9 + NIGHT * night
+        name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(utc))}-cluster-nightly"
+        path = root / name
+        (path / "raw").mkdir(parents=True)
+        late = night >= 0.8 * runs
+        manifest = Manifest(
+            schema=MANIFEST_SCHEMA,
+            run=name,
+            utc=utc,
+            assay="0.0",
+            command=["assay", "run", "nightly"],
+            plan=Plan("nightly", "Nightly", plan, Replication(), night),
+            system={"name": "cluster", "os": {"kernel": "6.8" if late else "6.1"}},
+            toolchains={"embedded": {"mpi_version": "5.0"}},
+        )
+        (path / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+        course = np.ones(cells)
+        course[::10] += 0.04 * late
+        course[1::50] += 0.05 * night / runs
+        of_run = level * course * np.exp(0.01 * drawn.standard_normal(cells))
+        values = np.repeat(of_run, launches) * np.exp(
+            0.004 * drawn.standard_normal(cells * launches)
+        )
+        rows = cells * launches
+        numbers = np.tile(np.arange(launches), cells)
+        table = pl.DataFrame(
+            {
+                "run": [name] * rows,
+                "cell": [cell.id for cell in plan for _ in range(launches)],
+                "measurement": [f"{c.id}-{r}" for c in plan for r in range(launches)],
+                "kernel": ["npb.cg"] * rows,
+                "toolchain": ["embedded"] * rows,
+                "parameters": [json.dumps(c.parameters) for c in plan for _ in range(launches)],
+                "replicate": numbers,
+                "launch": [f"{n:04d}-a" for n in numbers],
+                "utc": utc + 60.0 * numbers,
+                "status": ["ok"] * rows,
+                "verified": [True] * rows,
+                "median": values,
+                "hosts": ["n1,n2"] * rows,
+                **{f"covariate.{c}": drawn.random(rows) for c in covariates},
+            },
+            schema_overrides={"replicate": pl.Int64},
+        )
+        missing = {n: t for n, t in measurement_columns().items() if n not in table.columns}
+        table = table.with_columns(pl.lit(None, dtype=t).alias(n) for n, t in missing.items())
+        named = [c for c in table.columns if c.startswith("covariate.")]
+        table.select(*measurement_columns(), *named).write_parquet(path / MEASUREMENTS)
+        pl.DataFrame(schema=sample_columns()).write_parquet(path / SAMPLES)
+        data = RunData(path, manifest, (), (), complete=True)
+        RunDirectory(path).seal(summarise_run(data, launches=launches, tables=TABLES_SCHEMA))
+
+
+def timed(what: str, words: list[str]) -> None:
+    """Run it three times; the median of the wall clock, and the CPU time of that one."""
+    taken = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", *words], stdout=subprocess.DEVNULL, check=True)
+        wall = time.perf_counter() - began
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        taken.append((wall, cpu))
+    wall, cpu = sorted(taken)[1]
+    print(f"{what:<58} {wall:8.2f} s  {cpu:8.2f} s of CPU", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--cells", type=int, default=334)
+    parser.add_argument("--launches", type=int, default=6)
+    parser.add_argument("--keep", type=Path, help="a folder for the store, used again if there")
+    asked = parser.parse_args()
+    folder = asked.keep or Path(tempfile.mkdtemp(prefix="assay-analysis-"))
+    try:
+        store = folder / "store"
+        if not store.is_dir():
+            make(store, asked.runs, asked.cells, asked.launches)
+        count = asked.runs * asked.cells * asked.launches
+        print(f"{count:,} measurements: {asked.runs} runs of {asked.cells} cells, "
+              f"{asked.launches} launches each; load average {os.getloadavg()[0]:.1f}")  # fmt: skip
+        words = ["assay", "history", "--runs", str(store)]
+        timed("assay history --json", [*words, "--json"])
+        timed("assay history", words)
+        timed("assay history --format openmetrics", [*words, "--format", "openmetrics"])
+        timed("assay history --html", [*words, "--html", "-o", str(folder / "history.html")])
+    finally:
+        if asked.keep is None:
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
