@@ -235,23 +235,27 @@ def labels_of(cells: Sequence[Cell]) -> Mapping[str, str]:
         if cell.kernel in TITLES and len({title_of(other) for other in same}) == 1:
             title = TITLES[cell.kernel]
         alike = [other for other in same if other.parameters == cell.parameters]
+        alone = len({other.placement.nodes for other in alike}) == 1
         words = [
             word
-            for place, word in enumerate(_placed(cell))
-            if len({_placed(other)[place] for other in alike}) > 1
+            for place, word in enumerate(_placed(cell, alone))
+            if len({_placed(other, alone)[place] for other in alike}) > 1
         ]
         made[cell.id] = " ".join([title, *words])
     return made
 
 
-def _placed(cell: Cell) -> tuple[str, ...]:
-    """What tells a cell's placement and toolchain from others, each in a few words."""
+def _placed(cell: Cell, alone: bool) -> tuple[str, ...]:
+    """What tells a cell's placement and toolchain from others, each in a few words.
+
+    ``alone``: the number of nodes is the same for all, so that ranks tell the rest.
+    """
     placement = cell.placement
     long = len(placement.order) > _LONG
     order = f"{placement.order[:_LONG]}…" if long else placement.order
     return (
         f"on {counted(placement.nodes, 'node')}",
-        f"{placement.ppn} per node",
+        f"on {counted(placement.ranks, 'rank')}" if alone else f"{placement.ppn} per node",
         f"with {counted(placement.threads, 'thread')}",
         f"in {order} order",
         f"{placement.binding} binding",
