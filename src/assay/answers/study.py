@@ -22,7 +22,7 @@ from assay.units import format_duration
 
 if TYPE_CHECKING:
     from assay.stats.modes import Mode
-    from assay.stats.repeats import Repeats
+    from assay.stats.repeats import Ints, Repeats
     from assay.stats.spread import Spread
 
 # Fewest results of a cell whose spread is spoken of. The coefficient of variation of twenty normal
@@ -265,11 +265,11 @@ def _placed(cell: Cell, alone: bool) -> tuple[str, ...]:
     )
 
 
-def sessions(repeats: Repeats) -> list[int]:
-    """The number of the session, from 1, of each result.
+def sessions(utc: Floats) -> Ints:
+    """The number of the session, from 1, of each of these ascending times (s).
 
     A new one begins after a pause of half an hour, or of five times the usual one if that is more.
     """
-    gaps = np.diff(repeats.utc, prepend=repeats.utc[:1])
+    gaps = np.diff(utc, prepend=utc[:1])
     usual = float(np.median(gaps[1:])) if gaps.size > 1 else 0.0
-    return [int(number) for number in 1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual))]
+    return np.asarray(1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual)), dtype=np.int64)
