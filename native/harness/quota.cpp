@@ -85,9 +85,9 @@ std::vector<std::string> cpu_groups(const std::string& cgroup, const std::string
   return folders;
 }
 
-CpuQuota::CpuQuota(const std::string& process) {
-  const auto groups = read_text(process + "/cgroup");
-  const auto mounts = read_text(process + "/mountinfo");
+CpuQuota::CpuQuota() {
+  const auto groups = read_text("/proc/self/cgroup");
+  const auto mounts = read_text("/proc/self/mountinfo");
   if (groups && mounts) open_limited(cpu_groups(*groups, *mounts));
 }
 

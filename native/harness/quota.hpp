@@ -17,7 +17,7 @@ std::vector<std::string> cpu_groups(const std::string& cgroup, const std::string
 // their counters makes the system add them up over all CPUs.
 class CpuQuota {
  public:
-  explicit CpuQuota(const std::string& process = "/proc/self");
+  CpuQuota();  // of this process
   explicit CpuQuota(const std::vector<std::string>& groups);
   ~CpuQuota();
   CpuQuota(const CpuQuota&) = delete;

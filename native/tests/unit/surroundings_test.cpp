@@ -77,9 +77,10 @@ TEST(time_held_back_by_quotas_is_added_up) {
   tree.write("free/cpu.cfs_quota_us", "-1");
   tree.write("free/cpu.stat", "throttled_time 500000000");
   // A group without a limit holds nothing back, whatever its counters say.
-  CHECK_NEAR(*CpuQuota({tree.at("a/b"), tree.at("a")}).held_back(), 2.5, 1e-12);
-  CHECK_NEAR(*CpuQuota({tree.at("v1")}).held_back(), 0.5, 1e-12);
-  CHECK_EQUAL(*CpuQuota({tree.at("free")}).held_back(), 0.0);
+  CHECK_NEAR(*CpuQuota(std::vector<std::string>{tree.at("a/b"), tree.at("a")}).held_back(), 2.5,
+             1e-12);
+  CHECK_NEAR(*CpuQuota(std::vector<std::string>{tree.at("v1")}).held_back(), 0.5, 1e-12);
+  CHECK_EQUAL(*CpuQuota(std::vector<std::string>{tree.at("free")}).held_back(), 0.0);
   CHECK(!CpuQuota(std::vector<std::string>{}).held_back().has_value());
 }
 

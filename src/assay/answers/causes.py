@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.answers.accounting import Accounted, accounting_of
 from assay.answers.model import Evidence
 from assay.answers.select import Part, counted
 from assay.answers.study import labels_of
@@ -65,11 +66,15 @@ class Periodic:
 
 @dataclass(frozen=True)
 class Causes:
-    """All cells that can be told of; ``few``: how many others have too few measurements."""
+    """All cells that can be told of; ``few``: how many others have too few measurements.
+
+    ``accounted``: the run's jobs by their scheduler's accounting, where there was one.
+    """
 
     cells: tuple[CellCauses, ...]
     few: int
     periodic: tuple[Periodic, ...] = ()
+    accounted: Accounted | None = None
 
 
 def causes_of(repeats: Sequence[Repeats], run: RunData) -> Causes | None:
@@ -80,12 +85,12 @@ def causes_of(repeats: Sequence[Repeats], run: RunData) -> Causes | None:
     alpha = min(ALPHA, REPORT_ALPHA / len(enough))
     labels = labels_of([each.cell for each in enough])
     cells = tuple(
-        CellCauses(
-            labels[each.cell.id], each, attribute(each, alpha=alpha), wall_clock(each)
-        )
+        CellCauses(labels[each.cell.id], each, attribute(each, alpha=alpha), wall_clock(each))
         for each in enough
     )
-    return Causes(cells, len(repeats) - len(enough), tuple(_periodic(cells, run)))
+    return Causes(
+        cells, len(repeats) - len(enough), tuple(_periodic(cells, run)), accounting_of(run)
+    )
 
 
 def causes_part(repeats: Sequence[Repeats], run: RunData) -> Part | None:
@@ -131,6 +136,14 @@ def _remark(causes: Causes) -> str:
         for cell in causes.cells
         if cell.clocks is not None and cell.clocks.verdict == "kept from running"
     ][:_NAMED]
+    accounted = causes.accounted
+    if accounted is not None and accounted.clocks.verdict == "kept from running":
+        clocks = accounted.clocks
+        clauses.append(
+            f"whole jobs' wall time varies by {format_share(clocks.wall, clocks.wall_ci95)}, their "
+            f"{accounted.what} by {accounted.source} {format_share(clocks.cpu, clocks.cpu_ci95)}: "
+            "they were kept from running"
+        )
     return "; ".join(clauses)
 
 
@@ -321,12 +334,12 @@ def _advice(causes: Causes) -> list[str]:
         where = labels[0] if len(labels) == 1 else f"{len(labels)} cells"
         words = cause_of(name).words
         made.append(f"{words[:1].upper()}{words[1:]} ({where}): {cause_of(name).advice}")
-    for each in causes.periodic[:_NAMED]:
-        made.append(
-            f"What interrupts {each.where} every {format_quantity(each.period, 's')} for "
-            f"{format_quantity(each.length, 's')} can make up to {format_share(each.share)} of how "
-            f"{each.label}'s samples vary within a launch: find the service or timer behind it."
-        )
+    made += [
+        f"What interrupts {each.where} every {format_quantity(each.period, 's')} for "
+        f"{format_quantity(each.length, 's')} can make up to {format_share(each.share)} of how "
+        f"{each.label}'s samples vary within a launch: find the service or timer behind it."
+        for each in causes.periodic[:_NAMED]
+    ]
     return made
 
 
@@ -336,8 +349,8 @@ def _method(causes: Causes) -> list[str]:
         f"Causes: of each cell up to {tried} covariates and factors (hosts, runs, time) were "
         "tested against the cost of its launches, by normal scores with Holm's correction, direct "
         "causes before indirect ones; a report in which nothing explains anything names a cause "
-        f"once in {round(1 / REPORT_ALPHA)}. Shares are of the variance of the logarithm of the "
-        "cost, averaged over the orders of asking (Lindeman, Merenda & Gold 1980).",
+        f"at most once in {round(1 / REPORT_ALPHA)}. Shares are of the variance of the logarithm "
+        "of the cost, averaged over the orders of asking (Lindeman, Merenda & Gold 1980).",
     ]
     if any(cell.clocks is not None for cell in causes.cells):
         made.append(

@@ -14,6 +14,7 @@ from itertools import accumulate
 from assay.campaign.settle import Outcome, Settlement, settle_cell
 from assay.kernels import is_search
 from assay.plans.model import Cell, Plan, Value
+from assay.plans.sessions import first_replicate
 from assay.records.model import LaunchRecord, Measurement
 
 # What a cell that had enough may take more than last time.
@@ -53,11 +54,19 @@ class CellState:
     satisfied: bool = False
     left_out: bool = False
     facts: dict[str, Value] = field(default_factory=dict)
+    _lowest: int = 0
 
     @property
     def pending(self) -> bool:
         """Whether it is to be measured again, if there is time."""
         return self.failure is None and not self.satisfied and not self.left_out
+
+    @property
+    def missing(self) -> int:
+        """The lowest replicate that there is no value of."""
+        while self._lowest in self.values:
+            self._lowest += 1
+        return self._lowest
 
     @property
     def overhead(self) -> float:
@@ -76,10 +85,12 @@ class CellState:
 
 
 class CampaignState:
-    """The state of all cells of a plan.
+    """The state of all cells of a plan, in one of its sessions.
 
     ``value_of`` reduces a measurement to the number whose interval across launches decides (None
-    where it has none); ``enough`` says whether the values so far suffice.
+    where it has none); ``enough`` says whether the values so far suffice. Replicates are counted
+    from 0 here; in records the session's begin with ``first``. What searches found holds for all
+    sessions.
     """
 
     def __init__(
@@ -88,8 +99,11 @@ class CampaignState:
         *,
         value_of: Callable[[Measurement], float | None],
         enough: Callable[[Sequence[float]], bool],
+        session: int = 0,
     ) -> None:
         self.plan = plan
+        self.session = session
+        self.first = first_replicate(session, plan.replication)
         self.cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
         self._searches = [state for state in self.cells.values() if state.search]
         self.spent = 0.0
@@ -98,9 +112,13 @@ class CampaignState:
         self._tally: _Tally | None = None
 
     def add(self, measurement: Measurement) -> None:
-        """Take in one finished measurement."""
-        self._tally = None
+        """Take in one finished measurement; one of another session is passed over."""
         state = self.cells[measurement.cell.id]
+        replicate = measurement.replicate - self.first
+        rule = self.plan.replication
+        if rule.repeated and not state.search and not 0 <= replicate < rule.max_launches:
+            return
+        self._tally = None
         record = measurement.record
         state.wall = record.wall
         state.facts = record.facts if state.search else {}
@@ -116,7 +134,7 @@ class CampaignState:
         elif value is None:
             state.failure = "no samples"
         else:
-            state.values[measurement.replicate] = value
+            state.values[replicate] = value
             state.satisfied = self._is_satisfied(state)
 
     def blame(self, launch: LaunchRecord, cells: Sequence[Cell], *, progressed: bool) -> None:
@@ -159,13 +177,16 @@ class CampaignState:
         if searches:
             return 0, searches
         rule = self.plan.replication
-        for replicate in range(rule.max_launches):
-            if replicate > 0 and self.spent >= rule.budget:
+        lacking: dict[int, list[CellState]] = {}
+        for state in self.cells.values():
+            if state.pending:
+                lacking.setdefault(state.missing, []).append(state)
+        for replicate in sorted(lacking):
+            if replicate >= rule.max_launches or (replicate > 0 and self.spent >= rule.budget):
                 return None
             wanted = [
                 state.cell
-                for state in self.cells.values()
-                if state.pending and replicate not in state.values
+                for state in lacking[replicate]
                 if replicate == 0 or state.least <= self._time_left
             ]
             if wanted:
@@ -224,6 +245,9 @@ class CampaignState:
         # the block's part of the budget is what it was before its first launch.
         states = [s for s in self.cells.values() if s.pending and replicate not in s.values]
         blocks = max(rule.min_launches - replicate, 1)
+        if rule.unbroken:  # nothing but time ends it: the last blocks take no longer than the first
+            pace = rule.budget / rule.min_launches
+            blocks = max(blocks, math.ceil((rule.budget - self.spent) / pace))
         gone = sum(
             state.wall or 0.0
             for state in self.cells.values()

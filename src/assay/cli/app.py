@@ -21,6 +21,7 @@ COMMANDS = {
         assay run --resume                            what the newest unfinished run still lacks
         assay run network --submit --nodes 8          in a job of the batch scheduler
         assay run --submit --per-node --nodes 400     each of 400 nodes by itself
+        assay run steadiness --every "6 h" --sessions 8    how it varies over two days
         """,
     ),
     "measure": (

@@ -7,7 +7,7 @@ from assay.answers.select import counted
 from assay.reference.variability import SOURCE, published_clocks
 from assay.report.model import Column, Entry, Table
 from assay.stats.covariates import cause_of
-from assay.stats.wall_clock import BUSY
+from assay.stats.wall_clock import BUSY, WallClock
 from assay.units import format_share
 
 _VERDICTS = {
@@ -32,16 +32,16 @@ def shares_table(causes: Causes) -> Table:
     for cell in causes.cells:
         attribution = cell.attribution
         spread = Entry(format_share(attribution.deviation), attribution.deviation)
-        for share in attribution.shares:
-            rows.append(
-                [
-                    Entry(cell.label),
-                    spread,
-                    Entry(cause_of(share.cause).words),
-                    Entry(format_share(share.share, share.ci95), share.share),
-                    Entry(share_note(share), tone="quiet"),
-                ]
-            )
+        rows += [
+            [
+                Entry(cell.label),
+                spread,
+                Entry(cause_of(share.cause).words),
+                Entry(format_share(share.share, share.ci95), share.share),
+                Entry(share_note(share), tone="quiet"),
+            ]
+            for share in attribution.shares
+        ]
         rows.append(
             [
                 Entry(cell.label),
@@ -86,32 +86,26 @@ def clocks_table(causes: Causes) -> Table | None:
     None where no cell's CPU time is known.
     """
     known = [cell for cell in causes.cells if cell.clocks is not None]
-    if not known:
+    accounted = causes.accounted
+    if not known and accounted is None:
         return None
     rows = []
     for cell in known:
-        clocks = cell.clocks
-        assert clocks is not None
-        bad = clocks.verdict == "kept from running"
-        rows.append(
-            [
-                Entry(cell.label),
-                Entry(format_share(clocks.wall, clocks.wall_ci95), clocks.wall),
-                Entry(format_share(clocks.cpu, clocks.cpu_ci95), clocks.cpu),
-                Entry(format_share(clocks.busy), clocks.busy),
-                Entry(_VERDICTS[clocks.verdict], tone="warn" if bad else ""),
-            ]
-        )
-    for published in published_clocks():
-        rows.append(
-            [
-                Entry(f"{published.code} on the Cray T3E (1)", tone="quiet"),
-                Entry(format_share(published.wall), published.wall, tone="quiet"),
-                Entry(format_share(published.accounting), published.accounting, tone="quiet"),
-                Entry(""),
-                Entry("jobs were moved between processors", tone="quiet"),
-            ]
-        )
+        assert cell.clocks is not None
+        rows.append(_clocks_row(cell.label, cell.clocks))
+    if accounted is not None:
+        label = f"whole jobs, {accounted.what} by {accounted.source}"
+        rows.append(_clocks_row(label, accounted.clocks))
+    rows += [
+        [
+            Entry(f"{published.code} on the Cray T3E (1)", tone="quiet"),
+            Entry(format_share(published.wall), published.wall, tone="quiet"),
+            Entry(format_share(published.accounting), published.accounting, tone="quiet"),
+            Entry(""),
+            Entry("jobs were moved between processors", tone="quiet"),
+        ]
+        for published in published_clocks()
+    ]
     return Table(
         id="clocks",
         title="Variation by wall clock and by CPU time",
@@ -126,5 +120,20 @@ def clocks_table(causes: Causes) -> Table | None:
         caption="CPU time, user and kernel, for the same work, of the rank that had least of it: "
         "ranks that wait by polling use CPU time too. Where ranks are on a CPU for less than "
         f"{format_share(BUSY)} of the time there is nothing to compare.",
-        notes=[f"{SOURCE}, table 3: 128 processes, class C, system accounting in place of CPU time"],
+        notes=[
+            f"{SOURCE}, table 3: 128 processes, class C, system accounting in place of CPU time"
+        ],
     )
+
+
+def _clocks_row(label: str, clocks: WallClock) -> list[Entry]:
+    return [
+        Entry(label),
+        Entry(format_share(clocks.wall, clocks.wall_ci95), clocks.wall),
+        Entry(format_share(clocks.cpu, clocks.cpu_ci95), clocks.cpu),
+        Entry("" if clocks.busy is None else format_share(clocks.busy), clocks.busy),
+        Entry(
+            _VERDICTS[clocks.verdict],
+            tone="warn" if clocks.verdict == "kept from running" else "",
+        ),
+    ]

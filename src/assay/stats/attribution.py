@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
+from assay.stats.correlation import integrated_time
 from assay.stats.covariates import (
     CAUSES,
     HOSTS,
@@ -32,6 +35,8 @@ from assay.stats.repeats import Repeats
 from assay.stats.warmup import mid_ranks
 from assay.units import format_quantity, format_share
 
+Mask = npt.NDArray[np.bool_]
+
 # Fewest measurements: with 25 covariates tried at 1%, a correlation of 0.7 is found among twenty.
 LEAST = 20
 # A cell whose cost goes with no covariate is said to have a cause once in a hundred.
@@ -47,6 +52,8 @@ RESAMPLES = 500
 BLOCKS = 2000
 # A host, a run or an hour counts as a level from so many measurements on.
 LEAST_OF_LEVEL = 3
+# Stretches of time are compared if they are so many times as long as measurements depend.
+LONG_STRETCH = 20.0
 DAY = 86400.0
 
 
@@ -92,13 +99,18 @@ class Attribution(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class _Candidate:
-    """What may explain: ``scores``, columns of normal scores or of levels; ``raw``: the rate."""
+    """What may explain: ``scores``, columns of normal scores or of levels; ``raw``: the rate.
+
+    ``stretch``: measurements in the shortest of the stretches of time that it sets against each
+    other; 0 of what isn't about stretches of time.
+    """
 
     cause: Cause
     name: str
     scores: Floats
     sign: Literal[1, -1, 0]
     raw: Floats | None = None
+    stretch: int = 0
 
 
 @dataclass(frozen=True)
@@ -193,16 +205,16 @@ def _candidates(repeats: Repeats) -> list[_Candidate]:
             # What isn't known is taken as usual.
             raw = np.where(known, raw, np.median(raw[known]))
             found.append(
-                _Candidate(
-                    cause, reading.covariate, normal_scores(raw)[:, None], reading.sign, raw
-                )
+                _Candidate(cause, reading.covariate, normal_scores(raw)[:, None], reading.sign, raw)
             )
     for cause, levels in ((HOSTS, repeats.hosts), (SESSIONS, repeats.run)):
         columns = _indicators(levels)
         if columns is not None:
-            found.append(_Candidate(cause, cause.name, columns, 0))
+            stretch = min(Counter(levels).values()) if cause is SESSIONS else 0
+            found.append(_Candidate(cause, cause.name, columns, 0, stretch=stretch))
     if np.ptp(repeats.utc) > 0.0:
-        found.append(_Candidate(TREND, TREND.name, normal_scores(repeats.utc)[:, None], 0))
+        times = normal_scores(repeats.utc)[:, None]
+        found.append(_Candidate(TREND, TREND.name, times, 0, stretch=len(repeats)))
         hours = _hours(repeats.utc)
         if hours is not None:
             found.append(_Candidate(HOURS, HOURS.name, hours, 0))
@@ -260,6 +272,18 @@ def effective_pairs(x: Floats, y: Floats) -> float:
     return n / (1.0 + 2.0 * total)
 
 
+def _worth_of_stretches(rest: Floats, stretch: int) -> float:
+    """How many independent measurements there are, where stretches of time are compared.
+
+    By the dependence of what the comparison leaves, for in the cost itself the difference looked
+    for is dependence too. It can only be seen in stretches much longer than itself: 0 otherwise.
+    """
+    seen = float(integrated_time(rest))
+    # Taking off each stretch's mean takes some of the dependence too.
+    dependence = seen / max(1.0 - 3.0 * seen / stretch, 0.1)
+    return rest.size / dependence if stretch >= LONG_STRETCH * dependence else 0.0
+
+
 def _test(scores: Floats, base: Floats, candidate: _Candidate) -> _Tested:
     """Partial association of the cost's scores with a candidate, given orthonormal ``base``."""
     from scipy.special import fdtrc, stdtr
@@ -279,8 +303,11 @@ def _test(scores: Floats, base: Floats, candidate: _Candidate) -> _Tested:
         return none
     explained = min(float(along @ along) / whole, 1.0 - 1e-12)
     fitted = axes @ along
-    worth = effective_pairs(fitted, y)
-    freedom = worth - 1.0 - base.shape[1] - columns
+    if candidate.stretch:
+        worth = _worth_of_stretches(y - fitted, candidate.stretch)
+    else:
+        worth = effective_pairs(fitted, y)
+    freedom = worth - base.shape[1] - columns
     if freedom < 3.0:
         return none
     if columns > 1:
@@ -289,8 +316,10 @@ def _test(scores: Floats, base: Floats, candidate: _Candidate) -> _Tested:
     else:
         up = float(x[:, 0] @ y) > 0.0
         t = math.sqrt(explained * freedom / (1.0 - explained)) * (1.0 if up else -1.0)
-        p = float(stdtr(freedom, -t * candidate.sign)) if candidate.sign else 2.0 * float(
-            stdtr(freedom, -abs(t))
+        p = (
+            float(stdtr(freedom, -t * candidate.sign))
+            if candidate.sign
+            else 2.0 * float(stdtr(freedom, -abs(t)))
         )
     gain = 1.0 - (1.0 - explained) * (freedom + columns) / freedom
     return _Tested(candidate, p, max(gain, 0.0))
@@ -321,15 +350,21 @@ def _chosen(scores: Floats, candidates: Sequence[_Candidate], alpha: float) -> l
         most = max(each.gain for each in holding)
         near = [each for each in holding if each.gain >= NEARLY * most]
         chosen.append(min(near, key=lambda each: (each.candidate.cause.tier, -each.gain)))
-    if len(chosen) < 2:
-        return chosen
-    kept = []
-    for each in chosen:
-        others = [other.candidate.scores for other in chosen if other is not each]
-        again = _test(scores, _basis(others, n), each.candidate)
-        if again.p * len(candidates) <= alpha:
-            kept.append(_Tested(each.candidate, max(again.p, each.p), each.gain))
-    return kept
+    while len(chosen) > 1:
+        again = [
+            _test(
+                scores,
+                _basis([other.candidate.scores for other in chosen if other is not each], n),
+                each.candidate,
+            ).p
+            * len(candidates)
+            for each in chosen
+        ]
+        worst = int(np.argmax(again))
+        if again[worst] <= alpha:
+            break
+        del chosen[worst]
+    return chosen
 
 
 def _holding(tested: Sequence[_Tested], alpha: float) -> list[_Tested]:
@@ -448,24 +483,20 @@ def _adjusted(grams: Floats, columns: Sequence[int]) -> Floats:
 # ---- in words ------------------------------------------------------------------------------------
 
 
-def _quarters(log_cost: Floats) -> tuple[Floats, Floats]:
+def _quarters(log_cost: Floats) -> tuple[Mask, Mask]:
     """Which measurements are the quickest quarter, and which the slowest."""
     low, high = np.quantile(log_cost, (0.25, 0.75))
     return log_cost <= low, log_cost >= high
 
 
-def _share(
-    tested: _Tested, share: float, ci95: Interval, quarters: tuple[Floats, Floats]
-) -> Share:
+def _share(tested: _Tested, share: float, ci95: Interval, quarters: tuple[Mask, Mask]) -> Share:
     candidate = tested.candidate
     cause = candidate.cause
     sentence = (
         f"{format_share(share, ci95)} of the variation goes with {cause.words}: {cause.meaning}"
     )
     if candidate.raw is None:
-        return Share(
-            cause.name, candidate.name, share, ci95, candidate.sign, tested.p, sentence
-        )
+        return Share(cause.name, candidate.name, share, ci95, candidate.sign, tested.p, sentence)
     unit = unit_of(candidate.name)
     quick, slow = (float(np.mean(candidate.raw[which])) for which in quarters)
     return Share(

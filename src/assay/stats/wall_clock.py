@@ -32,10 +32,10 @@ class WallClock(msgspec.Struct, frozen=True):
     """One cell's variation by two clocks, as coefficients of variation with their 95% intervals.
 
     ``cpu`` is of the CPU time, user and kernel, of the rank that had least of it, for as much work.
-    ``busy``: the share of the time that this rank had a CPU, the median. ``p``: of the two varying
-    alike, by Pitman and Morgan's test on ranks. ``verdict``: ``kept from running``, the CPU time
-    varies much less; ``ran longer``, it varies more; ``alike``; ``asleep``, where ranks mostly
-    wait without computing, so that there is nothing to compare.
+    ``busy``: the share of the time that this rank had a CPU, the median; None of whole jobs.
+    ``p``: of the two varying alike, by Pitman and Morgan's test on ranks. ``verdict``: ``kept from
+    running``, the CPU time varies much less; ``ran longer``, it varies more; ``alike``;
+    ``asleep``, where ranks mostly wait without computing, so that there is nothing to compare.
     """
 
     n: int
@@ -43,7 +43,7 @@ class WallClock(msgspec.Struct, frozen=True):
     wall_ci95: Interval | None
     cpu: float
     cpu_ci95: Interval | None
-    busy: float
+    busy: float | None
     p: float
     verdict: Verdict
 
@@ -58,9 +58,7 @@ def cpu_cost(repeats: Repeats) -> Floats | None:
     least = repeats.covariates.get("least_cpu_seconds")
     spans = repeats.covariates.get("sampling_seconds")
     if least is None:
-        user, system = (
-            repeats.covariates.get(name) for name in ("user_seconds", "system_seconds")
-        )
+        user, system = (repeats.covariates.get(name) for name in ("user_seconds", "system_seconds"))
         if user is None or system is None:
             return None
         # Records without it tell the sum over the ranks: their mean then.
@@ -75,25 +73,32 @@ def cpu_cost(repeats: Repeats) -> Floats | None:
 
 
 def wall_clock(repeats: Repeats) -> WallClock | None:
-    """Both clocks of a cell; None of fewer than 20 measurements whose CPU time is known.
+    """Both clocks of a cell; None of fewer than 20 measurements whose CPU time is known."""
+    cpu = cpu_cost(repeats)
+    return None if cpu is None else compare_clocks(repeats.cost, cpu, of_ranks=True)
+
+
+def compare_clocks(
+    wall: Floats, cpu: Floats, *, of_ranks: bool = False, least: int = LEAST
+) -> WallClock | None:
+    """Whether two clocks of the same work vary alike, s each, in order of time; nan is unknown.
 
     The test of two variances of pairs is that their difference and their sum are correlated (Pitman
-    1939; Morgan 1939), here of logarithms, by normal scores.
+    1939; Morgan 1939), here of logarithms, by normal scores. ``of_ranks``: the CPU time is a
+    rank's, so that its share of the wall clock tells how busy it was. None of fewer than ``least``
+    known pairs, and where the wall clock doesn't vary.
     """
     from scipy.special import stdtr
 
-    cpu = cpu_cost(repeats)
-    if cpu is None:
-        return None
-    known = np.isfinite(cpu) & (cpu > 0.0) & (repeats.cost > 0.0)
-    wall, cpu = repeats.cost[known], cpu[known]
+    known = np.isfinite(cpu) & (cpu > 0.0) & (wall > 0.0)
+    wall, cpu = wall[known], cpu[known]
     n = int(wall.size)
-    if n < LEAST or np.ptp(wall) == 0.0:
+    if n < least or np.ptp(wall) == 0.0:
         return None
     of_wall, of_cpu = coefficient_of_variation(wall), coefficient_of_variation(cpu)
     if of_wall is None or of_cpu is None:
         return None
-    busy = float(np.median(cpu / wall))
+    busy = float(np.median(cpu / wall)) if of_ranks else None
     p, more = 1.0, False
     difference, total = np.log(wall / cpu), np.log(wall * cpu)
     if np.ptp(difference) > 0.0 and np.ptp(total) > 0.0:
@@ -114,8 +119,8 @@ def wall_clock(repeats: Repeats) -> WallClock | None:
     )
 
 
-def _verdict(wall: float, cpu: float, busy: float, p: float, more: bool) -> Verdict:
-    if busy < BUSY:
+def _verdict(wall: float, cpu: float, busy: float | None, p: float, more: bool) -> Verdict:
+    if busy is not None and busy < BUSY:
         return "asleep"
     if p > ALPHA:
         return "alike"

@@ -22,6 +22,7 @@ _OTHERS, _REST = "other causes", "unexplained"
 _AGAINST = 3
 # From so many points on they are counted in boxes, of so many a side.
 _POINTS, _BOXES = 1500, 48
+_FORMAT = ",.6~g"
 
 
 def causes_figures(causes: Causes | None) -> list[Figure | None]:
@@ -69,6 +70,24 @@ def shares_figure(causes: Causes) -> Figure | None:
                 }
             )
             start += part
+    along: Spec = {
+        "x": {
+            "field": "from",
+            "type": "quantitative",
+            "title": "share of the variance (%)",
+            "scale": {"domain": [0, 100], "nice": False},
+            "axis": {"values": [0, 20, 40, 60, 80, 100], "grid": True},
+        },
+        "x2": {"field": "to"},
+    }
+    told = [
+        {"field": "cell", "title": "cell"},
+        {"field": "cause", "title": "goes with"},
+        {"field": "percent", "title": "share (%)", "format": ".3~g"},
+        {"field": "interval", "title": "95% interval"},
+        {"field": "spread", "title": "deviation of the cell (%)", "format": ".3~g"},
+        {"field": "measurements", "title": "measurements"},
+    ]
     spec: Spec = {
         "height": {"step": 30},
         "transform": [
@@ -77,7 +96,7 @@ def shares_figure(causes: Causes) -> Figure | None:
             {"calculate": "100 * datum.share", "as": "percent"},
             {"calculate": "100 * datum.deviation", "as": "spread"},
             {"calculate": "(datum.from + datum.to) / 2", "as": "middle"},
-            {"calculate": "format(datum.percent, '.0f') + '%'", "as": "told"},
+            {"calculate": f"format(datum.percent, '.0f') + '% {_REST}'", "as": "told"},
             {
                 "calculate": "isValid(datum.low) ? format(100 * datum.low, '.0f') + ' to ' + "
                 "format(100 * datum.high, '.0f') + '%' : ''",
@@ -90,40 +109,36 @@ def shares_figure(causes: Causes) -> Figure | None:
                 "type": "nominal",
                 "sort": None,
                 "title": None,
-                "axis": {"labelLimit": 260, "ticks": False},
+                "axis": {"labelLimit": 260, "ticks": False, "grid": False},
             },
         },
         "layer": [
             {
+                "transform": [{"filter": f"datum.cause != '{_REST}'"}],
                 "mark": {"type": "bar", "height": {"band": 0.7}},
                 "encoding": {
-                    "x": {
-                        "field": "from",
-                        "type": "quantitative",
-                        "title": "share of the variance (%)",
-                        "scale": {"domain": [0, 100], "nice": False},
-                        "axis": {"values": [0, 20, 40, 60, 80, 100], "grid": True},
-                    },
-                    "x2": {"field": "to"},
+                    **along,
                     "color": {
                         "field": "cause",
                         "type": "nominal",
                         "sort": None,
-                        "scale": {"domain": [*leading, *_rest_of(rows)]},
-                        "legend": {"title": None, "columns": 3, "symbolOpacity": 1},
+                        "legend": {"title": None, "columns": 3},
                     },
-                    "opacity": {
-                        "condition": {"test": f"datum.cause == '{_REST}'", "value": 0.25},
-                        "value": 1,
-                    },
-                    "tooltip": [
-                        {"field": "cell", "title": "cell"},
-                        {"field": "cause", "title": "goes with"},
-                        {"field": "percent", "title": "share (%)", "format": ".3~g"},
-                        {"field": "interval", "title": "95% interval"},
-                        {"field": "spread", "title": "deviation of the cell (%)", "format": ".3~g"},
-                        {"field": "measurements", "title": "measurements"},
-                    ],
+                    "tooltip": told,
+                },
+            },
+            {
+                # A wide rule has the colour of the text, on either ground.
+                "transform": [{"filter": f"datum.cause == '{_REST}'"}],
+                "mark": {"type": "rule", "strokeWidth": 21, "opacity": 0.1},
+                "encoding": {**along, "tooltip": told},
+            },
+            {
+                "transform": [{"filter": f"datum.cause == '{_REST}' && datum.share > 0.2"}],
+                "mark": {"type": "text"},
+                "encoding": {
+                    "x": {"field": "middle", "type": "quantitative"},
+                    "text": {"field": "told"},
                 },
             },
         ],
@@ -136,7 +151,9 @@ def shares_figure(causes: Causes) -> Figure | None:
         title="What the variation of each cell goes with",
         caption="Each bar is the whole variance of a cell, however large; pale is what nothing "
         "known explains."
-        + (f" {counted(left_out, 'cell')} of which less is explained left out." if left_out else ""),
+        + (
+            f" {counted(left_out, 'cell')} of which less is explained left out." if left_out else ""
+        ),
         alt=f"Shares of variance of {counted(len(cells), 'cell')}; most is explained of "
         f"{best.label}: {format_share(1.0 - best.attribution.unexplained)}, by {listed(named)}.",
         fields=[
@@ -183,11 +200,6 @@ def _parts(
     return parts
 
 
-def _rest_of(rows: Sequence[Row]) -> list[str]:
-    shown = {row["cause"] for row in rows}
-    return [name for name in (_OTHERS, _REST) if name in shown]
-
-
 # ---- against the leading covariate ---------------------------------------------------------------
 
 
@@ -217,13 +229,13 @@ def against_figure(cell: CellCauses, number: int = 1) -> Figure | None:
         "type": "quantitative",
         "title": title,
         "scale": {"zero": False, "nice": True},
-        "axis": {"tickCount": 6, "format": "~g"},
+        "axis": {"tickCount": 6, "format": _FORMAT},
     }
     y_axis = {
         "type": "quantitative",
         "title": "slower than the median (%)",
         "scale": {"zero": False, "nice": True},
-        "axis": {"tickCount": 6, "format": "+~g"},
+        "axis": {"tickCount": 6, "format": f"+{_FORMAT}"},
     }
     scaled = [
         {"calculate": f"datum.{name} / {by!r}", "as": f"shown_{name}"}
@@ -237,6 +249,7 @@ def against_figure(cell: CellCauses, number: int = 1) -> Figure | None:
     encoding: Spec = {
         "x": {"field": "shown_x", **x_axis},
         "y": {"field": "shown_y", **y_axis},
+        "color": {"datum": cell.label, "type": "nominal", "legend": None},
         "tooltip": [*told, {"field": "count", "title": "launches"}] if boxed else told,
     }
     mark: Spec = {"type": "point", "filled": True, "size": 30, "opacity": 0.6}

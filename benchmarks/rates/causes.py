@@ -1,0 +1,192 @@
+"""Causes: attribution of variation to covariates (stats/attribution.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from rate import Rate
+
+from assay.plans.model import Cell, Placement
+from assay.stats.attribution import ALPHA, Attribution, attribute
+from assay.stats.intervals import Floats
+from assay.stats.repeats import Repeats
+from assay.stats.wall_clock import wall_clock
+
+# An attribution takes milliseconds, a coverage needs its bootstrap too.
+_SHARE_OF_TRIALS = 0.5
+
+
+def made(cost: Floats, covariates: dict[str, Floats], hosts: tuple[str, ...] = ()) -> Repeats:
+    """A cell's results with these costs and covariates, one a minute, sampled for 1 s each."""
+    n = cost.size
+    return Repeats(
+        cell=Cell("npb.lu", {"class": "A"}, Placement(ppn=4), "embedded"),
+        metric="time",
+        unit="s",
+        better="less",
+        values=cost,
+        utc=1.79e9 + 60.0 * np.arange(n),
+        run=("run",) * n,
+        launch=tuple(map(str, range(n))),
+        hosts=hosts or ("n1",) * n,
+        covariates={"sampling_seconds": np.ones(n), **covariates},
+    )
+
+
+def autoregressive(random: np.random.Generator, n: int, phi: float) -> Floats:
+    """AR(1) of unit variance."""
+    steps = random.normal(size=n + 200) * np.sqrt(1.0 - phi * phi)
+    values = np.zeros(n + 200)
+    for i in range(1, n + 200):
+        values[i] = phi * values[i - 1] + steps[i]
+    return values[200:]
+
+
+def surroundings(random: np.random.Generator, n: int, phi: float = 0.0) -> dict[str, Floats]:
+    """What a machine tells that has nothing to do with the cost: counts, levels, rare events."""
+    slow = [autoregressive(random, n, phi) if phi else random.normal(size=n) for _ in range(6)]
+    busy = np.exp(slow[0])
+    return {
+        "steal_seconds": 0.01 * random.poisson(0.3, n),
+        "worst_wait_seconds": 0.01 * busy,
+        "wait_seconds": 0.03 * busy * np.exp(0.1 * random.normal(size=n)),
+        "involuntary_switches": random.poisson(5.0 * busy).astype(float),
+        "worst_involuntary_switches": random.poisson(3.0 * busy).astype(float),
+        "clock_rate": 2.6e9 * (1.0 + 1e-3 * slow[1]),
+        "tcp_retransmits": 1.0 * (random.random(n) < 0.03),
+        "major_faults": 1.0 * (random.random(n) < 2.0 / n),
+        "asleep_seconds": 0.001 * np.exp(slow[2]),
+        "voluntary_switches": random.poisson(3.0, n).astype(float),
+        "memory_available": 1e10 * (1.0 + 0.1 * slow[3]),
+        "memory_latency": 1e-7 * np.exp(0.05 * random.normal(size=n)),
+        "interrupt_seconds": 0.01 * random.poisson(1.0, n),
+        "minor_faults": random.poisson(100.0, n).astype(float),
+        "system_seconds": 0.02 * np.exp(0.2 * random.normal(size=n)),
+        "io_pressure_seconds": np.where(random.random(n) < 0.1, random.random(n), 0.0),
+        "other_cpu_seconds": 0.1 * np.exp(slow[4]),
+        "load_average": 2.0 + 0.3 * slow[5],
+        "cpu_pressure_seconds": 0.05 * busy,
+    }
+
+
+def clean(random: np.random.Generator, n: int, shape: str) -> Repeats:
+    """A cell whose cost goes with nothing."""
+    phi = 0.7 if shape == "AR(1) 0.7" else 0.0
+    noise = {
+        "normal": lambda: random.normal(size=n),
+        "lognormal": lambda: np.exp(random.normal(size=n)),
+        "t3": lambda: random.standard_t(3, n),
+        "AR(1) 0.7": lambda: autoregressive(random, n, phi),
+    }[shape]()
+    return made(np.exp(0.01 * noise), surroundings(random, n, phi))
+
+
+def planted(
+    random: np.random.Generator, n: int, share: float, covariate: str = "worst_wait_seconds"
+) -> Repeats:
+    """A cell of whose log cost's variance a covariate makes ``share``: skewed, as waits are."""
+    around = surroundings(random, n)
+    lost = random.gamma(2.0, 1.0, n)  # variance 2
+    around[covariate] = 0.01 * lost
+    if covariate == "worst_wait_seconds":
+        # What goes with it: the sum over ranks, how often, and the processes that cause it.
+        around["wait_seconds"] = 0.012 * lost * np.exp(0.05 * random.normal(size=n))
+        around["involuntary_switches"] = random.poisson(5.0 * lost).astype(float)
+        around["worst_involuntary_switches"] = random.poisson(4.0 * lost).astype(float)
+        around["cpu_pressure_seconds"] = 0.01 * lost * np.exp(0.1 * random.normal(size=n))
+        around["other_cpu_seconds"] = 0.02 * lost * np.exp(0.2 * random.normal(size=n))
+    effect = np.sqrt(share / 2.0) * (lost - 2.0)
+    rest = np.sqrt(1.0 - share) * random.normal(size=n)
+    return made(np.exp(0.03 * (effect + rest)), around)
+
+
+def _count(
+    trials: int,
+    seed: int,
+    make: Callable[[np.random.Generator], Repeats],
+    good: Callable[[Attribution], bool],
+) -> int:
+    random = np.random.default_rng(seed)
+    return sum(good(attribute(make(random))) for _ in range(trials))
+
+
+def _first(found: Attribution, cause: str) -> bool:
+    return bool(found.shares) and found.shares[0].cause == cause
+
+
+def rates(trials: int, seed: int) -> Iterable[Rate]:
+    """Every rate that docs/methods.md states of attribution."""
+    for n in (20, 30, 100, 1000):
+        for shape in ("normal", "lognormal", "t3", "AR(1) 0.7"):
+            if n == 1000 and shape != "t3":
+                continue
+            # Of launches that depend on their predecessors twice as much is granted.
+            stated = 2.0 * ALPHA if shape == "AR(1) 0.7" else ALPHA
+            found = _count(
+                trials,
+                seed + n,
+                lambda random, n=n, shape=shape: clean(random, n, shape),  # type: ignore[misc]
+                lambda each: bool(each.shares),
+            )
+            yield Rate(
+                "names a cause", f"none, {shape}, n = {n}", found, trials, stated, "false alarm"
+            )
+    fewer = max(int(trials * _SHARE_OF_TRIALS), 1)
+    for n, share, stated in ((20, 0.8, 0.9), (40, 0.6, 0.9), (100, 0.3, 0.9), (1000, 0.05, 0.9)):
+        found = _count(
+            fewer,
+            seed + n,
+            lambda random, n=n, share=share: planted(random, n, share),  # type: ignore[misc]
+            lambda each: _first(each, "competition"),
+        )
+        what = "names waiting for a CPU first"
+        yield Rate(what, f"{share:.0%} of variance, n = {n}", found, fewer, stated, "detection")
+    for n in (40, 200):
+        wrong = _count(
+            fewer,
+            seed + n,
+            lambda random, n=n: planted(random, n, 0.6),  # type: ignore[misc]
+            lambda each: any(share.cause != "competition" for share in each.shares),
+        )
+        what = "names another cause beside it"
+        yield Rate(what, f"60% of variance, n = {n}", wrong, fewer, 0.05, "false alarm")
+    for n, share in ((50, 0.6), (200, 0.6), (200, 0.3), (1000, 0.6), (1000, 0.1)):
+        random = np.random.default_rng(seed + n)
+        held = of = 0
+        for _ in range(fewer):
+            each = attribute(planted(random, n, share))
+            if _first(each, "competition"):
+                of += 1
+                low, high = each.shares[0].ci95
+                held += low <= share <= high
+        what = "the interval of the share holds it, where named"
+        yield Rate(what, f"{share:.0%} of variance, n = {n}", held, of, 0.9, "coverage")
+    yield from _clocks(trials, seed)
+
+
+def _clocks(trials: int, seed: int) -> Iterable[Rate]:
+    for n in (20, 50):
+        random = np.random.default_rng(seed + n)
+        parted = alike = 0
+        for _ in range(trials):
+            lost = random.gamma(1.0, 0.05, n)
+            work = 1.0 + 0.008 * random.normal(size=n)
+            wall = work * (1.0 + lost)
+            parted += _verdict(made(wall, _cpu(work / wall))) == "kept from running"
+            wall = np.exp(0.05 * random.standard_t(3, n))
+            alike += _verdict(made(wall, _cpu(np.exp(0.002 * random.normal(size=n))))) != "alike"
+        what = "says that ranks were kept from running"
+        yield Rate(what, f"wall CoV 5%, CPU 0.8%, n = {n}", parted, trials, 0.95, "detection")
+        yield Rate(
+            "says that clocks part", f"alike, t3, n = {n}", alike, trials, 0.01, "false alarm"
+        )
+
+
+def _cpu(busy: Floats) -> dict[str, Floats]:
+    return {"least_cpu_seconds": np.minimum(busy, 1.0)}
+
+
+def _verdict(repeats: Repeats) -> str:
+    found = wall_clock(repeats)
+    return found.verdict if found else ""

@@ -1,0 +1,50 @@
+"""Causes made on purpose on this machine are what the report names, and nothing else of these."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from assay.config import Config
+from assay.kernels.toolchains import select_toolchain
+from assay.lab import network
+from kernel_runs import plain
+
+pytestmark = pytest.mark.slow
+
+
+def experiments() -> ModuleType:
+    path = Path(__file__).parents[1] / "benchmarks" / "causes.py"
+    spec = importlib.util.spec_from_file_location("causes_made", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+MADE = experiments()
+
+
+@pytest.mark.parametrize("name", MADE.NAMES)
+def test_what_was_done_is_named_first(name: str, tmp_path: Path) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("Ranks and what disturbs them need two CPUs.")
+    if os.geteuid() != 0:
+        pytest.skip("Only root may give the ranks a higher priority than what else runs here.")
+    if name == "retransmits" and (reason := network.why_not()):
+        pytest.skip(reason)
+    with contextlib.closing(MADE.experiments([name])) as made:
+        experiment = next(made)
+        toolchain = select_toolchain(None, Config())
+        outcome = MADE.carry_out(experiment, toolchain, plain(), tmp_path, 30)
+    cell = outcome.causes.cells[0]
+    said = f"slowdown {outcome.slowdown:.2f}: {cell.attribution}"
+    assert outcome.named[:1] == [experiment.cause], said
+    assert set(outcome.named) & set(MADE.NAMES) == {experiment.cause}, said
+    assert cell.named[0].share > 0.3, said

@@ -1,0 +1,88 @@
+"""Wall clock against CPU time: planted as on the T3E, and clean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.plans.model import Cell, Placement
+from assay.stats.repeats import Repeats
+from assay.stats.wall_clock import cpu_cost, wall_clock
+from test_attribution import make_repeats
+
+
+def clocked(wall: np.ndarray, cpu: np.ndarray, **covariates: np.ndarray) -> Repeats:
+    """Launches whose ranks computed for ``cpu`` of every ``wall`` seconds of sampling."""
+    return make_repeats(wall, {"least_cpu_seconds": 2.0 * cpu / wall, **covariates})
+
+
+def migrated(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Work that takes about the same CPU time, and up to half as long again when it is moved."""
+    random = np.random.default_rng(seed)
+    cpu = 1.0 + 0.006 * random.normal(size=n)
+    return cpu * (1.0 + np.where(random.random(n) < 0.3, 0.4 * random.random(n), 0.0)), cpu
+
+
+def test_ranks_that_were_kept_from_running() -> None:
+    wall, cpu = migrated(118, 1)
+    found = wall_clock(clocked(wall, cpu))
+    assert found.verdict == "kept from running"
+    assert found.wall == pytest.approx(np.std(wall, ddof=1) / np.mean(wall))
+    assert found.cpu == pytest.approx(np.std(cpu, ddof=1) / np.mean(cpu))
+    assert found.wall > 0.05 and found.cpu < 0.01 and found.p < 1e-3
+    assert found.cpu_ci95[0] < found.cpu < found.cpu_ci95[1] < found.wall_ci95[0]
+    assert found.busy > 0.9 and found.n == 118
+
+
+def test_clocks_that_agree_part_rarely() -> None:
+    """At 1% of clean cells: of 100 more than 5 would be chance once in 2,000 times."""
+    parted = 0
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        wall = np.exp(0.05 * random.standard_t(3, 40))
+        found = wall_clock(clocked(wall, wall * np.exp(0.002 * random.normal(size=40) - 0.01)))
+        parted += found.verdict != "alike"
+    assert parted <= 5
+
+
+def test_waits_that_make_up_for_computing() -> None:
+    random = np.random.default_rng(2)
+    cpu = 0.8 + 0.05 * random.normal(size=60)
+    found = wall_clock(clocked(1.0 + 0.002 * random.normal(size=60), cpu))
+    assert found.verdict == "ran longer" and found.wall < found.cpu
+
+
+def test_ranks_that_sleep_tell_nothing() -> None:
+    random = np.random.default_rng(3)
+    wall = 1.0 + 0.1 * random.random(40)
+    assert wall_clock(clocked(wall, np.full(40, 0.1))).verdict == "asleep"
+
+
+def test_cpu_time_is_of_the_rank_that_had_least_and_of_all_its_threads() -> None:
+    wall, cpu = migrated(30, 4)
+    repeats = clocked(wall, cpu)
+    assert cpu_cost(repeats) == pytest.approx(cpu)
+    threads = Cell("npb.lu", {"class": "A"}, Placement(ppn=1, threads=4), "embedded")
+    of_threads = replace(
+        repeats,
+        cell=threads,
+        covariates={
+            **repeats.covariates,
+            "least_cpu_seconds": 4.0 * repeats.covariates["least_cpu_seconds"],
+        },
+    )
+    assert cpu_cost(of_threads) == pytest.approx(cpu)
+    # Records of before: the mean over the four ranks.
+    old = make_repeats(wall, {"user_seconds": 7.0 * cpu / wall, "system_seconds": 1.0 * cpu / wall})
+    assert cpu_cost(old) == pytest.approx(cpu)
+
+
+def test_what_is_unknown_or_too_little_is_nothing() -> None:
+    wall, cpu = migrated(40, 5)
+    assert wall_clock(make_repeats(wall, {})) is None
+    assert wall_clock(clocked(wall, cpu).take(np.arange(19))) is None
+    assert wall_clock(clocked(np.ones(40), np.ones(40))) is None
+    half = np.where(np.arange(40) < 25, cpu, np.nan)
+    assert wall_clock(clocked(wall, half)).n == 25
