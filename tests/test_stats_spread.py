@@ -13,7 +13,15 @@ from scipy.special import bdtrc
 
 from assay.errors import AssayError
 from assay.stats.spread import cov_interval, describe
-from assay.stats.tails import FAR, medcouple, robust_deviation, skewness, tails
+from assay.stats.tails import (
+    FAR,
+    NORMAL,
+    long_tail_p,
+    medcouple,
+    robust_deviation,
+    skewness,
+    tails,
+)
 from assay.stats.trend import trend
 from recorded_statistics import INPUTS, recorded
 
@@ -213,3 +221,19 @@ def test_a_trend_needs_a_time_for_each_value() -> None:
         trend([1.0, 2.0], [1.0])
     assert trend([1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0]) is None
     assert trend([1.0, 2.0, 3.0, 4.0, 5.0], [1.0] * 5) is None
+
+
+def test_far_out_values_of_bell_curves_are_as_likely_as_told() -> None:
+    """The chance of so many far-out values, against 40,000 simulated series of each size."""
+    rng = np.random.default_rng(11)
+    for n in (20, 60):
+        values = rng.standard_normal((40_000, n))
+        middle = np.median(values, axis=1, keepdims=True)
+        sigma = NORMAL * n / (n - 0.8) * np.median(np.abs(values - middle), axis=1, keepdims=True)
+        counts = (values > middle + FAR * sigma).sum(axis=1)
+        for count in (1, 2, 3, 4):
+            found, told = (counts >= count).mean(), long_tail_p(count, n)
+            # Never less than is true, within five standard errors, and not twice as much.
+            assert told > found - 5.0 * (found / 40_000) ** 0.5
+            assert told < 2.0 * found + 5.0 * (found / 40_000) ** 0.5
+    assert long_tail_p(0, 20) == 1.0

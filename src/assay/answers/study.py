@@ -22,7 +22,7 @@ from assay.units import format_duration
 
 if TYPE_CHECKING:
     from assay.stats.modes import Mode
-    from assay.stats.repeats import Repeats
+    from assay.stats.repeats import Ints, Repeats
     from assay.stats.spread import Spread
 
 # Fewest results of a cell whose spread is spoken of. The coefficient of variation of twenty normal
@@ -235,23 +235,27 @@ def labels_of(cells: Sequence[Cell]) -> Mapping[str, str]:
         if cell.kernel in TITLES and len({title_of(other) for other in same}) == 1:
             title = TITLES[cell.kernel]
         alike = [other for other in same if other.parameters == cell.parameters]
+        alone = len({other.placement.nodes for other in alike}) == 1
         words = [
             word
-            for place, word in enumerate(_placed(cell))
-            if len({_placed(other)[place] for other in alike}) > 1
+            for place, word in enumerate(_placed(cell, alone))
+            if len({_placed(other, alone)[place] for other in alike}) > 1
         ]
         made[cell.id] = " ".join([title, *words])
     return made
 
 
-def _placed(cell: Cell) -> tuple[str, ...]:
-    """What tells a cell's placement and toolchain from others, each in a few words."""
+def _placed(cell: Cell, alone: bool) -> tuple[str, ...]:
+    """What tells a cell's placement and toolchain from others, each in a few words.
+
+    ``alone``: the number of nodes is the same for all, so that ranks tell the rest.
+    """
     placement = cell.placement
     long = len(placement.order) > _LONG
     order = f"{placement.order[:_LONG]}…" if long else placement.order
     return (
         f"on {counted(placement.nodes, 'node')}",
-        f"{placement.ppn} per node",
+        f"on {counted(placement.ranks, 'rank')}" if alone else f"{placement.ppn} per node",
         f"with {counted(placement.threads, 'thread')}",
         f"in {order} order",
         f"{placement.binding} binding",
@@ -261,11 +265,11 @@ def _placed(cell: Cell) -> tuple[str, ...]:
     )
 
 
-def sessions(repeats: Repeats) -> list[int]:
-    """The number of the session, from 1, of each result.
+def sessions(utc: Floats) -> Ints:
+    """The number of the session, from 1, of each of these ascending times (s).
 
     A new one begins after a pause of half an hour, or of five times the usual one if that is more.
     """
-    gaps = np.diff(repeats.utc, prepend=repeats.utc[:1])
+    gaps = np.diff(utc, prepend=utc[:1])
     usual = float(np.median(gaps[1:])) if gaps.size > 1 else 0.0
-    return [int(number) for number in 1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual))]
+    return np.asarray(1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual)), dtype=np.int64)
