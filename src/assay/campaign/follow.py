@@ -39,8 +39,8 @@ FIRST_POLL, POLL_GROWTH, SLOWEST_POLL = 2.0, 1.5, 30.0
 LATE = 90.0
 # Seconds to wait for a job that was asked to end: schedulers kill it half a minute after asking.
 ENDING = 60.0
-# How often a job's account is asked for where there is none, or none yet.
-ACCOUNTS = 2
+# How often a job's account is asked for while there is none yet.
+ACCOUNTS = 5
 # Scheduler's states after which a job's run goes on in another.
 _GO_ON = ("timeout", "node-failed", "preempted")
 
@@ -231,16 +231,24 @@ class Follower:
                 self._book.ended(number, status.state, status.reason)
 
     def _account(self) -> None:
-        """Ask once for the accounts of the jobs that have ended, for a while if they are late."""
+        """Ask for the accounts of the jobs that have ended, until they are there or aren't kept.
+
+        A job says that it ends before its scheduler knows. That there are none is no matter.
+        """
         for attempt in range(ACCOUNTS):
             open_ = {s.job: s for s in self._book.jobs() if s.job and s.ended and not s.accounted}
-            if not open_:
+            if not open_ or self._request.members is not None:
                 return
             if attempt:
-                time.sleep(FIRST_POLL)
-            with contextlib.suppress(AssayError):  # SchedulerSilent among them: it is no matter
-                for job, accounting in self._scheduler.accounting(open_).items():
+                time.sleep(FIRST_POLL * POLL_GROWTH ** (attempt - 1))
+            try:
+                found = self._scheduler.accounting(open_)
+                for job, accounting in (found or {}).items():
                     self._book.account(open_[job].number, accounting)
+            except AssayError:
+                return
+            if found is None:
+                return
 
     def _next(
         self, number: int, status: JobStatus | None, end: JobEnd | None, progress: bool
@@ -265,10 +273,11 @@ class Follower:
             return None
         story = submit(self._run, self._request, self._scheduler, after=number)
         why = {"node-failed": "a node failed", "preempted": "it was preempted"}
-        why |= {"complete": "its session is over"} if end and end.how == "session" else {}
+        reason = why.get(state or "", "its time was over")
+        if end is not None and end.how == "session":
+            reason = "its session is over"
         self._say(
-            f"Job {self._id(number)} ended before the run did "
-            f"({why.get(state or '', 'its time was over')}); job {story.job} goes on"
+            f"Job {self._id(number)} ended before the run did ({reason}); job {story.job} goes on"
             f"{_from(story)}."
         )
         return story.number
@@ -338,6 +347,6 @@ class Follower:
 
 
 def _from(story: JobStory) -> str:
-    """When a job begins that is held back until its session is due: ``" on Sunday, …"``."""
+    """When a job begins that is held back until its session is due: ``", beginning on …"``."""
     begin = story.submitted.begin if story.submitted else None
-    return f" {moment(begin)}" if begin is not None else ""
+    return f", beginning {moment(begin)}" if begin is not None else ""
