@@ -178,7 +178,9 @@ def test_ctrl_c_while_the_next_session_is_waited_for(bench: Bench) -> None:
     assert bench.scheduler.status([second])[second].state == "cancelled"
     # The next job is held back for the same turn.
     due = bench.scheduler.order(second)["begin"]
-    assert bench.run("--resume", "--detach").returncode == 0
+    done = bench.run("--resume", "--detach")
+    assert done.returncode == 0, done.stderr
+    assert ", beginning on " in done.stderr
     third = bench.scheduler.jobs()[2]
     assert bench.scheduler.order(third)["begin"] == due
     bench.scheduler.do("cancel")

@@ -116,7 +116,8 @@ class Follower:
                 end = self._book.end(number)
                 self._note_end(number, status, end)
                 if self._complete():
-                    self._account()
+                    with contextlib.suppress(KeyboardInterrupt):  # there is nothing left to end
+                        self._account()
                     return Ending("complete")
                 following = self._next(number, status, end, self._watch.measured > before)
                 self._account()
@@ -259,7 +260,7 @@ class Follower:
             later.append(end.next)
         if later:
             story = self._book.job(max(later))
-            self._say(f"Job {story.job or max(later)} goes on{_from(story)}.")
+            self._say(f"Job {story.job or max(later)} goes on{beginning(story)}.")
             return max(later)
         if self._request.members is not None:
             return None
@@ -278,7 +279,7 @@ class Follower:
             reason = "its session is over"
         self._say(
             f"Job {self._id(number)} ended before the run did ({reason}); job {story.job} goes on"
-            f"{_from(story)}."
+            f"{beginning(story)}."
         )
         return story.number
 
@@ -346,7 +347,7 @@ class Follower:
         self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
 
 
-def _from(story: JobStory) -> str:
+def beginning(story: JobStory) -> str:
     """When a job begins that is held back until its session is due: ``", beginning on …"``."""
     begin = story.submitted.begin if story.submitted else None
     return f", beginning {moment(begin)}" if begin is not None else ""
