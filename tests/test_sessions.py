@@ -25,6 +25,7 @@ from assay.campaign.machine import Bench, FakeMachine
 from assay.campaign.sessions import begin_time, moment
 from assay.campaign.state import CampaignState, Interruption, OutOfTime
 from assay.campaign.timekeeping import MachineClock, Wakefulness
+from assay.campaign.watching import RunWatch
 from assay.errors import AssayError
 from assay.launch.fake import FakeClock, FakeExecutor
 from assay.plans.model import Cell, Placement
@@ -200,6 +201,18 @@ def test_without_sessions_no_file_tells_of_any(tmp_path: Path) -> None:
     assert place.events() == []
     assert not (place.run.path / "sessions.jsonl").exists()
     assert place.made() == {0: 6}
+
+
+def test_who_follows_sees_the_session_that_is_on(place: Place) -> None:
+    data = place.carry_out()
+    watch = RunWatch(place.run, None)
+    watch.look("")
+    assert watch.measured == 24
+    state = watch._state
+    assert state is not None
+    assert (state.session, state.done, state.expected) == (3, 6, 6)
+    last = [launch.wall for launch in data.launches if launch.session == 3]
+    assert state.spent == pytest.approx(sum(last))
 
 
 # ---- stopped, and gone on with -------------------------------------------------------------------
