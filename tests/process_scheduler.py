@@ -93,10 +93,12 @@ class ProcessScheduler:
     def names(self, ids: Iterable[str]) -> dict[str, str]:
         return {job: status.name for job, status in self.status(ids).items() if status.name}
 
-    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
         self._answer()
+        if not self.settings()["accounts"]:
+            return None
         found = {}
-        for job in ids if self.settings()["accounts"] else ():
+        for job in ids:
             home = self.folder / "jobs" / job
             with contextlib.suppress(OSError):
                 elapsed, cpu = json.loads((home / "account.json").read_text())

@@ -79,7 +79,7 @@ def test_a_job_a_session_each_held_back_until_it_is_due(bench: Bench) -> None:
     (start, due) = dues(bench)
     assert (due - start) % EVERY == pytest.approx(0.0, abs=1e-6)
     assert bench.scheduler.order(second)["begin"] == due
-    assert f"Job {second} goes on on " in done.stderr
+    assert f"Job {second} goes on, beginning on " in done.stderr
     # Submitted by the first as it ended.
     ends = [bench.book().end(number) for number in (1, 2)]
     assert [(end.how, end.made, end.next) for end in ends if end] == [
@@ -178,7 +178,9 @@ def test_ctrl_c_while_the_next_session_is_waited_for(bench: Bench) -> None:
     assert bench.scheduler.status([second])[second].state == "cancelled"
     # The next job is held back for the same turn.
     due = bench.scheduler.order(second)["begin"]
-    assert bench.run("--resume", "--detach").returncode == 0
+    done = bench.run("--resume", "--detach")
+    assert done.returncode == 0, done.stderr
+    assert ", beginning on " in done.stderr
     third = bench.scheduler.jobs()[2]
     assert bench.scheduler.order(third)["begin"] == due
     bench.scheduler.do("cancel")
@@ -214,6 +216,7 @@ def test_what_a_job_took_is_asked_once_and_kept(bench: Bench) -> None:
     assert [e.event for e in bench.book().events()].count("accounted") == 1
 
 
+@pytest.mark.slow
 def test_where_there_are_no_accounts_nothing_is_said(bench: Bench) -> None:
     bench.scheduler.set(accounts=False)
     done = bench.run()

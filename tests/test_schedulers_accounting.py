@@ -94,7 +94,7 @@ def test_slurm_tells_of_whole_jobs_that_have_ended(put: Put, tmp_path: Path) -> 
 
 def test_slurm_without_accounts_tells_of_none(put: Put) -> None:
     put("sacct", err="Slurm accounting storage is disabled", status=1)
-    assert SlurmScheduler().accounting(["7"]) == {}
+    assert SlurmScheduler().accounting(["7"]) is None
     put("sacct", err="sacct: error: Unable to contact slurm controller", status=1)
     with pytest.raises(SchedulerSilent):
         SlurmScheduler().accounting(["7"])
@@ -119,7 +119,7 @@ def test_pbs_tells_what_was_used(put: Put) -> None:
         "7.head": JobAccounting("qstat", "F", 3661.0, cpu=7300.0, hosts="n[1-2]")
     }
     put("qstat", err="qstat: PBS is not configured to maintain job history", status=1)
-    assert PbsScheduler().accounting(["7.head"]) == {}
+    assert PbsScheduler().accounting(["7.head"]) is None
     put("qstat", err="qstat: Unknown Job Id 7.head", status=153)
     assert PbsScheduler().accounting(["7.head"]) == {}
 

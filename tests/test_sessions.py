@@ -25,8 +25,10 @@ from assay.campaign.machine import Bench, FakeMachine
 from assay.campaign.sessions import begin_time, moment
 from assay.campaign.state import CampaignState, Interruption, OutOfTime
 from assay.campaign.timekeeping import MachineClock, Wakefulness
+from assay.campaign.watching import RunWatch
 from assay.errors import AssayError
 from assay.launch.fake import FakeClock, FakeExecutor
+from assay.plans.model import Cell, Placement
 from assay.plans.sessions import session_of
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.model import RunData
@@ -82,10 +84,21 @@ class Hand(FakeClock):
 class Place:
     """A run of two cells, three launches of each in each of four sessions, six hours apart."""
 
-    def __init__(self, path: Path, failures: str = "", later: float = 1e9, **rule: float) -> None:
+    def __init__(
+        self,
+        path: Path,
+        failures: str = "",
+        later: float = 1e9,
+        nodes: int | None = None,
+        **rule: float,
+    ) -> None:
         self.scenario = path / "scenario.toml"
         self.scenario.write_text(SCENARIO.format(utc=UTC, failures=failures, later=later))
         self.cells = [make_cell("npb.ep", ppn=ppn, **{"class": "S"}) for ppn in (1, 2)]
+        if nodes is not None:
+            self.scenario.write_text(f"nodes = {nodes}\n" + self.scenario.read_text())
+            placement = Placement(nodes=nodes, ppn=1)
+            self.cells = [Cell("npb.ep", {"class": "S"}, placement, "fake")]
         asked = {"every": 6 * HOUR, "sessions": 4, "budget": 100.0, "cell_budget": 1.0}
         counts = {"min_launches": 3, "max_launches": 3}
         plan = make_plan(self.cells, **{**asked, **counts, **rule})
@@ -188,6 +201,18 @@ def test_without_sessions_no_file_tells_of_any(tmp_path: Path) -> None:
     assert place.events() == []
     assert not (place.run.path / "sessions.jsonl").exists()
     assert place.made() == {0: 6}
+
+
+def test_who_follows_sees_the_session_that_is_on(place: Place) -> None:
+    data = place.carry_out()
+    watch = RunWatch(place.run, None)
+    watch.look("")
+    assert watch.measured == 24
+    state = watch._state
+    assert state is not None
+    assert (state.session, state.done, state.expected) == (3, 6, 6)
+    last = [launch.wall for launch in data.launches if launch.session == 3]
+    assert state.spent == pytest.approx(sum(last))
 
 
 # ---- stopped, and gone on with -------------------------------------------------------------------
@@ -342,12 +367,26 @@ def test_this_machines_clock_notices_nothing_while_nothing_happens() -> None:
 # ---- what fails ----------------------------------------------------------------------------------
 
 
-def test_a_cell_that_crashed_has_another_try_in_the_next_session(tmp_path: Path) -> None:
-    failures = '[[failure]]\nkind = "crash"\nwhere = "ppn == 2"\ntimes = 1'
+@pytest.mark.parametrize(("kind", "records"), [("crash", 0), ("error", 1), ("wrong result", 1)])
+def test_a_cell_that_failed_has_another_try_in_the_next_session(
+    tmp_path: Path, kind: str, records: int
+) -> None:
+    failures = f'[[failure]]\nkind = "{kind}"\nwhere = "ppn == 2"\ntimes = 1'
     place = Place(tmp_path, failures)
     data = place.carry_out()
     assert data.complete
-    assert place.made() == {0: 3, 1: 6, 2: 6, 3: 6}
+    assert place.made() == {0: 3 + records, 1: 6, 2: 6, 3: 6}
+
+
+@pytest.mark.parametrize(("launch", "number"), [(1, False), (4, True)])
+def test_a_cell_that_lost_its_hosts_keeps_the_run_open_if_it_has_no_number_at_all(
+    tmp_path: Path, launch: int, number: bool
+) -> None:
+    failures = f'[[failure]]\nkind = "host lost"\nlaunch = {launch}\nhost = 1'
+    place = Place(tmp_path, failures, nodes=2)
+    data = place.carry_out()
+    assert data.complete == place.run.complete == number
+    assert sum(place.made().values()) == (launch - 1 if number else 0)
 
 
 def test_a_blamed_launch_is_of_its_session_when_it_is_resumed(tmp_path: Path) -> None:

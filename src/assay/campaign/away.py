@@ -14,7 +14,7 @@ import msgspec
 from assay.campaign.asked import Asked, Estimate, estimate
 from assay.campaign.batch import job_request, scheduler_of, submit
 from assay.campaign.finish import FailOn, exit_status, present
-from assay.campaign.follow import Ending, Follower, watching
+from assay.campaign.follow import Ending, Follower, beginning, watching
 from assay.campaign.machine import machine_for
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
@@ -181,7 +181,7 @@ def resume_submitted(run: RunDirectory, request: RunRequest, console: Console) -
         members = unfinished_members(run.path, request.members)
     scheduler = scheduler_of(request.scheduler)
     story = submit(run, request, scheduler, members)
-    _say(console, f"Submitted as job {story.job}: {run.path}")
+    _say(console, f"Submitted as job {story.job}{beginning(story)}: {run.path}")
 
 
 def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: After) -> int:

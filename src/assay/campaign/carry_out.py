@@ -136,7 +136,7 @@ def carry_out(
                         execute,
                         one=clock is not None,
                         deadline=deadline,
-                        between=_file if kept else lambda data: None,
+                        between=_file_whole if kept else lambda data: None,
                     )
                 else:
                     data, left_out = execute()
@@ -158,6 +158,15 @@ def _file(data: RunData) -> None:
     from assay.records.tables import write_tables
 
     write_tables(data)
+
+
+def _file_whole(data: RunData) -> None:
+    """File it, and heed a request to stop only then.
+
+    What it comes upon may be an import, and half an import is no state to file anything in.
+    """
+    with deferring_requests():
+        _file(data)
 
 
 def _summary(run: RunDirectory, data: RunData) -> RunSummary:
@@ -200,3 +209,23 @@ def stopping_at_sigterm() -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def deferring_requests() -> Iterator[None]:
+    """A request to stop, by Ctrl-C or a signal, comes at the end of this."""
+    asked = False
+
+    def note(number: int, frame: object) -> None:
+        nonlocal asked
+        asked = True
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    previous = {number: signal.signal(number, note) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    if asked:
+        raise KeyboardInterrupt

@@ -39,8 +39,8 @@ FIRST_POLL, POLL_GROWTH, SLOWEST_POLL = 2.0, 1.5, 30.0
 LATE = 90.0
 # Seconds to wait for a job that was asked to end: schedulers kill it half a minute after asking.
 ENDING = 60.0
-# How often a job's account is asked for where there is none, or none yet.
-ACCOUNTS = 2
+# How often a job's account is asked for while there is none yet.
+ACCOUNTS = 5
 # Scheduler's states after which a job's run goes on in another.
 _GO_ON = ("timeout", "node-failed", "preempted")
 
@@ -116,7 +116,8 @@ class Follower:
                 end = self._book.end(number)
                 self._note_end(number, status, end)
                 if self._complete():
-                    self._account()
+                    with contextlib.suppress(KeyboardInterrupt):  # there is nothing left to end
+                        self._account()
                     return Ending("complete")
                 following = self._next(number, status, end, self._watch.measured > before)
                 self._account()
@@ -231,16 +232,24 @@ class Follower:
                 self._book.ended(number, status.state, status.reason)
 
     def _account(self) -> None:
-        """Ask once for the accounts of the jobs that have ended, for a while if they are late."""
+        """Ask for the accounts of the jobs that have ended, until they are there or aren't kept.
+
+        A job says that it ends before its scheduler knows. That there are none is no matter.
+        """
         for attempt in range(ACCOUNTS):
             open_ = {s.job: s for s in self._book.jobs() if s.job and s.ended and not s.accounted}
-            if not open_:
+            if not open_ or self._request.members is not None:
                 return
             if attempt:
-                time.sleep(FIRST_POLL)
-            with contextlib.suppress(AssayError):  # SchedulerSilent among them: it is no matter
-                for job, accounting in self._scheduler.accounting(open_).items():
+                time.sleep(FIRST_POLL * POLL_GROWTH ** (attempt - 1))
+            try:
+                found = self._scheduler.accounting(open_)
+                for job, accounting in (found or {}).items():
                     self._book.account(open_[job].number, accounting)
+            except AssayError:
+                return
+            if found is None:
+                return
 
     def _next(
         self, number: int, status: JobStatus | None, end: JobEnd | None, progress: bool
@@ -251,7 +260,7 @@ class Follower:
             later.append(end.next)
         if later:
             story = self._book.job(max(later))
-            self._say(f"Job {story.job or max(later)} goes on{_from(story)}.")
+            self._say(f"Job {story.job or max(later)} goes on{beginning(story)}.")
             return max(later)
         if self._request.members is not None:
             return None
@@ -265,11 +274,12 @@ class Follower:
             return None
         story = submit(self._run, self._request, self._scheduler, after=number)
         why = {"node-failed": "a node failed", "preempted": "it was preempted"}
-        why |= {"complete": "its session is over"} if end and end.how == "session" else {}
+        reason = why.get(state or "", "its time was over")
+        if end is not None and end.how == "session":
+            reason = "its session is over"
         self._say(
-            f"Job {self._id(number)} ended before the run did "
-            f"({why.get(state or '', 'its time was over')}); job {story.job} goes on"
-            f"{_from(story)}."
+            f"Job {self._id(number)} ended before the run did ({reason}); job {story.job} goes on"
+            f"{beginning(story)}."
         )
         return story.number
 
@@ -337,7 +347,7 @@ class Follower:
         self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
 
 
-def _from(story: JobStory) -> str:
-    """When a job begins that is held back until its session is due: ``" on Sunday, …"``."""
+def beginning(story: JobStory) -> str:
+    """When a job begins that is held back until its session is due: ``", beginning on …"``."""
     begin = story.submitted.begin if story.submitted else None
-    return f" {moment(begin)}" if begin is not None else ""
+    return f", beginning {moment(begin)}" if begin is not None else ""

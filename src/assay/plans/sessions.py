@@ -76,7 +76,7 @@ def next_session(rule: Replication, held: Iterable[Held], now: float) -> Next | 
         return None
     first = sessions[0].due
     due, missed, set_back = last.due + rule.every, 0, False
-    if due - now > rule.every:
+    if now < min(last.due, last.utc):
         set_back = True
         due = first + rule.every * math.floor((now - first) / rule.every + 1.0)
     elif now > due:

@@ -86,8 +86,11 @@ class Batch(ABC):
         """The status of each of these jobs. Raises SchedulerSilent if there is no answer."""
 
     @abstractmethod
-    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
-        """What its accounting says of these jobs, of those that have ended and that it tells of."""
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
+        """What its accounting says of these jobs, of those that have ended and that it tells of.
+
+        None where the site keeps no accounts. Raises SchedulerSilent if there is no answer.
+        """
 
     def script(self, request: JobRequest) -> str:
         """The job script. Raises AssayError for what the scheduler has no notation for."""

@@ -121,10 +121,10 @@ class BatchScheduler(Protocol):
         """
         ...
 
-    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
         """What its accounting says of these jobs, of those that have ended and that it tells of.
 
-        None where a site keeps no accounts. Raises SchedulerSilent if there is no answer.
+        None where the site keeps no accounts. Raises SchedulerSilent if there is no answer.
         """
         ...
 

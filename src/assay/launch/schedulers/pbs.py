@@ -97,14 +97,14 @@ class PbsScheduler(Batch):
             answer = self.run([*(word for word in words if word != "-x"), *asked])
         return _sorted_out(asked, self._jobs(answer), _PRO)
 
-    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
         """qstat(1B): ``resources_used`` of finished jobs."""
         asked = list(dict.fromkeys(ids))
         if not asked:
             return {}
         answer = self.run(["qstat", "-x", "-f", "-F", "json", *asked])
         if answer.status != 0 and _NO_HISTORY.search(answer.said):
-            return {}
+            return None
         return _accounted(asked, self._jobs(answer))
 
     def _jobs(self, answer: Answer) -> dict[str, Mapping[str, Any]]:

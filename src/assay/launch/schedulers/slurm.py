@@ -131,7 +131,7 @@ class SlurmScheduler(Batch):
         pairs = (line.strip().partition("|") for line in answer.out.splitlines())
         return {job: name for job, _, name in pairs if name}
 
-    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
         """sacct(1): a job's own line, in which its steps' CPU time is summed up.
 
         Without the steps' lines (--allocations) there would be no CPU time. Sites that gather none
@@ -143,8 +143,10 @@ class SlurmScheduler(Batch):
         answer = self.run(
             ["sacct", "--noheader", "--parsable2", f"--jobs={','.join(asked)}", _ACCOUNTED]
         )
+        if answer.status != 0:
+            return None
         found: dict[str, JobAccounting] = {}
-        for line in answer.out.splitlines() if answer.status == 0 else []:
+        for line in answer.out.splitlines():
             fields = line.strip().split("|")
             if len(fields) != _ACCOUNTED.count(",") + 1 or fields[0] not in asked:
                 continue  # a step, a task of an array, or the site's greeting
