@@ -14,6 +14,7 @@ from pathlib import Path
 from assay import __version__
 from assay.config import Config, SchedulerConfig
 from assay.plans.amend import override
+from assay.plans.app import App
 from assay.plans.levels import Written
 from assay.plans.model import Plan, PlanContext
 from assay.plans.suites import Source, count_named, find_plan, load_plan, most_nodes
@@ -26,7 +27,8 @@ class Asked:
     """The words of ``assay run``, as far as a plan follows from them.
 
     ``nodes``: counts of nodes for the measures that name none, such as "1,2,4"; the largest is what
-    plans call all nodes. ``members``: how many nodes measure themselves, each by itself.
+    plans call all nodes. ``members``: how many nodes measure themselves, each by itself. ``app``: a
+    command in the place of the plan's kernels.
     """
 
     plan: Path
@@ -36,6 +38,7 @@ class Asked:
     precision: str | None = None
     seed: int | None = None
     texts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    app: App | None = None
 
     @classmethod
     def of(
@@ -48,11 +51,12 @@ class Asked:
         budget: str | None = None,
         precision: str | None = None,
         seed: int | None = None,
+        app: App | None = None,
     ) -> Asked:
         """From the command line. Raises AssayError for a suite that there isn't."""
         factors = (*words, f"ppn={ppn}") if ppn else words
         plan = Path(os.path.abspath(find_plan(suite)))  # noqa: PTH100
-        return cls(plan, factors, nodes, budget, precision, seed)
+        return cls(plan, factors, nodes, budget, precision, seed, app=app)
 
     @classmethod
     def again(cls, request: RunRequest) -> Asked:
@@ -65,6 +69,7 @@ class Asked:
             precision=request.precision,
             seed=request.seed,
             texts=request.texts,
+            app=request.app,
         )
 
     def plan_on(self, context: PlanContext) -> Plan:
@@ -108,6 +113,7 @@ class Asked:
             nodes=self._levels or None,
             source=source,
             lenient=lenient,
+            app=self.app,
         )
         return override(plan, budget=self.budget, precision=self.precision)
 
@@ -146,6 +152,7 @@ class Asked:
             job=job,
             scheduler=scheduler,
             members=members,
+            app=self.app,
         )
 
 

@@ -65,6 +65,7 @@ class Kernel:
     refuse, before anything is launched, what can't be measured. ``even``: the ranks do the same, so
     that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
     cells leave open (their ``settled_by``): measured before all of them, and never again.
+    ``outside``: a program of somebody else's, which no toolchain of assay's builds.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Kernel:
     check: Check | None = None
     once: bool = False
     settled_by: str | None = None
+    outside: bool = False
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""

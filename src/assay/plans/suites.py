@@ -12,9 +12,10 @@ from typing import Any
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels import kernels as known_kernels
+from assay.plans.app import App, app_measures
 from assay.plans.expand import FACTORS, Fitting, Measure, expand, parse_keep
-from assay.plans.levels import Level, Range, Written, read_levels
-from assay.plans.model import Plan, PlanContext
+from assay.plans.levels import Level, Range, Written, read_levels, read_quantity
+from assay.plans.model import Plan, PlanContext, Search
 from assay.plans.replication import read_replication
 from assay.plans.searched import searched
 from assay.toml import TomlDocument, load_toml, parse_toml
@@ -28,6 +29,7 @@ _KEYS = (
     "oversubscribe",
     "include",
     "replication",
+    "search",
     "factors",
     "measure",
 )
@@ -80,13 +82,15 @@ def load_plan(
     nodes: tuple[Written, ...] | None = None,
     source: Source | None = None,
     lenient: bool = False,
+    app: App | None = None,
 ) -> Plan:
     """Read a plan for this machine.
 
     ``seed`` comes before the file's own; where there is neither, one is drawn. ``instead``: factors
     that take the place of the plan's own in every measure whose kernel has them. ``nodes``: of the
     measures that name none. ``lenient``: more ranks than cores are allowed, where the plan is made
-    for a machine that is not seen. Raises AssayError with file, line, key and mend.
+    for a machine that is not seen. ``app``: a command that is measured in the place of the plan's
+    kernels. Raises AssayError with file, line, key and mend.
     """
     source = source or Source()
     document = source.load(path)
@@ -103,8 +107,12 @@ def load_plan(
         ("replication",), data.get("replication", {}), dict[str, str | float]
     )
     rule = read_replication(replication, lambda key: document.where(("replication", key)))
-    measures = _changed(_measures(document, source), instead or {})
+    written = _measures(document, source)
+    if app is not None:
+        written = app_measures(written, app)
+    measures = _changed(written, instead or {})
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
+    chosen_by_search = tuple(cell.id for cell in cells if cell.id not in fitting.measured)
     written_seed = document.read(("seed",), data.get("seed"), int | None)  # type: ignore[arg-type]
     chosen = seed if seed is not None else written_seed
     return Plan(
@@ -115,7 +123,21 @@ def load_plan(
         seed=chosen if chosen is not None else draw_seed(),
         notes=(*context.notes, *fitting.notes),
         choices=(*fitting.choices, *searched(cells)),
+        search=_search(document, chosen_by_search) if chosen_by_search else None,
     )
+
+
+def _search(document: TomlDocument, cells: tuple[str, ...]) -> Search:
+    """The ``[search]`` of a plan over these cells. Raises AssayError."""
+    table = document.read(("search",), document.data.get("search", {}), dict[str, str | float])
+    document.check_keys(("search",), table, ("within", "probability"))
+    read = {}
+    for key, raw in table.items():
+        where = document.where(("search", key))
+        read[key] = float(read_quantity(raw, key, "", where))
+        if not 0 < read[key] < 1:
+            raise AssayError(f"'{key}' must lie between 0 and 1.", where=where)
+    return Search(cells, **read)
 
 
 def most_nodes(
@@ -175,14 +197,15 @@ def _measures(
         if "kernel" not in table:
             raise document.error(path, "This [[measure]] names no kernel.", 'Add kernel = "…".')
         kernels = table["kernel"] if isinstance(table["kernel"], list) else [table["kernel"]]
-        own = {k: v for k, v in table.items() if k not in ("kernel", "where")}
+        own = {k: v for k, v in table.items() if k not in ("kernel", "where", "search")}
+        search = document.read((*path, "search"), table.get("search", False), bool)
         factors = {**shared, **_factors(document, path, own)}
         keep_where = document.where((*path, "where"))
         keep = parse_keep(table["where"], keep_where) if "where" in table else None
         where = document.where((*path, "kernel"))
         words = document.read((*path, "kernel"), kernels, list[str])
         for kernel in dict.fromkeys(name for word in words for name in _named(word, where)):
-            measures.append(Measure(kernel, factors, where, keep, keep_where))
+            measures.append(Measure(kernel, factors, where, keep, keep_where, search))
     return measures
 
 

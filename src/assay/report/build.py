@@ -17,6 +17,7 @@ from assay.report.linpack import linpack_tables
 from assay.report.machine import machine_name, provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, Figure, ReportModel, Section, Table
 from assay.report.phases import phase_table
+from assay.report.placement import placement_tables
 from assay.stats.model import CellSummary
 from assay.units import format_quantity, format_share
 
@@ -129,6 +130,8 @@ def _tables(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> list[
     if answer.question == "speed":
         phases = phase_table(cells)
         made += [*linpack_tables(cells, run), *([phases] if phases else [])]
+    if answer.question == "placement":
+        made += placement_tables(cells, run)
     return made
 
 
