@@ -212,7 +212,10 @@ def _advice(best: Sequence[Outcome]) -> list[str]:
         if kernel is not None and kernel.outside:
             lines = [_own_line(outcome.best)]
         else:
-            lines = [f"{who}: {line}" for who, line in launch_lines(outcome.best.placement).items()]
+            placement = outcome.best.placement
+            lines = [f"{who}: {line}" for who, line in launch_lines(placement).items()]
+            if placement.adapter:
+                lines.append(f"over {placement.adapter}, as the launches' commands have it")
         told.setdefault("; ".join(lines), []).append(f"{name_of(outcome.work)}{_gain(outcome)}")
     return [f"For {', '.join(names)}: {lines}" for lines, names in told.items()]
 

@@ -15,35 +15,29 @@ _PROGRAM = "./program"
 def launch_lines(placement: Placement) -> dict[str, str]:
     """A line for each launcher and scheduler that can say it; ``./program`` stands for the program.
 
-    What one of them can't say is left out of its line's words, never guessed: orders that are lists
-    of seats, and adapters, which depend on the MPI library.
+    Those that can't are left out: a rank order that is a list of seats has no line. The adapter is
+    no part of them, for it is each MPI library's own matter.
     """
-    return {
-        "Slurm": _slurm(placement),
-        "PBS": _pbs(placement),
-        "Open MPI": _open_mpi(placement),
-        "MPICH": _mpich(placement),
-    }
-
-
-def _threads(placement: Placement) -> str:
-    return f"OMP_NUM_THREADS={placement.threads} " if placement.threads > 1 else ""
+    if placement.order not in ("block", "cyclic"):
+        return {}
+    lines = {"Slurm": _slurm(placement), "PBS": _pbs(placement)}
+    # Open MPI takes either so many ranks a node or an even spread over NUMA domains.
+    if placement.binding != "spread" or placement.nodes == 1:
+        lines["Open MPI"] = _open_mpi(placement)
+    return {**lines, "MPICH": _mpich(placement)}
 
 
 def _slurm(placement: Placement) -> str:
-    over_nodes = {"cyclic": "cyclic"}.get(placement.order, "block")
+    sockets = "cyclic" if placement.binding == "spread" else "block"
+    threads = f"OMP_NUM_THREADS={placement.threads} " if placement.threads > 1 else ""
     words = [
-        f"{_threads(placement)}srun --nodes={placement.nodes}",
+        f"{threads}srun --nodes={placement.nodes}",
         f"--ntasks-per-node={placement.ppn}",
         f"--cpus-per-task={placement.threads}",
-        f"--distribution={over_nodes}:{_sockets(placement)}",
+        f"--distribution={placement.order}:{sockets}",
         f"--cpu-bind={'none' if placement.binding == 'none' else 'cores'}",
     ]
     return " ".join([*words, _PROGRAM])
-
-
-def _sockets(placement: Placement) -> str:
-    return "cyclic" if placement.binding == "spread" else "block"
 
 
 def _pbs(placement: Placement) -> str:
@@ -53,22 +47,20 @@ def _pbs(placement: Placement) -> str:
 
 
 def _open_mpi(placement: Placement) -> str:
-    over = "numa" if placement.binding == "spread" else "core"
+    where = "numa" if placement.binding == "spread" else f"ppr:{placement.ppn}:node"
     binding = "none" if placement.binding == "none" else "core"
-    mapped = f"ppr:{placement.ppn}:node:PE={placement.threads}"
-    if placement.binding == "spread":
-        mapped = f"{over}:PE={placement.threads}"
-    words = ["mpirun", f"-n {placement.ranks}", f"--map-by {mapped}", f"--bind-to {binding}"]
+    words = ["mpirun", f"-n {placement.ranks}", f"--map-by {where}:PE={placement.threads}"]
     words += ["--rank-by node"] if placement.order == "cyclic" else []
+    words += [f"--bind-to {binding}"]
     words += [f"-x OMP_NUM_THREADS={placement.threads}"] if placement.threads > 1 else []
     return " ".join([*words, _PROGRAM])
 
 
 def _mpich(placement: Placement) -> str:
     binding = "none" if placement.binding == "none" else f"core:{placement.threads}"
-    words = ["mpirun", f"-n {placement.ranks}", f"-ppn {placement.ppn}", f"-bind-to {binding}"]
+    # One rank a host, and round again: that is the cyclic order.
+    ppn = 1 if placement.order == "cyclic" else placement.ppn
+    words = ["mpirun", f"-n {placement.ranks}", f"-ppn {ppn}", f"-bind-to {binding}"]
     words += ["-map-by numa"] if placement.binding == "spread" else []
-    words += (
-        [f"-genv OMP_NUM_THREADS {placement.threads}"] if placement.threads > 1 else []
-    )
+    words += [f"-genv OMP_NUM_THREADS {placement.threads}"] if placement.threads > 1 else []
     return " ".join([*words, _PROGRAM])

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.models.placement_search import Candidate, Trial
+from assay.models.placement_search import Candidate, Rule, Trial, search
 
 _CORES = (8, 16, 24, 32, 48, 64, 96, 128)
 _DOMAINS = (1, 2, 4, 8)
@@ -182,3 +182,38 @@ def draw_machine(random: np.random.Generator) -> SimulatedMachine:
         tail=between(0.05, 0.5),
         drift=between(0.001, 0.02),
     )
+
+
+@dataclass(frozen=True)
+class Explored:
+    """How a search of a simulated machine ended.
+
+    ``made``: measurements, of ``exhaustive``; ``loss``: how much more the chosen one costs than the
+    best, relatively and without noise; ``probability``, ``settled``: as the search says.
+    """
+
+    made: int
+    exhaustive: int
+    loss: float
+    probability: float
+    settled: bool
+
+
+def explore(machine: SimulatedMachine, seed: int, rule: Rule, share: float = 0.25) -> Explored:
+    """Search a machine's best placement, with at most that share of what it would take to measure
+    all placements ``rule.fewest`` times.
+    """
+    random = np.random.default_rng(seed)
+    exhaustive = len(machine.candidates) * rule.fewest
+    trials: list[Trial] = []
+    block = 0
+    while True:
+        finding = search(machine.candidates, trials, rule, seed)
+        asked = finding.ask[: max(int(share * exhaustive) - len(trials), 0)]
+        if finding.settled or not asked:
+            break
+        trials += machine.measured(asked, block, random)
+        block += 1
+    best = min(machine.costs)
+    loss = np.inf if finding.chosen is None else machine.costs[finding.chosen] / best - 1.0
+    return Explored(len(trials), exhaustive, float(loss), finding.probability, finding.settled)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -120,7 +121,17 @@ def search(
     """
     if any(not trial.cost > 0 for trial in trials):
         raise ValueError("costs must be above 0")
-    out = frozenset(refused)
+    return _search(tuple(candidates), tuple(trials), rule, seed, frozenset(refused))
+
+
+@lru_cache(maxsize=64)
+def _search(
+    candidates: tuple[Candidate, ...],
+    trials: tuple[Trial, ...],
+    rule: Rule,
+    seed: int,
+    out: frozenset[int],
+) -> Finding:
     alive = np.array([i for i in range(len(candidates)) if i not in out], dtype=np.intp)
     known = [trial for trial in trials if trial.candidate not in out]
     nothing = np.full(len(candidates), np.nan)
@@ -221,6 +232,25 @@ class _Surface:
         return taken
 
 
+def _badness(
+    scales: Floats, values: Floats, trend: Floats, parts: Floats, expected: Floats
+) -> tuple[float, Floats]:
+    """How unlikely ``values`` are with the parts' variances (their logarithms), and its gradient.
+
+    Rasmussen & Williams (2006), equations 2.30 and 5.9, with a normal prior on each logarithm.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    variances = np.exp(scales)
+    factor = cho_factor(trend + np.tensordot(variances, parts, 1), lower=True)
+    weighted = cho_solve(factor, values)
+    slack = cho_solve(factor, np.eye(len(values))) - np.outer(weighted, weighted)
+    doubt = (scales - expected) / _DOUBT
+    value = 0.5 * values @ weighted + np.log(np.diag(factor[0])).sum() + 0.5 * doubt @ doubt
+    slope = 0.5 * variances * np.einsum("kij,ij->k", parts, slack) + doubt / _DOUBT
+    return float(value), slope
+
+
 class _Process:
     """The posterior over all candidates. ``mean``, ``variance``: of the logarithm of the cost."""
 
@@ -250,7 +280,6 @@ class _Process:
         self, surface: _Surface, start: Floats | None = None
     ) -> tuple[_Surface, Floats, float]:
         """The logarithms of the parts' variances, most likely with what is expected of them."""
-        from scipy.linalg import cho_factor, cho_solve
         from scipy.optimize import minimize
 
         seen = np.ix_(self.where, self.where)
@@ -259,20 +288,10 @@ class _Process:
         expected = 2.0 * np.log(np.array([*surface.expected, _BLOCK, _NOISE]))
         trend = surface.trend[seen] + _JITTER * np.eye(len(self._values))
 
-        def badness(scales: Floats) -> tuple[float, Floats]:
-            variances = np.exp(scales)
-            factor = cho_factor(trend + np.tensordot(variances, parts, 1), lower=True)
-            weighted = cho_solve(factor, self._values)
-            inverse = cho_solve(factor, np.eye(len(self._values)))
-            doubt = (scales - expected) / _DOUBT
-            value = 0.5 * self._values @ weighted + np.log(np.diag(factor[0])).sum()
-            slack = inverse - np.outer(weighted, weighted)
-            slope = 0.5 * variances * np.einsum("kij,ij->k", parts, slack) + doubt / _DOUBT
-            return float(value + 0.5 * doubt @ doubt), slope
-
         found = minimize(
-            badness,
+            _badness,
             expected if start is None else start,
+            args=(self._values, trend, parts, expected),
             jac=True,
             method="L-BFGS-B",
             bounds=[(centre - 8.0, centre + 6.0) for centre in expected],

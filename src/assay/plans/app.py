@@ -88,4 +88,4 @@ def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
         if known and factors:
             changed = dataclasses.replace(measure, kernel=APP, factors={**factors, **own})
             made.setdefault(measure.where, changed)  # one for all kernels of a [[measure]]
-    return list(made.values()) or [Measure(APP, own, "--app")]
+    return list(made.values()) or [Measure(APP, own, "--app", search=True)]
