@@ -26,9 +26,7 @@ SPREAD = (1.0, 1.004, 0.998, 1.002, 0.996, 1.001)
 
 
 def cell(kernel: str, nodes: int = 1, ppn: int = 1, threads: int = 1, **placement: str) -> Cell:
-    return Cell(
-        kernel, {"class": "S"}, Placement(nodes, ppn, threads, **placement), "embedded"
-    )
+    return Cell(kernel, {"class": "S"}, Placement(nodes, ppn, threads, **placement), "embedded")
 
 
 def run_of(
@@ -104,7 +102,10 @@ def test_ratios_are_of_performance_with_both_intervals(run: RunData) -> None:
 
 
 NODES = [
-    cell(kernel, nodes, ppn) for kernel in ("npb.cg", "npb.ep") for nodes in (1, 2) for ppn in (1, 2)
+    cell(kernel, nodes, ppn)
+    for kernel in ("npb.cg", "npb.ep")
+    for nodes in (1, 2)
+    for ppn in (1, 2)
 ]
 
 

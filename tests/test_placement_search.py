@@ -16,7 +16,9 @@ from assay.models.placement_search import Candidate, Rule, Trial, search
 
 GRID = [
     Candidate((ppn, threads), (binding,))
-    for ppn, threads, binding in itertools.product((1, 2, 4, 8), (1, 2, 4, 8), ("compact", "spread"))
+    for ppn, threads, binding in itertools.product(
+        (1, 2, 4, 8), (1, 2, 4, 8), ("compact", "spread")
+    )
     if ppn * threads <= 8
 ]
 BEST = GRID.index(Candidate((4, 2), ("spread",)))

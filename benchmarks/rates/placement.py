@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from rate import Rate
+
 from assay.models.contention import draw_machine, explore
 from assay.models.placement_search import Rule
-from rate import Rate
 
 # A search takes a second or two where a statistic takes a millisecond.
 _FEWER = 10

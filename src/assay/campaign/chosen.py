@@ -65,9 +65,7 @@ class ChosenCells:
         expected = math.ceil(EXPECTED_SHARE * self._fewest * len(self.candidates))
         return 1.0 / max(expected - made, 2 * len(self._searches), 1)
 
-    def _asked(
-        self, search: PlacementSearch, states: Mapping[str, S], block: int
-    ) -> list[S]:
+    def _asked(self, search: PlacementSearch, states: Mapping[str, S], block: int) -> list[S]:
         """The candidates that a search asks for in a block, by what the blocks before it gave."""
         costs = {
             name: {number: cost for number, cost in states[name].values.items() if number < block}

@@ -289,9 +289,7 @@ class CampaignState:
         """Whether a cell is to be measured again by the rule for all cells."""
         return self.cells[cell.id].pending
 
-    def _shares(
-        self, replicate: int, cells: Sequence[Cell], part: float = 1.0
-    ) -> dict[str, float]:
+    def _shares(self, replicate: int, cells: Sequence[Cell], part: float = 1.0) -> dict[str, float]:
         """Fair shares of a part of the budget, without the candidates of a search."""
         rule, chosen = self.plan.replication, self._chosen.candidates
         # Shares are worked out over all cells left of the block, however many launches that takes;

@@ -44,7 +44,9 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
     """The kernel of that name; raises AssayError naming the nearest one."""
     kernel = known_kernel(name)
     if kernel is None:
-        raise AssayError(f"There is no kernel '{name}'.", where=where, mend=nearest(name, _CATALOGUE))
+        raise AssayError(
+            f"There is no kernel '{name}'.", where=where, mend=nearest(name, _CATALOGUE)
+        )
     return kernel
 
 

@@ -32,23 +32,27 @@ KERNELS = (
         title="A command of your own",
         parameters=(
             Parameter("command", "", "the command, with placeholders for the placement"),
-            Parameter(
-                "time", "", "regular expression of what it prints its time by", tacit=True
-            ),
+            Parameter("time", "", "regular expression of what it prints its time by", tacit=True),
             Parameter("verify", "", "regular expression of what it prints when right", tacit=True),
             Parameter("shell", 0, "whether a shell runs it", choices=(0, 1), tacit=True),
             Parameter(
-                "timeout", 0.0, "most time that it may take; 0: by the quickest", "s", low=0.0,
+                "timeout",
+                0.0,
+                "most time that it may take; 0: by the quickest",
+                "s",
+                low=0.0,
                 tacit=True,
             ),
         ),
         metrics=(
             Metric("time", "s", "less", "as it prints it, else from its start to its end"),
+            Metric("wall", "s", "less", "from its start to its end", series="wall", optional=True),
             Metric(
-                "wall", "s", "less", "from its start to its end", series="wall", optional=True
-            ),
-            Metric(
-                "cpu", "s", "less", "CPU time of it and of what it waited for", series="cpu",
+                "cpu",
+                "s",
+                "less",
+                "CPU time of it and of what it waited for",
+                series="cpu",
                 optional=True,
             ),
         ),

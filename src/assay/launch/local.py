@@ -52,7 +52,9 @@ class LocalExecutor:
         """Write the job beside the stream and start mpirun. Raises AssayError if it can't."""
         if is_command(order):
             hosts = hosts_of(order.placement, self._cluster, order.seed)
-            return LocalLaunch(order, prepare_command(order, hosts), RUNNER, self._grace, remote=False)
+            return LocalLaunch(
+                order, prepare_command(order, hosts), RUNNER, self._grace, remote=False
+            )
         toolchain = self._toolchains.get(order.toolchain)
         executable = self._executables.get(order.toolchain)
         if toolchain is None or executable is None:

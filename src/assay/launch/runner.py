@@ -158,7 +158,9 @@ def _check_end(status: int, where: list[str], said: list[int]) -> None:
         how = f"it ended with exit status {os.waitstatus_to_exitcode(status)}"
     else:
         return
-    words = next(filter(None, (_last_line(p, s) for p, s in reversed([*zip(where, said)]))), "")
+    words = next(
+        filter(None, (_last_line(p, s) for p, s in reversed([*zip(where, said, strict=False)]))), ""
+    )
     raise Failed(f"{how}: {words}" if words else how)
 
 
@@ -171,7 +173,7 @@ def _read(
     time_by = re.compile(entry["time"]) if entry["time"] else None
     right_by = re.compile(entry["verify"]) if entry["verify"] else None
     found, right = None, False
-    for path, size in zip(where, said):
+    for path, size in zip(where, said, strict=False):
         for line in _lines(path, size):
             if time_by is not None and (match := time_by.search(line)):
                 found = match[time_by.groups and 1]

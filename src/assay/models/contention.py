@@ -7,6 +7,7 @@ node and through adapters between nodes. Nothing here describes a real machine.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,10 @@ class SimulatedMachine:
     flops, ``traffic`` in bytes that memory would move if nothing fitted into caches, ``data`` in
     bytes of the whole problem, ``serial`` share of the work that threads don't divide, ``surface``
     in bytes that a rank of one exchanges a step, ``steps``, ``latency`` s. ``noise``: standard
-    deviation of the cost's logarithm; a share ``tails`` of measurements takes up to ``tail`` longer.
+    deviation of the cost's logarithm; a share ``tails`` of measurements takes ``tail`` longer on
+    average; ``drift``: standard deviation between blocks. ``quirk``: that of what each number of
+    ranks (how the problem divides) and each placement (how data happen to lie) has of its own, by
+    ``seed``: it keeps the surface from being smooth.
     """
 
     nodes: int
@@ -56,6 +60,8 @@ class SimulatedMachine:
     tails: float
     tail: float
     drift: float
+    quirk: float
+    seed: int
 
     @cached_property
     def candidates(self) -> list[Candidate]:
@@ -103,7 +109,14 @@ class SimulatedMachine:
         memory *= 1.0 + self.remote * (1.0 - 1.0 / across)
         computing = (arithmetic**3 + memory**3) ** (1 / 3)
         computing *= 1.0 + self.imbalance * math.log2(max(ranks, 1)) / 10
-        return computing + self._messages(ppn, ranks, order, adapter, open_domains)
+        messages = self._messages(ppn, ranks, order, adapter, open_domains)
+        own = self._quirk(f"{ranks}") + self._quirk(f"{candidate}")
+        return (float(computing) + messages) * math.exp(self.quirk * own)
+
+    def _quirk(self, whose: str) -> float:
+        """A draw from a standard normal distribution that is always the same."""
+        digest = hashlib.sha256(f"{self.seed}/{whose}".encode()).digest()
+        return float(np.random.default_rng(int.from_bytes(digest[:8], "big")).normal())
 
     def _messages(self, ppn: int, ranks: int, order: str, adapter: str, domains: int) -> float:
         if ranks == 1:
@@ -116,7 +129,7 @@ class SimulatedMachine:
         near = volume * (1.0 - outside) * ppn / (self.bandwidth * domains / 4)
         far = volume * outside * ppn / rate
         waits = self.latency * (math.log2(ranks) + 0.05 * ppn * (outside > 0) + 0.3)
-        return self.steps * (near + far + waits)
+        return float(self.steps * (near + far + waits))
 
     @cached_property
     def costs(self) -> list[float]:
@@ -181,6 +194,8 @@ def draw_machine(random: np.random.Generator) -> SimulatedMachine:
         tails=float(random.uniform(0.0, 0.05)),
         tail=between(0.05, 0.5),
         drift=between(0.001, 0.02),
+        quirk=between(0.001, 0.03),
+        seed=int(random.integers(2**31)),
     )
 
 

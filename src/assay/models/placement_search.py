@@ -135,10 +135,12 @@ def _search(
     alive = np.array([i for i in range(len(candidates)) if i not in out], dtype=np.intp)
     known = [trial for trial in trials if trial.candidate not in out]
     nothing = np.full(len(candidates), np.nan)
+    ask: tuple[int, ...] = ()
     if not known:
-        surface = _Surface([candidates[i] for i in alive], _REACHES[1])
-        size = _first_block(candidates)
-        ask = tuple(int(alive[i]) for i in surface.spread(size, _random(seed, 0))) if size else ()
+        if len(alive):
+            surface = _Surface([candidates[i] for i in alive], _REACHES[1])
+            first = surface.spread(_first_block(candidates), _random(seed, 0))
+            ask = tuple(int(alive[i]) for i in first)
         return Finding(None, 0.0, False, ask, nothing, nothing, nothing)
     process = _Process([candidates[i] for i in alive], _placed(known, alive))
     draws = process.draws(_random(seed, len(trials)))
@@ -149,7 +151,6 @@ def _search(
     probability = 1.0 - float(beaten.mean())
     sure = probability >= rule.probability
     settled = sure and counts[chosen] >= min(rule.fewest, rule.most)
-    ask: tuple[int, ...] = ()
     if not settled:
         # Those that beat it in draws, the most frequent first; of equal ones the first.
         rivals = np.bincount(draws[beaten].argmin(axis=1), minlength=len(alive))

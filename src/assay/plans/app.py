@@ -56,7 +56,9 @@ def read_app(
     if timeout is not None:
         seconds = float(parse_quantity(timeout, "s", where="--timeout"))
         if not 0 < seconds < math.inf:
-            raise AssayError(f"'{timeout}' is no time.", where="--timeout", mend='Such as "10 min".')
+            raise AssayError(
+                f"'{timeout}' is no time.", where="--timeout", mend='Such as "10 min".'
+            )
     check_command(command, time or "", verify or "")
     return App(command, time or "", verify or "", seconds, shell)
 

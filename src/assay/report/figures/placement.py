@@ -39,9 +39,7 @@ def placement_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figure
     ]
 
 
-def surface_figure(
-    place: int, outcome: Outcome, cells: Sequence[CellSummary]
-) -> Figure | None:
+def surface_figure(place: int, outcome: Outcome, cells: Sequence[CellSummary]) -> Figure | None:
     """Ranks × threads of one search; of several bindings, orders and adapters the best tried."""
     rows = _surface(outcome, cells)
     if outcome.best is None or len(rows) < 2:
