@@ -50,7 +50,9 @@ def run_of(
         cells=tuple(cells),
         replication=Replication(),
         seed=1,
-        search=Search(tuple(one.id for one in searched)) if searched else None,
+        search=Search(tuple(one.id for one in cells), tuple(one.id for one in searched))
+        if searched
+        else None,
     )
     manifest = msgspec.structs.replace(run.manifest, plan=plan)
     return dataclasses.replace(run, manifest=manifest, **changes)

@@ -90,11 +90,11 @@ def test_few_of_the_candidates_are_measured_and_the_best_is_named(lab: SearchLab
     assert lab.only_run().complete
     counts = Counter(m.cell.id for m in run.measurements)
     plan = run.manifest.plan
-    assert plan.search is not None and len(plan.search.cells) == 13
+    assert plan.search is not None and len(plan.search.optional) == 13
     # What is compared has its launches; the search needs few, those of the best among them.
-    plain = [cell.id for cell in plan.cells if cell.id not in plan.search.cells]
+    plain = [cell.id for cell in plan.cells if cell.id not in plan.search.optional]
     assert [counts[name] >= 6 for name in plain] == [True, True]
-    assert sum(counts[name] for name in plan.search.cells) < 0.5 * 6 * 13
+    assert sum(counts[name] for name in plan.search.optional) < 0.5 * 6 * 13
     section = placement_section(finished.stdout)
     assert section["status"] == "answered"
     assert "4 ranks of 2 threads" in str(section["verdict"])

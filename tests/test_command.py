@@ -103,10 +103,10 @@ def test_the_suite_searches_all_nodes_and_compares_the_others() -> None:
     plan = load_plan(find_suite("placement"), CONTEXT, seed=1)
     assert plan.search is not None
     cells = {cell.id: cell for cell in plan.cells}
-    searched = [cells[name].placement for name in plan.search.cells]
+    searched = [cells[name].placement for name in plan.search.optional]
     assert {p.nodes for p in searched} == {2}
     # What is compared is measured whatever the search says, and is among its candidates.
-    compared = [c.placement for name, c in cells.items() if name not in plan.search.cells]
+    compared = [c.placement for name, c in cells.items() if name not in plan.search.optional]
     assert {(p.nodes, p.ppn) for p in compared} == {(n, k) for n in (1, 2) for k in (1, 2, 4)}
     assert {(p.threads, p.binding, p.order, p.adapter) for p in compared} == {
         (1, "compact", "block", None)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
@@ -141,12 +141,13 @@ def test_the_gradient_is_that_of_the_likelihood() -> None:
     parts = np.stack([*(part[seen] for part in surface.parts), np.eye(7)])
     values, expected = random.normal(0, 0.3, 7), np.log(random.uniform(0.001, 0.1, len(parts)))
     trend = surface.trend[seen] + 1e-9 * np.eye(7)
+    doubts = random.uniform(0.5, 3.0, len(parts))
 
     def value(scales: np.ndarray) -> float:
-        return placement_search._badness(scales, values, trend, parts, expected)[0]
+        return placement_search._badness(scales, values, trend, parts, expected, doubts)[0]
 
     def slope(scales: np.ndarray) -> np.ndarray:
-        return placement_search._badness(scales, values, trend, parts, expected)[1]
+        return placement_search._badness(scales, values, trend, parts, expected, doubts)[1]
 
     for _ in range(5):
         assert check_grad(value, slope, expected + random.normal(0, 1, len(parts))) < 1e-3
@@ -172,6 +173,7 @@ def test_the_posterior_is_that_of_conditioned_normals() -> None:
     np.testing.assert_allclose(process.covariance, covariance, atol=1e-4)
 
 
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, len(GRID) - 1), st.floats(0.5, 2.0)), max_size=12))
 def test_any_results_give_a_finding_that_makes_sense(results: list[tuple[int, float]]) -> None:
     trials = [Trial(c, block, cost) for block, (c, cost) in enumerate(results)]

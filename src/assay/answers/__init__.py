@@ -24,7 +24,7 @@ def answer_all(
 
     placement = answer_placement(cells, run, history)
     if run.manifest.plan.search is not None:  # few launches each, and no matter of other answers
-        chosen = frozenset(run.manifest.plan.search.cells)
+        chosen = frozenset(run.manifest.plan.search.optional)
         cells = [cell for cell in cells if cell.id not in chosen]
     network = answer_network(cells, run, history)
     if network.status == "answered":  # messages then stand there, and not as context of speed too

@@ -32,7 +32,7 @@ class ChosenCells:
 
     def __init__(self, plan: Plan) -> None:
         self._searches = placement_searches(plan)
-        self.candidates = frozenset(plan.search.cells) if plan.search else frozenset[str]()
+        self.candidates = frozenset(plan.search.optional if plan.search else ())
         self._fewest = plan.replication.min_launches
         self._known: dict[tuple[int, int], tuple[object, Finding]] = {}
 

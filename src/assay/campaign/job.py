@@ -242,7 +242,7 @@ def missing_cells(data: RunData) -> list[str]:
     """The ids of the cells that have no number, though no search had a say in it."""
     plan = data.manifest.plan
     have = {m.cell.id for m in data.measurements if m.record.status == "ok"}
-    have |= set(plan.search.cells if plan.search else ())
+    have |= set(plan.search.optional if plan.search else ())
     return [cell.id for cell in plan.cells if cell.id not in have]
 
 

@@ -40,9 +40,11 @@ _REACHES = (1.0, 2.0, 4.0)
 # is log 2 = 0.69 a doubling.
 _LEVEL, _SLOPE = 2.0, 0.7
 # What parts of the process are expected to be, as standard deviations of the logarithm, and by how
-# much that may be wrong (of the variance's logarithm): a factor of e either way.
+# much that may be wrong (of the variance's logarithm): a factor of e either way. Of what each
+# candidate has of its own few measurements tell little, and to think it smaller than it is would be
+# to rule out what was never tried: less doubt is left there.
 _SMOOTH, _WORD, _WORD_SURFACE, _OWN, _BLOCK, _NOISE = 0.3, 0.1, 0.05, 0.03, 0.01, 0.02
-_DOUBT = 2.0
+_DOUBT, _DOUBT_OF_OWN = 2.0, 0.7
 # Rounds of weighing measurements by how far out they lie.
 _WEIGHINGS = 3
 _DRAWS = 2000
@@ -204,11 +206,13 @@ class _Surface:
         near = np.exp(-apart / (2.0 * reach**2))
         self.parts: list[Floats] = [near, np.eye(len(candidates))]
         self.expected = [_SMOOTH, _OWN]
+        self.doubts = [_DOUBT, _DOUBT_OF_OWN]
         for words in zip(*(c.words for c in candidates), strict=True):
             if len(set(words)) > 1:
                 same = np.equal.outer(words, words).astype(np.float64)
                 self.parts += [same, same * near]
                 self.expected += [_WORD, _WORD_SURFACE]
+                self.doubts += [_DOUBT, _DOUBT]
 
     def prior(self) -> Floats:
         """The covariance before anything is known of how much each part counts."""
@@ -234,7 +238,12 @@ class _Surface:
 
 
 def _badness(
-    scales: Floats, values: Floats, trend: Floats, parts: Floats, expected: Floats
+    scales: Floats,
+    values: Floats,
+    trend: Floats,
+    parts: Floats,
+    expected: Floats,
+    doubts: Floats,
 ) -> tuple[float, Floats]:
     """How unlikely ``values`` are with the parts' variances (their logarithms), and its gradient.
 
@@ -246,9 +255,9 @@ def _badness(
     factor = cho_factor(trend + np.tensordot(variances, parts, 1), lower=True)
     weighted = cho_solve(factor, values)
     slack = cho_solve(factor, np.eye(len(values))) - np.outer(weighted, weighted)
-    doubt = (scales - expected) / _DOUBT
+    doubt = (scales - expected) / doubts
     value = 0.5 * values @ weighted + np.log(np.diag(factor[0])).sum() + 0.5 * doubt @ doubt
-    slope = 0.5 * variances * np.einsum("kij,ij->k", parts, slack) + doubt / _DOUBT
+    slope = 0.5 * variances * np.einsum("kij,ij->k", parts, slack) + doubt / doubts
     return float(value), slope
 
 
@@ -287,12 +296,13 @@ class _Process:
         noise = np.diag(1.0 / self._weights)
         parts = np.stack([*(part[seen] for part in surface.parts), self._blocks, noise])
         expected = 2.0 * np.log(np.array([*surface.expected, _BLOCK, _NOISE]))
+        doubts = np.array([*surface.doubts, _DOUBT, _DOUBT])
         trend = surface.trend[seen] + _JITTER * np.eye(len(self._values))
 
         found = minimize(
             _badness,
             expected if start is None else start,
-            args=(self._values, trend, parts, expected),
+            args=(self._values, trend, parts, expected, doubts),
             jac=True,
             method="L-BFGS-B",
             bounds=[(centre - 8.0, centre + 6.0) for centre in expected],

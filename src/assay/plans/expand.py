@@ -44,7 +44,8 @@ class Fitting:
     """What to do with a level that this machine can't do: drop it with a note, or refuse.
 
     ``choices``: sentences on what was chosen by the machine; ``pending``: those of the cells that
-    are just being made, by factor. ``measured``: ids of the cells that no search has a say in.
+    are just being made, by factor. ``searched``, ``measured``: ids of the cells of measures that
+    are a search, and of those that are not.
     """
 
     context: PlanContext
@@ -53,6 +54,7 @@ class Fitting:
     notes: dict[str, None] = field(default_factory=dict)
     choices: dict[str, None] = field(default_factory=dict)
     pending: dict[str, str] = field(default_factory=dict)
+    searched: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
 
 
@@ -72,8 +74,7 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
         _check_factors(measure, kernel)
         for cell in _cells_of(measure, kernel, fitting):
             cells.setdefault(cell.id, cell)
-            if not measure.search:
-                fitting.measured.add(cell.id)
+            (fitting.searched if measure.search else fitting.measured).add(cell.id)
             if len(cells) > MOST_CELLS:
                 raise AssayError(
                     f"The plan has more than {MOST_CELLS} cells.",

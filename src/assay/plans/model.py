@@ -100,14 +100,16 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cells of a plan of which only those are measured that the search for the best one asks for.
+    """Cells of a plan among which the best is searched for.
 
-    ``cells``: their ids. Cells of the same kernel with the same parameters and toolchain on as many
-    nodes are candidates of one search. ``within``: the chosen one takes at most so much longer
-    than the best, relatively, with ``probability``.
+    ``cells``: their ids. Those of the same kernel with the same parameters and toolchain on as many
+    nodes are candidates of one search. ``optional``: of them those that are measured only when the
+    search asks for them. ``within``: the chosen one takes at most so much longer than the best,
+    relatively, with ``probability``.
     """
 
     cells: tuple[str, ...]
+    optional: tuple[str, ...]
     within: float = 0.02
     probability: float = 0.95
 

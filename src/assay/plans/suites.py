@@ -112,7 +112,7 @@ def load_plan(
         written = app_measures(written, app)
     measures = _changed(written, instead or {})
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
-    chosen_by_search = tuple(cell.id for cell in cells if cell.id not in fitting.measured)
+    candidates = tuple(cell.id for cell in cells if cell.id in fitting.searched)
     written_seed = document.read(("seed",), data.get("seed"), int | None)  # type: ignore[arg-type]
     chosen = seed if seed is not None else written_seed
     return Plan(
@@ -123,11 +123,11 @@ def load_plan(
         seed=chosen if chosen is not None else draw_seed(),
         notes=(*context.notes, *fitting.notes),
         choices=(*fitting.choices, *searched(cells)),
-        search=_search(document, chosen_by_search) if chosen_by_search else None,
+        search=_search(document, candidates, fitting) if candidates else None,
     )
 
 
-def _search(document: TomlDocument, cells: tuple[str, ...]) -> Search:
+def _search(document: TomlDocument, cells: tuple[str, ...], fitting: Fitting) -> Search:
     """The ``[search]`` of a plan over these cells. Raises AssayError."""
     table = document.read(("search",), document.data.get("search", {}), dict[str, str | float])
     document.check_keys(("search",), table, ("within", "probability"))
@@ -137,7 +137,8 @@ def _search(document: TomlDocument, cells: tuple[str, ...]) -> Search:
         read[key] = float(read_quantity(raw, key, "", where))
         if not 0 < read[key] < 1:
             raise AssayError(f"'{key}' must lie between 0 and 1.", where=where)
-    return Search(cells, **read)
+    optional = tuple(name for name in cells if name not in fitting.measured)
+    return Search(cells, optional, **read)
 
 
 def most_nodes(
@@ -222,7 +223,11 @@ def _named(word: str, where: str) -> list[str]:
 
 
 def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]) -> list[Measure]:
-    """The measures with other factors. Raises AssayError for one that no kernel has."""
+    """The measures with other factors. Raises AssayError for one that no kernel has.
+
+    Beside a search, what a measure that is no part of it doesn't name itself stays as it is: it is
+    for the search to look at.
+    """
     if not instead:
         return measures
     kernels = {m.kernel: find_kernel(m.kernel, where=m.where) for m in measures}
@@ -236,8 +241,14 @@ def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]
                 mend=nearest(name, valid),
             )
     changed = []
+    searching = any(measure.search for measure in measures)
     for measure in measures:
-        own = {name: levels for name, levels in instead.items() if name in taken[measure.kernel]}
+        free = measure.search or not searching
+        own = {
+            name: levels
+            for name, levels in instead.items()
+            if name in taken[measure.kernel] and (free or name in measure.factors)
+        }
         changed.append(replace(measure, factors={**measure.factors, **own}))
     return changed
 

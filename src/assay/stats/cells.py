@@ -134,7 +134,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         search = run.manifest.plan.search
         unmeasured = (
             "It was not tried: its search did not ask for it."
-            if search is not None and cell.id in search.cells
+            if search is not None and cell.id in search.optional
             else "It was not measured: the run ended before its turn."
         )
         return CellSummary(
