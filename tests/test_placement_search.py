@@ -32,7 +32,6 @@ def truth(candidate: Candidate) -> float:
 
 
 def run(
-    rule: Rule = Rule(),
     *,
     noise: float = 0.01,
     seed: int = 1,
@@ -42,7 +41,7 @@ def run(
     random = np.random.default_rng(seed)
     trials: list[Trial] = []
     for block in range(100):
-        finding = search(GRID, trials, rule, seed, refused)
+        finding = search(GRID, trials, Rule(), seed, refused)
         if not finding.ask or len(trials) > most:
             break
         drift = random.normal(0.0, 0.01)

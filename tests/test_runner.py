@@ -20,6 +20,7 @@ from assay.records.model import LaunchRecord
 from assay.records.schema import Job, MeasurementOrder, MeasurementRecord
 from assay.records.stream import Stream, read_stream
 
+TWO = Placement(ppn=2, threads=3)
 PYTHON = shlex.quote(sys.executable)
 
 
@@ -27,7 +28,7 @@ def order_of(
     folder: Path,
     command: str,
     *,
-    placement: Placement = Placement(ppn=2, threads=3),
+    placement: Placement = TWO,
     timeout: float = float("inf"),
     **parameters: str | int,
 ) -> LaunchOrder:

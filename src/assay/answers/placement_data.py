@@ -25,9 +25,9 @@ class Outcome:
 
     ``best``: the chosen one; None where none could be measured. ``point`` of it. ``tried``: how
     many candidates were measured, in ``made`` measurements, where all of them would have taken
-    ``exhaustive``. ``failed``: candidates that can't be chosen, and why. ``one``, ``full``: one rank
-    a node, and the most ranks a node of one thread, placed the plainest way; None where that was
-    not measured.
+    ``exhaustive``. ``failed``: candidates that can't be chosen, and why. ``one``, ``full``: one
+    rank a node, and the most ranks a node of one thread, placed the plainest way; None where that
+    was not measured.
     """
 
     search: PlacementSearch

@@ -90,7 +90,7 @@ def run(
     json
         Print the answers and all cells as JSON on stdout.
     app
-        A command to measure in the place of the plan's kernels, such as "mpirun -n {ranks} ./a.out".
+        A command to measure in the place of the plan's kernels: "mpirun -n {ranks} ./a.out".
         Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {order} {adapter} {hostfile}.
     time
         A regular expression of what the command prints its seconds by, such as "Time: (\\S+) s"

@@ -13,10 +13,11 @@ import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 EXIT_MEASUREMENT = 4
@@ -120,7 +121,7 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
     }
 
 
-def _run(words: list[str], environment: Mapping[str, str]) -> tuple[int, Any]:
+def _run(words: list[str], environment: Mapping[str, str]) -> tuple[int, resource.struct_rusage]:
     """Start a command and wait for its end: its wait status, and what it used."""
     global _child
     pid = os.fork()
@@ -189,7 +190,7 @@ def _read(
     return seconds, right if right_by else None
 
 
-def _lines(path: str, start: int) -> Any:
+def _lines(path: str, start: int) -> Iterator[str]:
     try:
         with open(path, encoding="utf-8", errors="replace", newline=None) as file:  # noqa: PTH123
             file.seek(start)
@@ -233,7 +234,7 @@ def _machine() -> dict[str, float]:
 
 
 def _around(
-    before: Mapping[str, float], after: Mapping[str, float], used: Any
+    before: Mapping[str, float], after: Mapping[str, float], used: resource.struct_rusage
 ) -> dict[str, float | None]:
     """Covariates of docs/formats.md, of a command on this machine."""
     cpu = used.ru_utime + used.ru_stime

@@ -65,7 +65,7 @@ class SimulatedMachine:
 
     @cached_property
     def candidates(self) -> list[Candidate]:
-        """Ranks a node and threads a rank; binding, order, adapter, and whether cores are shared."""
+        """Ranks a node, threads a rank; binding, order, adapter, whether cores are shared."""
         return list(self._candidates())
 
     def _candidates(self) -> Iterator[Candidate]:
@@ -139,7 +139,7 @@ class SimulatedMachine:
     def measured(
         self, asked: Sequence[int], block: int, random: np.random.Generator
     ) -> list[Trial]:
-        """Measurements of these candidates in one block, with noise, tails and the block's drift."""
+        """Measurements of these candidates in one block, with noise, tails and its drift."""
         drift = random.normal(0.0, self.drift)
         trials = []
         for candidate in asked:

@@ -9,13 +9,15 @@ order, adapter) an effect and a surface of its own, and an effect of each placem
 caches and the like jump. On top of it come the block that a measurement was made in and noise with
 Student's t of four degrees of freedom (Lange, Little & Taylor 1989), for launches are now and then
 much too slow. That is stochastic kriging (Ankenman, Nelson & Staum 2010). How much each part counts
-is found by marginal likelihood (Rasmussen & Williams, 5.4.1), so that words that change nothing drop
-out by themselves.
+is found by marginal likelihood (Rasmussen & Williams, 5.4.1), so that words that change nothing
+drop out by themselves.
 
 The first block spreads over the placements, each next one where the process is least sure (MacKay
-1992). Later blocks hold the best so far and those that it may yet be beaten by, drawn from the
-posterior: top-two Thompson sampling (Russo 2020) in batches. It stops when the probability that the
-chosen one costs no more than ``within`` above the best is as asked.
+1992), and the second one repeats it: a launch that was disturbed must not close a whole region, and
+noise is known by what was measured twice. Later blocks hold the best so far and those that it may
+yet be beaten by, drawn from the posterior: top-two Thompson sampling (Russo 2020) in batches. It
+stops when the probability that the chosen one costs no more than ``within`` above the best is as
+asked.
 """
 
 from __future__ import annotations
@@ -152,8 +154,11 @@ def _search(
     beaten = draws[:, chosen] > draws.min(axis=1) + np.log1p(rule.within)
     probability = 1.0 - float(beaten.mean())
     sure = probability >= rule.probability
-    settled = sure and counts[chosen] >= min(rule.fewest, rule.most)
-    if not settled:
+    begun = len({trial.block for trial in trials}) == 1
+    settled = sure and not begun and counts[chosen] >= min(rule.fewest, rule.most)
+    if begun:
+        ask = tuple(int(alive[place]) for place in np.flatnonzero(counts))
+    elif not settled:
         # Those that beat it in draws, the most frequent first; of equal ones the first.
         rivals = np.bincount(draws[beaten].argmin(axis=1), minlength=len(alive))
         order = np.argsort(-rivals, kind="stable")
@@ -284,7 +289,11 @@ class _Process:
         """Surfaces out of the posterior: draw × candidate."""
         size = len(self.mean)
         root = np.linalg.cholesky(self.covariance + _JITTER * np.eye(size))
-        return np.asarray(self.mean + random.standard_normal((_DRAWS, size)) @ root.T)
+        normal = random.standard_normal((_DRAWS, size)) @ root.T
+        # How large the noise is was learnt from what was measured more than once.
+        freedom = max(len(self.where) - len(set(self.where.tolist())), 2)
+        scale = np.sqrt(freedom / random.chisquare(freedom, (_DRAWS, 1)))
+        return np.asarray(self.mean + scale * normal)
 
     def _fit(
         self, surface: _Surface, start: Floats | None = None

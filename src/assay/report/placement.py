@@ -155,8 +155,8 @@ def _beside_published(
         Table(
             id="placement-published",
             title="Two ranks a node over one, beside published clusters",
-            caption="Performance with 2 ranks a node over that with 1: on as many nodes, then of as "
-            "many ranks on half the nodes. Ranges are over the numbers of nodes or ranks.",
+            caption="Performance with 2 ranks a node over that with 1: on as many nodes, then of "
+            "as many ranks on half the nodes. Ranges are over the numbers of nodes or ranks.",
             columns=[
                 Column("work", ""),
                 Column("nodes", "As many nodes, here", numeric=True),

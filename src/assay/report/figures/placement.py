@@ -17,7 +17,15 @@ from assay.answers.placement_data import (
 )
 from assay.answers.select import counted, points
 from assay.records.model import RunData
-from assay.report.marks import Row, Spec, colour, error_bars, level, scaled_fields
+from assay.report.marks import (
+    Row,
+    Spec,
+    colour,
+    error_bars,
+    level,
+    ratio_fields,
+    scaled_fields,
+)
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
 
@@ -135,7 +143,8 @@ def surface_figure(place: int, outcome: Outcome, cells: Sequence[CellSummary]) -
         id=f"placement-surface-{place + 1}",
         title=f"{name} on {counted(nodes, 'node')}: the placements that were tried",
         caption="Median time over that of the chosen placement, which is framed; of several "
-        "bindings, orders and adapters the best that was tried. Dashed: not tried, or failed.",
+        "bindings, orders and adapters the best that was tried. From 4 on all is one colour. Dashed: "
+        "not tried, or failed.",
         alt=f"Heat map of the time of {name} over ranks a node and threads a rank; best with "
         f"{how_text(outcome.best.placement)}; {untried} of {len(rows)} fields were not tried.",
         fields=[
@@ -203,94 +212,122 @@ def _middle(rows: Sequence[Row]) -> float:
 
 
 def ratio_figure(fixed: str, compared: Sequence[Comparison]) -> Figure | None:
-    """Ratios over ranks a node: on as many ``nodes``, or of as many ``ranks``."""
+    """Ratios on as many ``nodes``, or of as many ``ranks``: bars for one such number, else lines."""
     if not compared:
         return None
-    several = len({_fixed_count(fixed, c) for c in compared}) > 1
-    noun = "node" if fixed == "nodes" else "rank"
     rows: list[Row] = []
     for found in compared:
-        placement = found.above.summary.cell.placement
         low, high = found.interval or (None, None)
-        count = _fixed_count(fixed, found)
+        placement = found.above.summary.cell.placement
         rows.append(
             {
-                "ppn": placement.ppn,
                 "work": name_of(found.above.summary.cell),
-                "fixed": counted(count, noun),
-                "line": name_of(found.above.summary.cell)
-                + (f", {counted(count, noun)}" if several else ""),
+                "count": _fixed_count(fixed, found),
+                "ppn": f"{placement.ppn} ranks a node",
                 "median": found.value,
                 "low": low,
                 "high": high,
                 "launches": found.launches,
             }
         )
-    counts = sorted({int(row["ppn"] or 0) for row in rows})
+    counts = sorted({int(row["count"] or 0) for row in rows})
+    told = [
+        {"field": "work", "title": "work"},
+        {"field": "count", "title": fixed},
+        {"field": "ppn", "title": "over 1 rank a node"},
+        {"field": "y", "type": "quantitative", "title": "ratio", "format": ".4~g"},
+        {"field": "interval", "title": "95% interval"},
+        {"field": "launches", "title": "launches"},
+    ]
+    y: Spec = {
+        "field": "y",
+        "type": "quantitative",
+        "title": "performance over 1 rank a node",
+        "scale": {"zero": True, "nice": True},
+        "axis": {"tickCount": 6},
+    }
+    layers = _bars(rows, y, told) if len(counts) == 1 else _lines(rows, fixed, counts, y, told)
     same = "as many nodes" if fixed == "nodes" else "as many ranks on fewer nodes"
-    x: Spec = {
-        "field": "ppn",
-        "type": "ordinal",
-        "sort": counts,
-        "title": "ranks a node",
-        "axis": {"labelAngle": 0, "ticks": False},
-        "scale": {"paddingInner": 0.25, "paddingOuter": 0.15},
-    }
-    spec: Spec = {
-        "height": 260,
-        "transform": scaled_fields(1.0),
-        "encoding": {
-            "x": x,
-            "xOffset": {"field": "line", "sort": None, "scale": {"paddingInner": 0.2}},
-        },
-        "layer": [
-            {
-                "mark": {"type": "bar", "cornerRadiusEnd": 2},
-                "encoding": {
-                    "y": {
-                        "field": "y",
-                        "type": "quantitative",
-                        "title": "performance over 1 rank a node",
-                        "scale": {"zero": True, "nice": True},
-                        "axis": {"tickCount": 6},
-                    },
-                    "color": colour("line", rows),
-                    "tooltip": [
-                        {"field": "work", "title": "work"},
-                        {"field": "fixed", "title": "fixed"},
-                        {"field": "ppn", "title": "ranks a node"},
-                        {"field": "y", "title": "ratio", "format": ".4~g"},
-                        {"field": "interval", "title": "95% interval"},
-                        {"field": "launches", "title": "launches"},
-                    ],
-                },
-            },
-            error_bars(),
-            level(1.0),
-        ],
-    }
+    paper = "figures 1.B.a to 6.B.a" if fixed == "nodes" else "figures 1.B.c to 6.B.c"
     return Figure(
         id=f"placement-ratio-{fixed}",
         title=f"Performance with several ranks a node over one, {same}",
-        caption="1 (dashed): the further ranks bring nothing, and take nothing away. Whiskers: 95% "
-        "intervals of the ratio. After Luecke, Li & Cuma (2005), "
-        + ("figures 1.B.a to 6.B.a." if fixed == "nodes" else "figures 1.B.c to 6.B.c."),
-        alt=f"Bar chart of performance ratios over 1 rank a node, {same}, from "
+        caption="At 1 (dashed) the further ranks bring nothing. 95% intervals of the ratio. After "
+        f"Luecke, Li & Cuma (2005), {paper}.",
+        alt=f"Performance ratios over 1 rank a node, {same}, from "
         f"{min(c.value for c in compared):.2f} to {max(c.value for c in compared):.2f}.",
         fields=[
-            Field("ppn", "", "ranks a node"),
             Field("work", "", "benchmark and class, or command"),
-            Field("fixed", "", f"the number of {fixed}, which is the same on both sides"),
-            Field("line", "", "both"),
-            Field("median", "", "ratio of performance: time at 1 rank a node over time here"),
-            Field("low", "", "lower end of its 95% interval; empty under six launches"),
-            Field("high", "", "upper end of its 95% interval"),
-            Field("launches", "", "number of launches, the lesser of the two"),
+            Field("count", "", f"the number of {fixed}, which is the same on both sides"),
+            Field("ppn", "", "ranks a node of the numerator; 1 in the denominator"),
+            *ratio_fields("ratio of performance: time at 1 rank a node over time at several"),
         ],
         rows=rows,
-        spec=spec,
-        width="half" if len(rows) <= 2 * _HALF else "full",
+        spec={"height": 260, "transform": scaled_fields(1.0), "layer": layers},
+        width="half" if len(rows) <= 2 * _HALF and len(counts) == 1 else "full",
     )
+
+
+def _bars(rows: Sequence[Row], y: Spec, told: Sequence[Spec]) -> list[Spec]:
+    """Works side by side, a bar for each number of ranks a node."""
+    place: Spec = {
+        "x": {
+            "field": "work",
+            "type": "nominal",
+            "sort": None,
+            "title": None,
+            "axis": {"labelAngle": 0, "ticks": False, "labelPadding": 8},
+            "scale": {"paddingInner": 0.3, "paddingOuter": 0.15},
+        },
+        "xOffset": {"field": "ppn", "sort": None, "scale": {"paddingInner": 0.08}},
+    }
+    whiskers = error_bars()
+    return [
+        {
+            "mark": {"type": "bar", "cornerRadiusEnd": 2},
+            "encoding": {**place, "y": y, "color": colour("ppn", rows), "tooltip": list(told)},
+        },
+        {**whiskers, "encoding": place},
+        level(1.0),
+    ]
+
+
+def _lines(
+    rows: Sequence[Row], fixed: str, counts: Sequence[int], y: Spec, told: Sequence[Spec]
+) -> list[Spec]:
+    """A line over the fixed numbers for each work and number of ranks a node."""
+    x: Spec = {
+        "field": "count",
+        "type": "quantitative",
+        "title": fixed,
+        "scale": {"type": "log", "base": 2, "domain": [counts[0], counts[-1]], "padding": 12},
+        "axis": {"values": list(counts), "format": "d", "labelOverlap": "greedy"},
+    }
+    ranks = list(dict.fromkeys(row["ppn"] for row in rows))
+    shape: Spec = {
+        "field": "ppn",
+        "type": "nominal",
+        "sort": None,
+        "legend": {"title": None} if len(ranks) > 1 else None,
+    }
+    hue = colour("work", rows)
+    return [
+        {
+            "mark": {"type": "line", "strokeWidth": 1.5},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "color": hue,
+                "detail": [{"field": "ppn", "type": "nominal"}],
+            },
+        },
+        {**error_bars(), "encoding": {"x": x, "color": hue}},
+        {
+            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+            "encoding": {"x": x, "y": y, "color": hue, "shape": shape, "tooltip": list(told)},
+        },
+        level(1.0),
+    ]
 
 
 def _fixed_count(fixed: str, found: Comparison) -> int:
