@@ -101,7 +101,10 @@ def test_few_of_the_candidates_are_measured_and_the_best_is_named(lab: SearchLab
     assert section["confidence"] == "high", section["confidence_why"]
 
 
-@pytest.mark.parametrize("streams", [3, 9, 20])
+@pytest.mark.parametrize(
+    "streams",
+    [pytest.param(3, marks=pytest.mark.slow), 9, pytest.param(20, marks=pytest.mark.slow)],
+)
 def test_killed_and_resumed_it_measures_what_it_would_have(
     lab: SearchLab, undisturbed: dict[str, list[float]], streams: int
 ) -> None:

@@ -155,7 +155,7 @@ def _search(
     probability = 1.0 - float(beaten.mean())
     sure = probability >= rule.probability
     begun = len({trial.block for trial in trials}) == 1
-    settled = sure and not begun and counts[chosen] >= min(rule.fewest, rule.most)
+    settled = sure and not begun and bool(counts[chosen] >= min(rule.fewest, rule.most))
     if begun:
         ask = tuple(int(alive[place]) for place in np.flatnonzero(counts))
     elif not settled:

@@ -21,9 +21,9 @@ class PublishedRatio:
 
 
 # G. R. Luecke, Y. Li, M. Cuma: Using nodes in a cluster efficiently (2005), section 3, class B, 2
-# to 256 processes. Xeon: dual 3.2 GHz, Opteron: dual 1.4 GHz, both Myrinet. The figures 1.B.a to 6.B.c
-# are pictures without numbers; these are the statements of the text beside them: "a 37% to 50%
-# decrease in performance" is a ratio from 0.50 to 0.63.
+# to 256 processes. Xeon: dual 3.2 GHz, Opteron: dual 1.4 GHz, both Myrinet. Its figures 1.B.a to
+# 6.B.c hold no numbers; these are the statements of the text beside them: "a 37% to 50% decrease in
+# performance" is a ratio from 0.50 to 0.63.
 SOURCE = "Luecke, Li & Cuma (2005), section 3, class B"
 PUBLISHED = (
     PublishedRatio("npb.cg", "Xeon", 0.65, 0.80, "more on 2, 4 and 8 nodes, less on 16 to 128"),

@@ -143,8 +143,8 @@ def surface_figure(place: int, outcome: Outcome, cells: Sequence[CellSummary]) -
         id=f"placement-surface-{place + 1}",
         title=f"{name} on {counted(nodes, 'node')}: the placements that were tried",
         caption="Median time over that of the chosen placement, which is framed; of several "
-        "bindings, orders and adapters the best that was tried. From 4 on all is one colour. Dashed: "
-        "not tried, or failed.",
+        "bindings, orders and adapters the best that was tried. From 4 on all is one colour. "
+        "Dashed: not tried, or failed.",
         alt=f"Heat map of the time of {name} over ranks a node and threads a rank; best with "
         f"{how_text(outcome.best.placement)}; {untried} of {len(rows)} fields were not tried.",
         fields=[
@@ -212,7 +212,7 @@ def _middle(rows: Sequence[Row]) -> float:
 
 
 def ratio_figure(fixed: str, compared: Sequence[Comparison]) -> Figure | None:
-    """Ratios on as many ``nodes``, or of as many ``ranks``: bars for one such number, else lines."""
+    """Ratios on as many ``nodes`` or of as many ``ranks``: bars for one such number, else lines."""
     if not compared:
         return None
     rows: list[Row] = []
