@@ -24,10 +24,15 @@ def answer_all(
     """
     from assay.answers.model import QUESTIONS
     from assay.answers.network import answer_network
+    from assay.answers.placement import answer_placement
     from assay.answers.speed import answer_speed
     from assay.answers.steadiness import answer_steadiness
     from assay.answers.unmeasured import unmeasured
 
+    placement = answer_placement(cells, run, history)
+    if run.manifest.plan.search is not None:  # few launches each, and no matter of other answers
+        chosen = frozenset(run.manifest.plan.search.optional)
+        cells = [cell for cell in cells if cell.id not in chosen]
     network = answer_network(cells, run, history)
     if network.status == "answered":  # messages then stand there, and not as context of speed too
         others = [cell for cell in cells if not cell.kernel.startswith("network.")]
@@ -37,5 +42,6 @@ def answer_all(
         "network": network,
         "speed": answer_speed(others, run, history),
         "steadiness": answer_steadiness(cells, run, history, steadiness),
+        "placement": placement,
     }
     return [made.get(question) or unmeasured(question, cells) for question in QUESTIONS]

@@ -15,6 +15,7 @@ from typing import Any
 from assay import __version__
 from assay.config import Config, SchedulerConfig
 from assay.plans.amend import override
+from assay.plans.app import App
 from assay.plans.levels import Written
 from assay.plans.model import Plan, PlanContext
 from assay.plans.suites import Source, count_named, find_plan, load_plan, most_nodes
@@ -30,7 +31,8 @@ class Asked:
     """The words of ``assay run``, as far as a plan follows from them.
 
     ``nodes``: counts of nodes for the measures that name none, such as "1,2,4"; the largest is what
-    plans call all nodes. ``members``: how many nodes measure themselves, each by itself.
+    plans call all nodes. ``members``: how many nodes measure themselves, each by itself. ``app``: a
+    command in the place of the plan's kernels.
     """
 
     plan: Path
@@ -44,6 +46,7 @@ class Asked:
     sessions: str | None = None
     seed: int | None = None
     texts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    app: App | None = None
 
     @classmethod
     def of(
@@ -55,6 +58,7 @@ class Asked:
         ppn: str | None = None,
         seed: int | None = None,
         rule: Mapping[str, str | None] | None = None,
+        app: App | None = None,
     ) -> Asked:
         """From the command line; ``rule``: what of ``RULE`` was given.
 
@@ -63,7 +67,7 @@ class Asked:
         factors = (*words, f"ppn={ppn}") if ppn else words
         plan = Path(os.path.abspath(find_plan(suite)))  # noqa: PTH100
         given: dict[str, Any] = dict(rule or {})
-        return dataclasses.replace(cls(plan, factors, nodes, seed=seed), **given)
+        return dataclasses.replace(cls(plan, factors, nodes, seed=seed, app=app), **given)
 
     @classmethod
     def again(cls, request: RunRequest) -> Asked:
@@ -74,6 +78,7 @@ class Asked:
             nodes=request.nodes,
             seed=request.seed,
             texts=request.texts,
+            app=request.app,
         )
         return dataclasses.replace(asked, **{word: getattr(request, word) for word in RULE})
 
@@ -118,6 +123,7 @@ class Asked:
             nodes=self._levels or None,
             source=source,
             lenient=lenient,
+            app=self.app,
         )
         return override(plan, **self._rule)
 
@@ -164,6 +170,7 @@ class Asked:
             duration=self.duration,
             every=self.every,
             sessions=self.sessions,
+            app=self.app,
         )
 
 

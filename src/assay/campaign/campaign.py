@@ -263,6 +263,7 @@ class Campaign:
             placement=placement,
             job=job,
             stream=self._run.raw / f"{launch}.jsonl",
+            timeout=self._state.time_limit(cells),
             patience=self._patience,
             seed=plan.seed,
         )
@@ -282,6 +283,9 @@ class Campaign:
         tail = StreamTail(order.stream)
         heard = time.monotonic()
         ask_after = SILENCE
+        # A command that was given its time says nothing until it ends.
+        limit = order.timeout if order.timeout < math.inf else 0.0
+        patience = max(self._patience, limit + SILENCE if limit else 0.0)
         try:
             while True:
                 record = launch.wait(LOOK)
@@ -294,7 +298,7 @@ class Campaign:
                 if time.time() >= self._deadline:
                     return msgspec.structs.replace(launch.stop(), outcome="interrupted")
                 silence = time.monotonic() - heard
-                if silence > self._patience:
+                if silence > patience:
                     return self._give_up(launch, order)
                 if silence > ask_after:
                     ask_after *= 2

@@ -251,9 +251,11 @@ def make_ready(
 
 
 def missing_cells(data: RunData) -> list[str]:
-    """The ids of the cells that have no number."""
+    """The ids of the cells that have no number, though no search had a say in it."""
+    plan = data.manifest.plan
     have = {m.cell.id for m in data.measurements if m.record.status == "ok"}
-    return [cell.id for cell in data.manifest.plan.cells if cell.id not in have]
+    have |= set(plan.search.optional if plan.search else ())
+    return [cell.id for cell in plan.cells if cell.id not in have]
 
 
 def _measured(run: RunDirectory) -> int:

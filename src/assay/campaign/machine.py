@@ -13,7 +13,7 @@ import msgspec
 from assay.campaign.timekeeping import Clock, MachineClock
 from assay.config import NO_PRICES, PATIENCE, ClusterConfig, Config, Prices
 from assay.launch.executor import Executor
-from assay.plans.model import ASSUMED_CACHES, PlanContext
+from assay.plans.model import ASSUMED_CACHES, OWN_TOOLCHAIN, PlanContext
 from assay.system.model import System
 
 if TYPE_CHECKING:
@@ -98,9 +98,11 @@ class ThisMachine:
         from assay.kernels.toolchains import select_toolchain
         from assay.launch.local import LocalExecutor
 
-        selected = {name: select_toolchain(name, self._config) for name in sorted(toolchains)}
+        names = sorted(name for name in toolchains if name != OWN_TOOLCHAIN)
+        selected = {name: select_toolchain(name, self._config) for name in names}
         nodes = self.surveyed.nodes if self.surveyed else ()
         built = build_everywhere(selected, nodes, self.cluster, self._config.path, progress)
+        own: dict[str, dict[str, object]] = {n: {} for n in toolchains if n == OWN_TOOLCHAIN}
         return Bench(
             LocalExecutor(
                 selected,
@@ -110,7 +112,8 @@ class ThisMachine:
             {
                 name: {**msgspec.to_builtins(t), **built[name].described}
                 for name, t in selected.items()
-            },
+            }
+            | own,
             self._config.patience,
             nodes,
         )

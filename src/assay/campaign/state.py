@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from assay.campaign.chosen import ChosenCells
+from assay.campaign.limits import time_limit
 from assay.campaign.settle import Outcome, Settlement, settle_cell
 from assay.kernels import is_search
 from assay.plans.model import Cell, Plan, Value
@@ -40,7 +42,9 @@ class CellState:
     ``wall``: seconds it took. ``sampling``: those of them that went into samples; the rest is
     set-up and verification. ``sample``: what one sample takes, expected before the first was
     taken. ``sated``: it had enough before its time was up. ``facts``: of a search, what it found.
-    ``left_out``: there are not hosts enough for it now.
+    ``left_out``: there are not hosts enough for it now. ``idle``: it is one of a search's
+    candidates, and not asked for now. ``failed_in``: the block that its failure was met in, if it
+    is known.
     """
 
     cell: Cell
@@ -53,13 +57,16 @@ class CellState:
     failure: str | None = None
     satisfied: bool = False
     left_out: bool = False
+    idle: bool = False
+    failed_in: int | None = None
     facts: dict[str, Value] = field(default_factory=dict)
     _lowest: int = 0
 
     @property
     def pending(self) -> bool:
         """Whether it is to be measured again, if there is time."""
-        return self.failure is None and not self.satisfied and not self.left_out
+        possible = self.failure is None and not self.left_out
+        return possible and not self.satisfied and not self.idle
 
     @property
     def missing(self) -> int:
@@ -106,6 +113,9 @@ class CampaignState:
         self.first = first_replicate(session, plan.replication)
         self.cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
         self._searches = [state for state in self.cells.values() if state.search]
+        self._chosen = ChosenCells(plan)
+        for name in self._chosen.candidates:
+            self.cells[name].idle = True
         self.spent = 0.0
         self._value_of = value_of
         self._enough = enough
@@ -136,6 +146,8 @@ class CampaignState:
         else:
             state.values[replicate] = value
             state.satisfied = self._is_satisfied(state)
+        if state.failure is not None:
+            state.failed_in = measurement.replicate
 
     def blame(self, launch: LaunchRecord, cells: Sequence[Cell], *, progressed: bool) -> None:
         """A launch ended badly and left ``cells`` unmeasured.
@@ -148,8 +160,11 @@ class CampaignState:
         guilty = [cell for cell in cells if cell.id == blamed]
         if not guilty and not progressed:
             guilty = list(cells)
+        block = launch.blamed.rpartition("-")[2] if launch.blamed else ""
         for cell in guilty:
-            self.cells[cell.id].failure = launch.error or launch.outcome
+            state = self.cells[cell.id]
+            state.failure = launch.error or launch.outcome
+            state.failed_in = int(block) if block.isdigit() else max(state.values, default=-1) + 1
 
     def leave_out(self, cells: Sequence[Cell]) -> None:
         """There are not hosts enough for these cells: they are for another execution to measure."""
@@ -160,6 +175,8 @@ class CampaignState:
     def _is_satisfied(self, state: CellState) -> bool:
         if state.search:
             return True
+        if state.cell.id in self._chosen.candidates:
+            return False  # its search says when it is enough
         # Replicates count from 0 without gaps, so that the decision doesn't depend on what a killed
         # run did out of turn.
         series: list[float] = []
@@ -171,15 +188,26 @@ class CampaignState:
         """The lowest replicate that a cell still needs, and all cells that need it; None: done.
 
         Searches come before all others. After the first replicate, what can't be done in the time
-        that is left is not begun.
+        that is left is not begun. Candidates of a search for the best placement are measured in
+        the blocks in which it asks for them, together with what else those hold.
         """
         searches = [state.cell for state in self._searches if state.pending]
         if searches:
             return 0, searches
+        asked = self._ask()
+        plain = self._next_plain()
+        if plain is None or (asked is not None and asked[0] < plain[0]):
+            return asked
+        if asked is not None and asked[0] == plain[0]:
+            return plain[0], [*plain[1], *asked[1]]
+        return plain
+
+    def _next_plain(self) -> tuple[int, list[Cell]] | None:
+        """The next block of the cells that are measured whatever they yield."""
         rule = self.plan.replication
         lacking: dict[int, list[CellState]] = {}
-        for state in self.cells.values():
-            if state.pending:
+        for name, state in self.cells.items():
+            if state.pending and name not in self._chosen.candidates:
                 lacking.setdefault(state.missing, []).append(state)
         for replicate in sorted(lacking):
             if replicate >= rule.max_launches or (replicate > 0 and self.spent >= rule.budget):
@@ -192,6 +220,26 @@ class CampaignState:
             if wanted:
                 return replicate, wanted
         return None
+
+    def _ask(self) -> tuple[int, list[Cell]] | None:
+        """The block that the searches for the best placement are in, and what it lacks.
+
+        What they ask for in a block follows from the blocks before it.
+        """
+        if not self._chosen.candidates:
+            return None
+        self._tally = None
+        block, wanted = self._chosen.next_block(self.cells, self._can_have)
+        names = {cell.id for cell in wanted}
+        for name in self._chosen.candidates:
+            self.cells[name].idle = name not in names
+        return (block, wanted) if wanted else None
+
+    def _can_have(self, state: CellState, block: int) -> bool:
+        """Whether there is time for it in a block."""
+        if block == 0:
+            return True
+        return self.spent < self.plan.replication.budget and state.least <= self._time_left
 
     @property
     def _time_left(self) -> float:
@@ -241,25 +289,56 @@ class CampaignState:
         rule = self.plan.replication
         if rule.cell_budget is not None:
             return {cell.id: rule.cell_budget for cell in cells}
+        if self._chosen.candidates:
+            return self._shares_with_searches(replicate, cells)
+        return self._shares(replicate, cells)
+
+    def _shares_with_searches(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
+        """What a search asks for takes even shares of half of what is left, or of all of it when no
+        other cells need any: as if the search needed the most that it may be expected to.
+        """
+        plain = [c for c in cells if c.id not in self._chosen.candidates and self._lacks(c)]
+        chosen = [cell for cell in cells if cell not in plain]
+        part = 0.5 if plain else 1.0
+        left = part * max(self.plan.replication.budget - self.spent, 0.0)
+        each = max(self._chosen.share(self.cells) * left, LEAST_BUDGET)
+        granted = {cell.id: self.cells[cell.id].overhead + each for cell in chosen}
+        return granted | (self._shares(replicate, plain, part) if plain else {})
+
+    def _lacks(self, cell: Cell) -> bool:
+        """Whether a cell is to be measured again by the rule for all cells."""
+        return self.cells[cell.id].pending
+
+    def _shares(self, replicate: int, cells: Sequence[Cell], part: float = 1.0) -> dict[str, float]:
+        """Fair shares of a part of the budget, without the candidates of a search."""
+        rule, chosen = self.plan.replication, self._chosen.candidates
         # Shares are worked out over all cells left of the block, however many launches that takes;
         # the block's part of the budget is what it was before its first launch.
-        states = [s for s in self.cells.values() if s.pending and replicate not in s.values]
+        states = [
+            state
+            for name, state in self.cells.items()
+            if state.pending and replicate not in state.values and name not in chosen
+        ]
         blocks = max(rule.min_launches - replicate, 1)
         if rule.unbroken:  # nothing but time ends it: the last blocks take no longer than the first
             pace = rule.budget / rule.min_launches
             blocks = max(blocks, math.ceil((rule.budget - self.spent) / pace))
         gone = sum(
             state.wall or 0.0
-            for state in self.cells.values()
-            if replicate in state.values and not state.search
+            for name, state in self.cells.items()
+            if replicate in state.values and not state.search and name not in chosen
         )
-        left = max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
+        left = part * max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
         left -= sum(state.overhead for state in states)
         share = _share(
             left,
             [(state.sample, state.sampling if state.sated else math.inf) for state in states],
         )
         return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
+
+    def time_limit(self, cells: Sequence[Cell]) -> float:
+        """Seconds that one launch of these cells may take, inf where only silence ends it."""
+        return time_limit(cells, self.cells.values())
 
     @property
     def expected(self) -> int:
@@ -279,7 +358,9 @@ class CampaignState:
     def _counted(self) -> _Tally:
         """Counted again only after something was added: displays ask several times a second."""
         if self._tally is None:
-            self._tally = _tally(self.cells.values(), self.plan.replication.min_launches)
+            once = self._chosen.candidates
+            fewest = self.plan.replication.min_launches
+            self._tally = _tally(self.cells.values(), fewest, once)
         return self._tally
 
 
@@ -292,12 +373,17 @@ class _Tally:
     seconds: float
 
 
-def _tally(states: Collection[CellState], min_launches: int) -> _Tally:
+def _tally(
+    states: Collection[CellState], min_launches: int, chosen: Collection[str] = ()
+) -> _Tally:
+    """``chosen``: ids of cells that are measured once more whenever they are asked for."""
     expected = done = unknown = known = 0
     seconds = walls = 0.0
     for state in states:
         made, pending = len(state.values), state.pending
         launches = 1 if state.search else min_launches
+        if state.cell.id in chosen:
+            launches = made + 1
         done += made
         expected += max(made, launches * pending)
         if state.wall is not None:

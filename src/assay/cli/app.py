@@ -22,6 +22,8 @@ COMMANDS = {
         assay run network --submit --nodes 8          in a job of the batch scheduler
         assay run --submit --per-node --nodes 400     each of 400 nodes by itself
         assay run steadiness --every "6 h" --sessions 8    how it varies over two days
+        assay run placement                           how to use the nodes: ranks, threads, binding
+        assay run placement --app "mpirun -n {ranks} ./a.out" --time "took (\\S+) s"
         """,
     ),
     "measure": (

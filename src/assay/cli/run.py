@@ -36,6 +36,11 @@ def run(
     report: bool = True,
     fail_on: Literal["never", "failure", "precision", "nodes"] = "failure",
     json: Annotated[bool, Parameter(negative=())] = False,
+    app: str | None = None,
+    time: str | None = None,
+    verify: str | None = None,
+    timeout: str | None = None,
+    shell: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Measure this machine, or a cluster through its scheduler, and write the report.
 
@@ -99,6 +104,18 @@ def run(
         --per-node, a node is slower than the others ("nodes").
     json
         Print the answers and all cells as JSON on stdout.
+    app
+        A command to measure in the place of the plan's kernels: "mpirun -n {ranks} ./a.out".
+        Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {order} {adapter} {hostfile}.
+    time
+        A regular expression of what the command prints its seconds by, such as "Time: (\\S+) s"
+        [default: it is timed from its start to its end].
+    verify
+        A regular expression of what the command prints when its result is right.
+    timeout
+        What the command may take, such as "10 min" [default: by the quickest placement so far].
+    shell
+        Let a shell run the command.
     """
     from assay.campaign.asked import Asked
     from assay.campaign.away import After, Site
@@ -107,6 +124,16 @@ def run(
     from assay.config import load_config
     from assay.errors import AssayError
 
+    command = None
+    if app is not None:
+        from assay.plans.app import read_app
+
+        command = read_app(app, time, verify, timeout, shell=shell)
+    elif time or verify or timeout or shell:
+        raise AssayError(
+            "--time, --verify, --timeout and --shell go with --app.",
+            mend="Name the command to measure: --app 'mpirun -n {ranks} ./a.out'.",
+        )
     settings = load_config(config)
     if lab is not None:
         from assay.lab.entering import on_lab
@@ -141,12 +168,15 @@ def run(
                 "every": every,
                 "sessions": sessions,
             },
+            app=command,
         )
         return begin(asked, how)
-    if factors or nodes or ppn:
+    if factors or nodes or ppn or app:
+        others = {"--nodes": nodes, "--ppn": ppn, "--app": app}
+        first = next((f"{name} {value}" for name, value in others.items() if value), "")
         raise AssayError(
             "A run that goes on has the factors it began with.",
-            where=factors[0] if factors else f"--nodes {nodes}" if nodes else f"--ppn {ppn}",
+            where=factors[0] if factors else first,
             mend="Leave them out, or begin a new run.",
         )
     return resume_run("" if suite == "quick" else suite, how)

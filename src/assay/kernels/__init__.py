@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from assay.errors import AssayError, nearest
-from assay.kernels import collective, compute, fabric, linpack, memory, network, noise, npb, storage
+from assay.kernels import (
+    collective,
+    compute,
+    fabric,
+    linpack,
+    memory,
+    network,
+    noise,
+    npb,
+    outside,
+    storage,
+)
 from assay.kernels.catalogue import Kernel
 from assay.plans.model import Cell, Value
 
@@ -15,6 +26,8 @@ _CATALOGUE: dict[str, Kernel] = {
     for family in (memory, compute, network, collective, fabric, storage, noise, linpack, npb)
     for kernel in family.KERNELS
 }
+# Of programs that are not built here; lists of what can be built and measured leave them out.
+_OUTSIDE: dict[str, Kernel] = {kernel.name: kernel for kernel in outside.KERNELS}
 
 
 def kernels() -> tuple[Kernel, ...]:
@@ -24,17 +37,17 @@ def kernels() -> tuple[Kernel, ...]:
 
 def known_kernel(name: str) -> Kernel | None:
     """The kernel of that name; None for one of an outside program, which no catalogue lists."""
-    return _CATALOGUE.get(name)
+    return _CATALOGUE.get(name) or _OUTSIDE.get(name)
 
 
 def find_kernel(name: str, *, where: str = "") -> Kernel:
     """The kernel of that name; raises AssayError naming the nearest one."""
-    try:
-        return _CATALOGUE[name]
-    except KeyError:
+    kernel = known_kernel(name)
+    if kernel is None:
         raise AssayError(
             f"There is no kernel '{name}'.", where=where, mend=nearest(name, _CATALOGUE)
-        ) from None
+        )
+    return kernel
 
 
 def parameters_text(cell: Cell) -> str:

@@ -69,7 +69,8 @@ class Kernel:
     that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
     cells leave open (their ``settled_by``): measured before all of them, and never again.
     ``peers``: what each rank sends to each other one by itself; None where all are sent alike, so
-    that no order of ranks brings those together that talk most.
+    that no order of ranks brings those together that talk most. ``outside``: a program of somebody
+    else's, which no toolchain of assay's builds.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Kernel:
     check: Check | None = None
     once: bool = False
     settled_by: str | None = None
+    outside: bool = False
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""

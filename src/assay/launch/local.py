@@ -13,6 +13,7 @@ import msgspec
 from assay.config import ClusterConfig
 from assay.errors import AssayError, nearest
 from assay.kernels.toolchains import Toolchain
+from assay.launch.command import RUNNER, is_command, prepare_command
 from assay.launch.executor import HostsLost, Launch, LaunchOrder
 from assay.launch.hosts import PATIENCE, check_hosts
 from assay.launch.mpirun import hosts_of, launcher_of, mpirun_command
@@ -49,6 +50,11 @@ class LocalExecutor:
 
     def start(self, order: LaunchOrder) -> Launch:
         """Write the job beside the stream and start mpirun. Raises AssayError if it can't."""
+        if is_command(order):
+            hosts = hosts_of(order.placement, self._cluster, order.seed)
+            return LocalLaunch(
+                order, prepare_command(order, hosts), RUNNER, self._grace, remote=False
+            )
         toolchain = self._toolchains.get(order.toolchain)
         executable = self._executables.get(order.toolchain)
         if toolchain is None or executable is None:
@@ -83,7 +89,7 @@ class LocalExecutor:
                 self._do_without(lost.hosts)
                 raise
             self._reached |= {(host, executable, job.parent) for host in new}
-        return _LocalLaunch(order, command, executable, self._grace, remote=len(hosts) > 0)
+        return LocalLaunch(order, command, executable, self._grace, remote=len(hosts) > 0)
 
     def fits(self, placement: Placement) -> bool:
         """Whether there are hosts enough for it, of those that have not been lost."""
@@ -104,8 +110,8 @@ class LocalExecutor:
         self._cluster = msgspec.structs.replace(self._cluster, hosts=left)
 
 
-class _LocalLaunch:
-    """One mpirun under way."""
+class LocalLaunch:
+    """One mpirun, or another command, under way."""
 
     def __init__(
         self,

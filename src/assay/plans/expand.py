@@ -15,7 +15,7 @@ from assay.plans.adapters import adapter_misfit, read_adapter
 from assay.plans.expression import Expression, parse_expression
 from assay.plans.largest import largest_choice
 from assay.plans.levels import Largest, Level, Names, Written, read_parameter, spread
-from assay.plans.model import BINDINGS, Cell, Placement, PlanContext, Value
+from assay.plans.model import BINDINGS, OWN_TOOLCHAIN, Cell, Placement, PlanContext, Value
 from assay.plans.order import FITTED, order_misfit, read_order
 from assay.units import format_quantity
 
@@ -28,13 +28,17 @@ _CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all")}
 
 @dataclass(frozen=True)
 class Measure:
-    """One ``[[measure]]``: a kernel and its factors as written. ``keep``: which cells to make."""
+    """One ``[[measure]]``: a kernel and its factors as written. ``keep``: which cells to make.
+
+    ``search``: that only those cells are measured which the search for the best placement asks for.
+    """
 
     kernel: str
     factors: Mapping[str, tuple[Written, ...]]
     where: str = ""
     keep: Expression | None = None
     keep_where: str = ""
+    search: bool = False
 
 
 @dataclass
@@ -42,7 +46,8 @@ class Fitting:
     """What to do with a level that this machine can't do: drop it with a note, or refuse.
 
     ``choices``: sentences on what was chosen by the machine; ``pending``: those of the cells that
-    are just being made, by factor.
+    are just being made, by factor. ``searched``, ``measured``: ids of the cells of measures that
+    are a search, and of those that are not.
     """
 
     context: PlanContext
@@ -51,6 +56,8 @@ class Fitting:
     notes: dict[str, None] = field(default_factory=dict)
     choices: dict[str, None] = field(default_factory=dict)
     pending: dict[str, str] = field(default_factory=dict)
+    searched: set[str] = field(default_factory=set)
+    measured: set[str] = field(default_factory=set)
 
 
 class Misfit(AssayError):
@@ -69,6 +76,7 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
         _check_factors(measure, kernel)
         for cell in _cells_of(measure, kernel, fitting):
             cells.setdefault(cell.id, cell)
+            (fitting.searched if measure.search else fitting.measured).add(cell.id)
             if len(cells) > MOST_CELLS:
                 raise AssayError(
                     f"The plan has more than {MOST_CELLS} cells.",
@@ -205,6 +213,8 @@ def _values(
     """The values of one entry of a factor's list, given the factors before it."""
     if written is None:
         yield _default(factor, kernel, names, fitting)
+    elif factor == "toolchain" and kernel.outside:
+        yield OWN_TOOLCHAIN
     elif factor == "toolchain":
         yield from _toolchains(written, fitting.context)
     elif factor in ("nodes", "ppn", "threads"):
@@ -213,6 +223,8 @@ def _values(
         yield from spread(written, lambda level: _set_number(level, names), factor)
     elif factor == "binding":
         yield from _bindings(written, fitting.context)
+    elif factor == "adapter" and isinstance(written, Level) and written.raw == "each":
+        yield from _adapters(int(names["nodes"]), fitting.context)
     elif factor in PLACEMENT_WORDS:
         yield from spread(written, lambda level: _word(level, factor), factor)
     else:
@@ -234,7 +246,7 @@ def _values(
 def _default(factor: str, kernel: Kernel, names: Names, fitting: Fitting) -> Value:
     parameter = kernel.parameter(factor)
     if factor == "toolchain":
-        return fitting.context.default_toolchain
+        return OWN_TOOLCHAIN if kernel.outside else fitting.context.default_toolchain
     if factor == "ppn":  # as few as the kernel can do with
         return -(-kernel.min_ranks // int(names["nodes"]))
     if parameter is not None and factor not in FACTORS:
@@ -268,6 +280,13 @@ def _bindings(written: Written, context: PlanContext) -> Iterator[Value]:
         yield f"numa:{int(word[5:])}"
     else:
         yield from spread(written, lambda level: _word(level, "binding"), "binding")
+
+
+def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
+    """The MPI library's own choice, and where there is a choice each adapter by itself."""
+    yield "default"
+    if nodes > 1 and context.adapters is not None and len(context.adapters) > 1:
+        yield from context.adapters
 
 
 def _most(factor: str, names: Names) -> int:

@@ -16,6 +16,8 @@ Value = int | float | str
 _FIRST_FIELDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
 # Bytes, taken for a node's last-level caches where the system doesn't tell, as the kernels do.
 ASSUMED_CACHES = 64 << 20
+# What stands for a toolchain where a program brings its own.
+OWN_TOOLCHAIN = "own"
 BINDINGS = ("compact", "spread", "none")
 # One of BINDINGS, or "numa:1": only the CPUs of that NUMA node.
 Binding = Annotated[str, msgspec.Meta(pattern=r"^(compact|spread|none|numa:[0-9]{1,4})$")]
@@ -126,11 +128,27 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.duration is not None and self.every is None
 
 
+class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Cells of a plan among which the best is searched for.
+
+    ``cells``: their ids. Those of the same kernel with the same parameters and toolchain on as many
+    nodes are candidates of one search. ``optional``: of them those that are measured only when the
+    search asks for them. ``within``: the chosen one takes at most so much longer than the best,
+    relatively, with ``probability``.
+    """
+
+    cells: tuple[str, ...]
+    optional: tuple[str, ...]
+    within: float = 0.02
+    probability: float = 0.95
+
+
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A suite made concrete: its cells in the order written, how to replicate, and the seed.
 
     ``notes``: sentences about what the suite asked for and this machine can't do. ``choices``:
-    sentences about what was chosen by the machine, or is left to a search.
+    sentences about what was chosen by the machine, or is left to a search. ``search``: None where
+    every cell is measured.
     """
 
     name: str
@@ -140,6 +158,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int
     notes: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
+    search: Search | None = None
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from typing import Any
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels import kernels as known_kernels
+from assay.plans.app import App, app_measures
 from assay.plans.expand import FACTORS, Fitting, Measure, expand, parse_keep
-from assay.plans.levels import Level, Range, Written, read_levels
-from assay.plans.model import Plan, PlanContext
+from assay.plans.levels import Level, Range, Written, read_levels, read_quantity
+from assay.plans.model import Plan, PlanContext, Search
 from assay.plans.replication import read_replication
 from assay.plans.searched import searched
 from assay.toml import TomlDocument, load_toml, parse_toml
@@ -28,6 +29,7 @@ _KEYS = (
     "oversubscribe",
     "include",
     "replication",
+    "search",
     "factors",
     "measure",
 )
@@ -82,6 +84,7 @@ def load_plan(
     nodes: tuple[Written, ...] | None = None,
     source: Source | None = None,
     lenient: bool = False,
+    app: App | None = None,
 ) -> Plan:
     """Read a plan for this machine.
 
@@ -89,7 +92,8 @@ def load_plan(
     that take the place of the plan's own in every measure whose kernel has them, and ``kernel``,
     which chooses among the measures, or names others. ``nodes``: of the measures that name none.
     ``lenient``: more ranks than cores are allowed, where the plan is made for a machine that is not
-    seen. Raises AssayError with file, line, key and mend.
+    seen. ``app``: a command that is measured in the place of the plan's kernels. Raises AssayError
+    with file, line, key and mend.
     """
     source = source or Source()
     document = source.load(path)
@@ -106,8 +110,9 @@ def load_plan(
         ("replication",), data.get("replication", {}), dict[str, str | float]
     )
     rule = read_replication(replication, lambda key: document.where(("replication", key)))
-    measures = _measures_of(document, source, instead or {})
+    measures = _measures_of(document, source, instead or {}, app)
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
+    candidates = tuple(cell.id for cell in cells if cell.id in fitting.searched)
     written_seed = document.read(("seed",), data.get("seed"), int | None)  # type: ignore[arg-type]
     chosen = seed if seed is not None else written_seed
     return Plan(
@@ -118,7 +123,22 @@ def load_plan(
         seed=chosen if chosen is not None else draw_seed(),
         notes=(*context.notes, *fitting.notes),
         choices=(*fitting.choices, *searched(cells)),
+        search=_search(document, candidates, fitting) if candidates else None,
     )
+
+
+def _search(document: TomlDocument, cells: tuple[str, ...], fitting: Fitting) -> Search:
+    """The ``[search]`` of a plan over these cells. Raises AssayError."""
+    table = document.read(("search",), document.data.get("search", {}), dict[str, str | float])
+    document.check_keys(("search",), table, ("within", "probability"))
+    read = {}
+    for key, raw in table.items():
+        where = document.where(("search", key))
+        read[key] = float(read_quantity(raw, key, "", where))
+        if not 0 < read[key] < 1:
+            raise AssayError(f"'{key}' must lie between 0 and 1.", where=where)
+    optional = tuple(name for name in cells if name not in fitting.measured)
+    return Search(cells, optional, **read)
 
 
 def most_nodes(
@@ -128,7 +148,7 @@ def most_nodes(
 ) -> int:
     """The most nodes that a plan names in figures; 1 where it names none. Raises AssayError."""
     source = source or Source()
-    measures = _measures_of(source.load(path), source, instead or {})
+    measures = _measures_of(source.load(path), source, instead or {}, None)
     written = [level for measure in measures for level in measure.factors.get("nodes", ())]
     return max([1, *(count_named(level) for level in written)])
 
@@ -176,14 +196,15 @@ def _measures(
         if "kernel" not in table:
             raise document.error(path, "This [[measure]] names no kernel.", 'Add kernel = "…".')
         kernels = table["kernel"] if isinstance(table["kernel"], list) else [table["kernel"]]
-        own = {k: v for k, v in table.items() if k not in ("kernel", "where")}
+        own = {k: v for k, v in table.items() if k not in ("kernel", "where", "search")}
+        search = document.read((*path, "search"), table.get("search", False), bool)
         factors = {**shared, **_factors(document, path, own)}
         keep_where = document.where((*path, "where"))
         keep = parse_keep(table["where"], keep_where) if "where" in table else None
         where = document.where((*path, "kernel"))
         words = document.read((*path, "kernel"), kernels, list[str])
         for kernel in dict.fromkeys(name for word in words for name in _named(word, where)):
-            measures.append(Measure(kernel, factors, where, keep, keep_where))
+            measures.append(Measure(kernel, factors, where, keep, keep_where, search))
     return measures
 
 
@@ -200,11 +221,16 @@ def _named(word: str, where: str) -> list[str]:
 
 
 def _measures_of(
-    document: TomlDocument, source: Source, instead: Mapping[str, tuple[Written, ...]]
+    document: TomlDocument,
+    source: Source,
+    instead: Mapping[str, tuple[Written, ...]],
+    app: App | None,
 ) -> list[Measure]:
     """What a plan measures, with other kernels and factors. Raises AssayError."""
     others = {name: levels for name, levels in instead.items() if name != KERNEL}
     measures = _measures(document, source)
+    if app is not None:
+        measures = app_measures(measures, app)
     if KERNEL in instead:
         measures = _chosen(measures, instead[KERNEL], _shared(document))
     return _changed(measures, others)
@@ -242,7 +268,11 @@ def _shared(document: TomlDocument) -> dict[str, tuple[Written, ...]]:
 
 
 def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]) -> list[Measure]:
-    """The measures with other factors. Raises AssayError for one that no kernel has."""
+    """The measures with other factors. Raises AssayError for one that no kernel has.
+
+    Beside a search, what a measure that is no part of it doesn't name itself stays as it is: it is
+    for the search to look at.
+    """
     if not instead:
         return measures
     kernels = {m.kernel: find_kernel(m.kernel, where=m.where) for m in measures}
@@ -256,8 +286,14 @@ def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]
                 mend=nearest(name, valid),
             )
     changed = []
+    searching = any(measure.search for measure in measures)
     for measure in measures:
-        own = {name: levels for name, levels in instead.items() if name in taken[measure.kernel]}
+        free = measure.search or not searching
+        own = {
+            name: levels
+            for name, levels in instead.items()
+            if name in taken[measure.kernel] and (free or name in measure.factors)
+        }
         changed.append(replace(measure, factors={**measure.factors, **own}))
     return changed
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from assay.config import SchedulerConfig
+from assay.plans.app import App
 
 REQUEST_SCHEMA = 1
 REQUEST = "request.json"
@@ -35,6 +36,7 @@ class RunRequest(msgspec.Struct, frozen=True):
     ``config``, ``fake``: the paths of assay.toml and of a scenario. ``report``: whether one is
     wanted. ``job``, ``scheduler``: of its jobs; null where it runs without any. ``members``: how
     many nodes measure themselves, each in a run of its own; null for a run that is one by itself.
+    ``app``: a command in the place of the plan's kernels.
     """
 
     schema: int
@@ -61,6 +63,7 @@ class RunRequest(msgspec.Struct, frozen=True):
     job: JobShape | None = None
     scheduler: SchedulerConfig | None = None
     members: int | None = None
+    app: App | None = None
 
     @property
     def suite(self) -> str:

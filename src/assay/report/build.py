@@ -19,6 +19,7 @@ from assay.report.linpack import linpack_tables
 from assay.report.machine import machine_name, provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, Figure, ReportModel, Section, Table
 from assay.report.phases import phase_table
+from assay.report.placement import placement_tables
 from assay.report.variation import variation_tables
 from assay.stats.model import CellSummary
 from assay.units import format_duration, format_quantity, format_share
@@ -142,6 +143,8 @@ def _tables(
         made += [*linpack_tables(cells, run), *([phases] if phases else [])]
     if answer.question == "steadiness":
         made += [*variation_tables(steadiness), *causes_tables(steadiness.causes)]
+    if answer.question == "placement":
+        made += placement_tables(cells, run)
     return made
 
 

@@ -131,7 +131,12 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         except AssayError as error:
             failures.insert(0, str(error))
     if not metrics:
-        unmeasured = "It was not measured: the run ended before its turn."
+        search = run.manifest.plan.search
+        unmeasured = (
+            "It was not tried: its search did not ask for it."
+            if search is not None and cell.id in search.optional
+            else "It was not measured: the run ended before its turn."
+        )
         return CellSummary(
             kernel=cell.kernel,
             id=cell.id,

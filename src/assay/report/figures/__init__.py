@@ -27,6 +27,7 @@ from assay.report.figures.memory_access import (
 from assay.report.figures.messages import bandwidth_figure, latency_figure
 from assay.report.figures.noise import noise_figures
 from assay.report.figures.peak import peak_figure
+from assay.report.figures.placement import placement_figures
 from assay.report.figures.storage import metadata_figure, parallel_figure, record_figures
 from assay.report.figures.stream import stream_figure
 from assay.report.figures.variation import variation_figures
@@ -80,4 +81,5 @@ _FIGURES: dict[str, Callable[[Sequence[CellSummary], RunData], Figures]] = {
     "speed": _speed,
     "network": _network,
     "steadiness": noise_figures,
+    "placement": placement_figures,
 }

@@ -1,0 +1,283 @@
+"""How should I use its nodes? The best placement of each work, and what ranks a node bring.
+
+No causes are named: what is said is what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.answers.confidence import caveats_of
+from assay.answers.model import QUESTIONS, Answer, Confidence, Evidence
+from assay.answers.placement_data import (
+    METRIC,
+    Comparison,
+    Outcome,
+    compare,
+    how_text,
+    name_of,
+    node_seconds,
+    outcomes,
+    same_nodes,
+    same_ranks,
+    works,
+)
+from assay.answers.placement_lines import launch_lines
+from assay.answers.select import Point, counted, evidence, points, quantity_text
+from assay.answers.unmeasured import unmeasured
+from assay.kernels import known_kernel
+from assay.plans.command import PLACEHOLDERS, command_words
+from assay.plans.model import Cell
+from assay.records.model import RunData
+from assay.reference.placement import SOURCE
+from assay.stats.model import CellSummary
+
+# Below this a search has said nothing that one should act on.
+_GUESS = 0.8
+# Failures that are named one by one.
+_NAMED = 6
+
+
+def answer_placement(
+    cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
+) -> Answer:
+    """The answer of a run whose plan searches for the best placement."""
+    found = outcomes(cells, run)
+    if not found:
+        return unmeasured("placement", cells)
+    best = [outcome for outcome in found if outcome.point is not None]
+    if not best:
+        return _nothing(found)
+    headline = [outcome.point for outcome in best if outcome.point is not None]
+    confidence, why = _confidence(found, headline, run)
+    compared = [c for work in works(cells) for c in (*same_nodes(work), *same_ranks(work))]
+    return Answer(
+        question="placement",
+        title=QUESTIONS["placement"],
+        status="answered",
+        verdict=_verdict(best),
+        confidence=confidence,
+        confidence_why=why,
+        evidence=[
+            *(_evidence(outcome) for outcome in best),
+            *_cheapest(cells),
+            *(_ratio_evidence(c) for c in compared),
+        ],
+        advice=_advice(best),
+        caveats=[*_failures(found), *caveats_of(headline)],
+        method=_method(found),
+        limits=_limits(found, cells),
+    )
+
+
+def _nothing(found: Sequence[Outcome]) -> Answer:
+    """No candidate of any search could be measured."""
+    import msgspec
+
+    plain = unmeasured("placement", [])
+    return msgspec.structs.replace(
+        plain,
+        verdict="Not answered: no placement could be measured.",
+        caveats=_failures(found),
+    )
+
+
+def _verdict(best: Sequence[Outcome]) -> str:
+    """Which work is best placed how; works that are placed alike are told together."""
+    alike: dict[str, list[Outcome]] = {}
+    for outcome in best:
+        assert outcome.best is not None
+        nodes = outcome.best.placement.nodes
+        where = f" on {counted(nodes, 'node')}" if nodes > 1 else ""
+        alike.setdefault(f"{how_text(outcome.best.placement)}{where}", []).append(outcome)
+    parts = []
+    for how, group in alike.items():
+        names = ", ".join(dict.fromkeys(name_of(outcome.work) for outcome in group))
+        least = min(outcome.finding.probability for outcome in group)
+        sure = f"at least {least:.0%}" if len(group) > 1 else f"{least:.0%}"
+        parts.append(f"{names}: {how} ({sure} sure)")
+    within = best[0].search.rule.within
+    return f"Quickest, or within {within:.0%} of it: " + "; ".join(parts) + "."
+
+
+def _evidence(outcome: Outcome) -> Evidence:
+    assert outcome.point is not None and outcome.best is not None
+    share = outcome.made / outcome.exhaustive
+    return evidence(
+        f"{name_of(outcome.work)}, best of {counted(len(outcome.search.cells), 'placement')} on "
+        f"{counted(outcome.best.placement.nodes, 'node')}: {how_text(outcome.best.placement)}",
+        outcome.point,
+        METRIC,
+        note=f"within {outcome.search.rule.within:.0%} of the best with probability "
+        f"{outcome.finding.probability:.1%}; {outcome.tried} placements tried in "
+        f"{counted(outcome.made, 'measurement')}, {share:.0%} of all",
+    )
+
+
+def _cheapest(cells: Sequence[CellSummary]) -> list[Evidence]:
+    """For each work that was measured on several numbers of nodes: the fewest node-seconds."""
+    groups: dict[str, list[Point]] = {}
+    for kernel in dict.fromkeys(cell.kernel for cell in cells):
+        for point in points(cells, kernel, METRIC):
+            cell = point.summary.cell
+            key = f"{kernel}/{sorted((k, str(v)) for k, v in cell.parameters.items())}"
+            groups.setdefault(f"{key}/{cell.toolchain}", []).append(point)
+    made = []
+    for group in groups.values():
+        if len({point.summary.cell.placement.nodes for point in group}) < 2:
+            continue
+        cheapest = min(group, key=node_seconds)
+        cell, nodes = cheapest.summary.cell, cheapest.summary.cell.placement.nodes
+        interval = cheapest.metric.ci95
+        made.append(
+            Evidence(
+                label=f"{name_of(cell)}, fewest node-seconds: {how_text(cell.placement)} on "
+                f"{counted(nodes, 'node')}",
+                metric="node-seconds",
+                unit="s",
+                value=node_seconds(cheapest),
+                ci95=None if interval is None else (interval[0] * nodes, interval[1] * nodes),
+                limit=None,
+                limit_source=None,
+                share=None,
+                share_ci95=None,
+                cells=[cheapest.summary.id],
+                note="nodes times time, of all placements measured; whole nodes are charged",
+            )
+        )
+    return made
+
+
+def _ratio_evidence(found: Comparison) -> Evidence:
+    above, below = found.above.summary.cell, found.below.summary.cell
+    where = counted(above.placement.nodes, "node")
+    if above.placement.nodes == below.placement.nodes:
+        told = f"{above.placement.ppn} ranks a node over 1, {where}"
+    else:
+        told = (
+            f"{above.placement.ranks} ranks on {where} over {below.placement.nodes} nodes "
+            f"({above.placement.ppn} a node over 1)"
+        )
+    return Evidence(
+        label=f"{name_of(above)}: {told}",
+        metric="performance ratio",
+        unit="",
+        value=found.value,
+        ci95=found.interval,
+        limit=None,
+        limit_source=None,
+        share=None,
+        share_ci95=None,
+        cells=[found.above.summary.id, found.below.summary.id],
+    )
+
+
+def _confidence(
+    found: Sequence[Outcome], headline: Sequence[Point], run: RunData
+) -> tuple[Confidence, str]:
+    """High: every search is as sure as asked, its chosen one verified and with an interval."""
+    grave, mild = [], []
+    unsure = [outcome for outcome in found if not outcome.finding.settled]
+    guesses = [outcome for outcome in unsure if outcome.finding.probability < _GUESS]
+    if guesses:
+        least = min(outcome.finding.probability for outcome in guesses)
+        grave.append(f"{_searches(len(guesses))} ended at a probability of {least:.0%} or more")
+    elif unsure:
+        mild.append(f"{_searches(len(unsure))} ended before it was as sure as asked")
+    if any(outcome.point is None for outcome in found):
+        grave.append("of some work no placement could be measured")
+    if any(point.metric.ci95 is None for point in headline):
+        mild.append("some of the chosen had too few launches for a 95% interval")
+    if any(point.summary.verified is None for point in headline):
+        mild.append("some results could not be verified")
+    if not run.complete:
+        mild.append("the run is incomplete")
+    if not grave and not mild:
+        return "high", "Every search is as sure as asked, and every chosen placement is verified."
+    sentence = "; ".join([*grave, *mild])
+    return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
+
+
+def _searches(count: int) -> str:
+    return "1 search" if count == 1 else f"{count} searches"
+
+
+def _advice(best: Sequence[Outcome]) -> list[str]:
+    """For each way to use nodes, the lines that do it; what it brings stands with it."""
+    told: dict[str, list[str]] = {}
+    for outcome in best:
+        if not outcome.finding.settled or outcome.best is None:
+            continue
+        kernel = known_kernel(outcome.work.kernel)
+        if kernel is not None and kernel.outside:
+            lines = [_own_line(outcome.best)]
+        else:
+            placement = outcome.best.placement
+            lines = [f"{who}: {line}" for who, line in launch_lines(placement).items()]
+            if placement.adapter:
+                lines.append(f"over {placement.adapter}, as the launches' commands have it")
+        told.setdefault("; ".join(lines), []).append(f"{name_of(outcome.work)}{_gain(outcome)}")
+    return [f"For {', '.join(names)}: {lines}" for lines, names in told.items()]
+
+
+def _own_line(cell: Cell) -> str:
+    """The user's own command at a placement, ready to paste."""
+    import shlex
+
+    placement = cell.placement
+    values = {name: str(getattr(placement, name, "")) for name in PLACEHOLDERS}
+    values |= {"adapter": placement.adapter or "default", "hostfile": "HOSTFILE"}
+    shell = bool(cell.parameters["shell"])
+    words = command_words(str(cell.parameters["command"]), values, shell=shell)
+    line = words[-1] if shell else shlex.join(words)
+    return f"OMP_NUM_THREADS={placement.threads} {line}"
+
+
+def _gain(outcome: Outcome) -> str:
+    """What the best brings over one rank a node, and over a rank on every core."""
+    assert outcome.point is not None
+    told = []
+    for other, how in ((outcome.one, "one rank a node"), (outcome.full, "a rank on every core")):
+        if other is not None and other.summary.id != outcome.point.summary.id:
+            found = compare(outcome.point, other)
+            told.append(f"{quantity_text(found.value, '', found.interval)} the speed of {how}")
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _failures(found: Sequence[Outcome]) -> list[str]:
+    failed = [(cell, why) for outcome in found for cell, why in outcome.failed]
+    told = [
+        f"{name_of(cell)}, {how_text(cell.placement)}: {why}; it is not recommended."
+        for cell, why in failed[:_NAMED]
+    ]
+    more = len(failed) - _NAMED
+    return [*told, *([f"{more} more placements failed."] if more > 0 else [])]
+
+
+def _method(found: Sequence[Outcome]) -> list[str]:
+    rule = found[0].search.rule
+    return [
+        "The best placement was searched for one block after another: a Gaussian process over "
+        "ranks, threads, binding, order and adapter says which placements may still be the best, "
+        "and those are measured next, until the chosen one is within "
+        f"{rule.within:.0%} of the best with probability {rule.probability:.0%} or the budget ends "
+        "(top-two Thompson sampling, Russo 2020). Placements that fail or aren't verified are "
+        "never chosen.",
+        "Ratios are of performance, the time at one rank a node over the time at more; their "
+        "intervals take both sides' into account.",
+    ]
+
+
+def _limits(found: Sequence[Outcome], cells: Sequence[CellSummary]) -> list[str]:
+    told = [
+        "Why one placement is quicker than another was not measured here.",
+        "It holds for this problem size and these numbers of nodes.",
+    ]
+    if all(outcome.work.placement.nodes == 1 for outcome in found) and not any(
+        same_ranks(work) for work in works(cells)
+    ):
+        told.append(
+            f"The same ranks on fewer nodes, the second comparison of {SOURCE}, takes two nodes or "
+            "more."
+        )
+    return told

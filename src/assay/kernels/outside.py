@@ -1,0 +1,65 @@
+"""A command of the user's in the catalogue: measured from outside, not built here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.errors import AssayError
+from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
+from assay.plans.command import check_command
+from assay.plans.model import Placement, Value
+
+APP = "app"
+
+
+def _no_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    return {}
+
+
+def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    try:
+        check_command(
+            str(parameters["command"]), str(parameters["time"]), str(parameters["verify"])
+        )
+    except AssayError as error:
+        return error.what
+    return None
+
+
+KERNELS = (
+    Kernel(
+        name=APP,
+        title="A command of your own",
+        parameters=(
+            Parameter("command", "", "the command, with placeholders for the placement"),
+            Parameter("time", "", "regular expression of what it prints its time by", tacit=True),
+            Parameter("verify", "", "regular expression of what it prints when right", tacit=True),
+            Parameter("shell", 0, "whether a shell runs it", choices=(0, 1), tacit=True),
+            Parameter(
+                "timeout",
+                0.0,
+                "most time that it may take; 0: by the quickest",
+                "s",
+                low=0.0,
+                tacit=True,
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "as it prints it, else from its start to its end"),
+            Metric("wall", "s", "less", "from its start to its end", series="wall", optional=True),
+            Metric(
+                "cpu",
+                "s",
+                "less",
+                "CPU time of it and of what it waited for",
+                series="cpu",
+                optional=True,
+            ),
+        ),
+        work=_no_work,
+        source="measured from outside (docs/methods.md, Placement)",
+        threaded=True,
+        check=_check,
+        outside=True,
+    ),
+)

@@ -1,0 +1,95 @@
+"""Launching a command of the user's: its words, its environment, its hosts, and who times it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay import __version__
+from assay.kernels import known_kernel
+from assay.launch import runner
+from assay.launch.executor import LaunchOrder
+from assay.plans.command import command_words
+from assay.plans.model import Placement
+from assay.plans.order import seats_by_rank
+from assay.records.files import write_atomically
+
+# What a launch is asked to end by: the runner, which hands it on to the command.
+RUNNER = Path(sys.executable)
+# How OpenMP's threads are bound where the command leaves the binding to assay.
+_OMP_BINDINGS = {"compact": "close", "spread": "spread", "none": "false"}
+
+
+def is_command(order: LaunchOrder) -> bool:
+    """Whether a launch is of a program that brings its own launcher."""
+    kernel = known_kernel(order.job.measurements[0].kernel)
+    return kernel is not None and kernel.outside
+
+
+def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
+    """Write what the runner needs beside the stream; the words that start it.
+
+    ``hosts``: those of the placement, empty for this machine. Raises AssayError for a command that
+    can't be filled in.
+    """
+    placement = order.placement
+    hostfile = order.stream.with_suffix(".hosts")
+    names = list(hosts) or ["localhost"] * placement.nodes
+    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+    write_atomically(hostfile, "".join(f"{names[node]}\n" for node, _ in seats).encode())
+    values = placement_values(placement, hostfile.absolute())
+    measurements = []
+    for entry in order.job.measurements:
+        parameters = entry.parameters
+        command, shell = str(parameters["command"]), bool(parameters["shell"])
+        measurements.append(
+            {
+                "measurement": entry.measurement,
+                "kernel": entry.kernel,
+                "parameters": parameters,
+                "words": command_words(command, values, shell=shell),
+                "environment": environment(placement, command),
+                "time": parameters["time"],
+                "verify": parameters["verify"],
+            }
+        )
+    spec = {
+        "job": order.job.job,
+        "version": __version__,
+        "ranks": placement.ranks,
+        "here": placement.nodes == 1 and not hosts,
+        "stream": str(order.stream.absolute()),
+        "out": str(order.stream.with_suffix(".out").absolute()),
+        "err": str(order.stream.with_suffix(".err").absolute()),
+        "measurements": measurements,
+    }
+    path = order.stream.with_suffix(".job.json")
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(spec)) + b"\n")
+    return [sys.executable, "-I", "-S", runner.__file__, str(path.absolute())]
+
+
+def placement_values(placement: Placement, hostfile: Path | str) -> dict[str, str]:
+    """What each placeholder is replaced by at a placement."""
+    return {
+        "nodes": str(placement.nodes),
+        "ppn": str(placement.ppn),
+        "ranks": str(placement.ranks),
+        "threads": str(placement.threads),
+        "binding": placement.binding,
+        "order": placement.order,
+        "adapter": placement.adapter or "default",
+        "hostfile": str(hostfile),
+    }
+
+
+def environment(placement: Placement, command: str) -> dict[str, str]:
+    """Variables that a command gets besides assay's own: threads, and their binding if the command
+    leaves it to the placement.
+    """
+    variables = {"OMP_NUM_THREADS": str(placement.threads)}
+    if "{binding}" in command and placement.binding in _OMP_BINDINGS:
+        variables["OMP_PROC_BIND"] = _OMP_BINDINGS[placement.binding]
+    return variables

@@ -1,0 +1,93 @@
+"""A command of the user's in the place of a plan's kernels."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.errors import AssayError
+from assay.kernels.outside import APP
+from assay.plans.command import check_command, placeholders
+from assay.plans.expand import PLACEMENT_WORDS, Measure
+from assay.plans.levels import Level, Written
+from assay.units import parse_quantity
+
+# Which placeholders a command must have, all of one set, to obey a factor.
+_OBEYS: dict[str, tuple[frozenset[str], ...]] = {
+    "nodes": (frozenset({"nodes"}), frozenset({"hostfile"}), frozenset({"ranks", "ppn"})),
+    "ppn": (frozenset({"ppn"}), frozenset({"ranks"}), frozenset({"hostfile"})),
+    "threads": (frozenset({"threads"}),),
+    "binding": (frozenset({"binding"}),),
+    "order": (frozenset({"order"}), frozenset({"hostfile"})),
+    "adapter": (frozenset({"adapter"}),),
+    "node_set": (frozenset({"hostfile"}),),
+}
+
+
+class App(msgspec.Struct, frozen=True):
+    """A command as asked for.
+
+    ``command``: with placeholders (``plans.command``). ``time``, ``verify``: regular expressions of
+    what it prints its seconds by, and of what it prints when its result is right; empty for none.
+    ``timeout``: seconds that it may take; 0 is by the quickest so far. ``shell``: whether a shell
+    runs it.
+    """
+
+    command: str
+    time: str = ""
+    verify: str = ""
+    timeout: float = 0.0
+    shell: bool = False
+
+
+def read_app(
+    command: str,
+    time: str | None,
+    verify: str | None,
+    timeout: str | None,
+    *,
+    shell: bool = False,
+) -> App:
+    """From the command line. Raises AssayError."""
+    seconds = 0.0
+    if timeout is not None:
+        seconds = float(parse_quantity(timeout, "s", where="--timeout"))
+        if not 0 < seconds < math.inf:
+            raise AssayError(
+                f"'{timeout}' is no time.", where="--timeout", mend='Such as "10 min".'
+            )
+    check_command(command, time or "", verify or "")
+    return App(command, time or "", verify or "", seconds, shell)
+
+
+def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
+    """A plan's measures with the command in their kernels' place.
+
+    Of their factors those of the placement stay that the command obeys; what is equal then is
+    there once. Raises AssayError for a command that makes no sense.
+    """
+    check_command(app.command, app.time, app.verify)
+    used = placeholders(app.command)
+    obeyed = {name for name, sets in _OBEYS.items() if any(needed <= used for needed in sets)}
+    own: dict[str, tuple[Written, ...]] = {
+        "command": (Level(app.command, "--app"),),
+        "time": (Level(app.time, "--time"),),
+        "verify": (Level(app.verify, "--verify"),),
+        "shell": (Level(int(app.shell), "--shell"),),
+        "timeout": (Level(app.timeout, "--timeout"),),
+    }
+    made: dict[str, Measure] = {}
+    for measure in measures:
+        factors = {
+            name: levels
+            for name, levels in measure.factors.items()
+            if name in PLACEMENT_WORDS and name in obeyed
+        }
+        known = set(measure.factors) <= {*PLACEMENT_WORDS, "toolchain", "class"}
+        if known and factors:
+            changed = dataclasses.replace(measure, kernel=APP, factors={**factors, **own})
+            made.setdefault(measure.where, changed)  # one for all kernels of a [[measure]]
+    return list(made.values()) or [Measure(APP, own, "--app", search=True)]

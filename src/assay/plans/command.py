@@ -1,0 +1,84 @@
+"""Commands with placeholders for a placement: ``mpirun -n {ranks} -ppn {ppn} ./a.out``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+from assay.errors import AssayError, nearest
+
+# What may stand in braces in a command, and what it is replaced by.
+PLACEHOLDERS = {
+    "nodes": "nodes",
+    "ppn": "ranks a node",
+    "ranks": "ranks in all",
+    "threads": "threads a rank, also in OMP_NUM_THREADS",
+    "binding": "compact, spread, none or numa:NODE",
+    "order": "how ranks are numbered: block, cyclic, reversed or a list of seats",
+    "adapter": "the network adapter, or default",
+    "hostfile": "a file of the hosts' names, one line a rank in the order of ranks",
+}
+# Doubled braces stand for themselves; braces around anything but a name are none of ours.
+_BRACES = re.compile(r"\{\{|\}\}|\{([a-z_]+)\}")
+
+
+def placeholders(command: str) -> frozenset[str]:
+    """The names in braces, of which each is one of ``PLACEHOLDERS``. Raises AssayError."""
+    found = frozenset(match[1] for match in _BRACES.finditer(command) if match[1])
+    for name in sorted(found - PLACEHOLDERS.keys()):
+        raise AssayError(
+            f"There is no placeholder '{{{name}}}'.",
+            where=command,
+            mend=f"{nearest(name, PLACEHOLDERS)} Write {{{{{name}}}}} for the braces themselves.",
+        )
+    return found
+
+
+def command_words(command: str, values: Mapping[str, str], *, shell: bool = False) -> list[str]:
+    """The words of a command with its placeholders filled in.
+
+    The command is split as a shell would, and filled in afterwards: whatever a value holds, it
+    stays within its word. With ``shell`` one line goes to ``sh``, its values quoted. Raises
+    AssayError for a placeholder that there isn't, and for quotes that don't close.
+    """
+    placeholders(command)
+    if shell:
+        return ["/bin/sh", "-c", _filled(command, {k: shlex.quote(v) for k, v in values.items()})]
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise AssayError(
+            f"The command can't be split into words: {error}.",
+            where=command,
+            mend="Close its quotes.",
+        ) from None
+    if not words:
+        raise AssayError("The command is empty.", mend="Such as 'mpirun -n {ranks} ./a.out'.")
+    return [_filled(word, values) for word in words]
+
+
+def check_command(command: str, time: str = "", verify: str = "") -> None:
+    """Raise AssayError for a command, or for a pattern of what it prints, that makes no sense."""
+    command_words(command, dict.fromkeys(PLACEHOLDERS, "1"))
+    for what, pattern in (("time", time), ("verify", verify)):
+        try:
+            compiled = re.compile(pattern)
+        except re.error as error:
+            raise AssayError(
+                f"The pattern of '{what}' is no regular expression: {error}.", where=pattern
+            ) from None
+        if what == "time" and pattern and compiled.groups > 1:
+            raise AssayError(
+                "The pattern of 'time' has several groups, so that it isn't clear which is the "
+                "time.",
+                where=pattern,
+                mend=r"Put parentheses around the seconds alone, such as 'Elapsed: (\S+) s'.",
+            )
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        return values[match[1]] if match[1] else match[0][0]
+
+    return _BRACES.sub(value, text)
