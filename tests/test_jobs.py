@@ -467,7 +467,7 @@ def test_a_rank_that_hangs_fails_its_cell_alone(bench: Bench) -> None:
 
 
 def test_two_at_the_same_run(bench: Bench, undisturbed: dict[str, list[float]]) -> None:
-    slowly(bench)
+    bench.scenario(delay="250 ms")  # for as long as it takes to start assay twice
     assert bench.run("--detach").returncode == 0
     wait_for(bench.measuring)
     (job,) = bench.scheduler.jobs()

@@ -40,7 +40,7 @@ LATE = 90.0
 # Seconds to wait for a job that was asked to end: schedulers kill it half a minute after asking.
 ENDING = 60.0
 # How often a job's account is asked for while there is none yet.
-ACCOUNTS = 5
+ACCOUNTS = 4
 # Scheduler's states after which a job's run goes on in another.
 _GO_ON = ("timeout", "node-failed", "preempted")
 
@@ -241,7 +241,7 @@ class Follower:
             if not open_ or self._request.members is not None:
                 return
             if attempt:
-                time.sleep(FIRST_POLL * POLL_GROWTH ** (attempt - 1))
+                time.sleep(min(FIRST_POLL * POLL_GROWTH ** (attempt - 1), SLOWEST_POLL))
             try:
                 found = self._scheduler.accounting(open_)
                 for job, accounting in (found or {}).items():
