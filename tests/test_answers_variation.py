@@ -83,7 +83,9 @@ def test_the_share_of_slow_runs_is_counted(run):
     words = slow_text(lu)
     over = float(words.split("over ")[1].split("%")[0]) / 100
     share = float(words.split("%")[0]) / 100
-    slower = lu.times / np.median(lu.times) - 1
+    times = tailed(2, 100, 0.005, 0.08, 0.3)
+    slower = times / np.median(times) - 1
+    assert lu.slower == pytest.approx(slower)
     assert share == pytest.approx((slower > over).mean(), abs=0.0005)
     assert over >= 0.1
 
@@ -178,6 +180,21 @@ def test_the_published_table_stands_beside(tables):
     assert column(table, "ft")[1].value == pytest.approx(two_speeds(3, 100, 0.01, 0.3, 1.4).mean())
     assert any("class S" in note and "2 ranks" in note for note in table.notes)
     assert any("class C on 128 processes" in note for note in table.notes)
+
+
+def test_the_most_ranks_stand_beside_the_published_ones():
+    run = run_of([(npb("ep", ppn=ppn), normal(ppn, 30, 0.01, 8.0 / ppn)) for ppn in (1, 4, 2)])
+    tables = {table.id: table for table in variation_tables(steadiness_of(run))}
+    table = tables["variation-published"]
+    assert "4 ranks" in table.notes[0]
+    assert column(table, "ep")[1].value == pytest.approx(normal(4, 30, 0.01, 2.0).mean())
+
+
+def test_the_lesser_confidence_counts_and_both_reasons_are_given():
+    from assay.answers.steadiness import _confidence
+
+    assert _confidence(("high", "A."), ("medium", "B.")) == ("medium", "A. B.")
+    assert _confidence(("low", "A."), None) == ("low", "A.")
 
 
 def test_components_add_up(tables):
