@@ -4,10 +4,10 @@
 
 Each experiment launches one kernel some forty times; in half of the launches, drawn at random,
 something is done to it: a process competes for one core; a rank is stopped and continued, as a CPU
-limiter does; memory is limited to half of what a file takes; a link of a virtual cluster is shaped and
-drops packets. A run is made of the launches, and what its report names first is printed. Bounded to
-about a minute each. As root, ranks on this machine and what disturbs them run ahead of all else
-(SCHED_RR), so that it doesn't matter what the machine does besides; the shaped link needs root.
+limiter does; memory is limited to half of what a file takes; a link of a virtual cluster is shaped
+and drops packets. A run is made of the launches, and what its report names first is printed.
+Bounded to about a minute each. As root, ranks that compute and what disturbs them go ahead of all
+else (SCHED_RR), so that it doesn't matter what the machine does besides; the link needs root.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from assay.stats.repeats import repeats_of
 
 LAUNCHES = 40
 # Bytes of a file that is read again and again, and of the memory that the ranks may then have.
-FILE, LIMIT = 128 << 20, 64 << 20
+FILE, LIMIT = 256 << 20, 128 << 20
 # Seconds after which a launch is given up, and what disturbs it ends by itself.
 PATIENCE = 60.0
 # A shaped link: so many bits a second, and so short a queue that it drops what comes too fast.
@@ -75,8 +75,8 @@ class Experiment:
 
     @property
     def ahead(self) -> bool:
-        """Whether ranks run ahead of all else: on a cluster they would keep the network waiting."""
-        return self.cluster is None
+        """Whether ranks go ahead of all else; network and disk would wait for them in vain."""
+        return self.kernel == "npb.ep"
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ class Outcome:
 # ---- what is done to launches ------------------------------------------------------------------
 
 
-def _ahead(cpu: int | None = None) -> None:
+def _ahead(cpu: int | None = None, priority: int = 1) -> None:
     """This thread, or a child before its program begins, goes ahead of all else; on one CPU."""
     with contextlib.suppress(PermissionError):
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
     if cpu is not None:
         os.sched_setaffinity(0, {cpu})
 
@@ -174,7 +174,7 @@ def stopping(rank: int, span: float = 0.02) -> Disturb:
     """SIGSTOP and SIGCONT to a rank in turn, each for ``span`` s."""
 
     def limit(stream: Path, over: threading.Event) -> None:
-        _ahead()
+        _ahead(priority=2)  # the moments that it takes don't wait for the ranks
         handle = _handle_of(stream, rank, over)
         if handle is None:
             return
@@ -248,7 +248,7 @@ def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
     cpus = sorted(os.sched_getaffinity(0))
     two = len(cpus) > 1
     wanted = names or NAMES
-    ep = ("npb.ep", {"class": "A"})
+    ep = ("npb.ep", {"class": "B"})
     if "competition" in wanted and two:
         yield Experiment(
             *("competition", "competition", *ep, Placement(ppn=2), competing(cpus[1])), (1, 1), 5.0
@@ -257,12 +257,10 @@ def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
         yield Experiment(*("stopped", "stopped", *ep, Placement(ppn=2), stopping(1)), (1, 1), 5.0)
     where = memory_group()
     if "memory" in wanted and where is not None:
-        with tempfile.TemporaryDirectory(prefix="assay-causes-") as folder:
-            file = {"op": "reread", "file_size": FILE, "directory": folder}
-            yield Experiment(
-                *("memory", "memory", "storage.file", file, Placement(), limited(where)),
-                *((3, 20), 0.6),
-            )
+        yield Experiment(
+            *("memory", "memory", "storage.file", {"op": "reread", "file_size": FILE}),
+            *(Placement(), limited(where), (3, 20), 0.6),
+        )
     if "retransmits" in wanted and network.why_not() is None:
         with VirtualCluster(2, rates=(GIGABIT,)) as cluster:
             yield Experiment(
@@ -353,6 +351,7 @@ def _launch(
             timeout=PATIENCE,
             check=False,
             preexec_fn=prepare,
+            cwd=run.path,  # files that are measured lie there, and are removed with it
         )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
