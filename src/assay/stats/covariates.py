@@ -106,7 +106,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "stopped",
-        1,
+        2,
         "ranks that were stopped or slept",
         "a rank neither ran nor waited for a CPU: a CPU limiter (cpulimit), a debugger or a "
         "checkpointer stopped it, or it waited for a device",
@@ -116,13 +116,14 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "memory",
         1,
-        "the memory being busy or taken",
-        "other processes used the node's memory",
-        "Find who holds or streams through the node's memory; ask for exclusive nodes.",
+        "memory that was short or busy",
+        "others used the node's memory, or the job's limit left too little of it",
+        "Find who holds or streams through the node's memory; ask for exclusive nodes, or for a "
+        "higher limit.",
         (
+            Reading("memory_pressure_seconds"),
             Reading("memory_latency", "level"),
             Reading("memory_available", "level", -1),
-            Reading("memory_pressure_seconds"),
             Reading("swap_growth"),
         ),
     ),
