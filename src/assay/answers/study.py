@@ -32,7 +32,7 @@ ENOUGH = 20
 FEW = smallest_size()
 # Seconds without a result from which on what follows is another session; and at least so many
 # times the usual pause.
-PAUSE, _PAUSES = 1800.0, 5.0
+PAUSE, _PAUSES = 300.0, 5.0
 # Chance that anything at all is claimed of the tails, or of the trends, of a run without any.
 ALPHA = 0.01
 # Greatest p of the dip test that counts: the least that its table knows, and a rounding error.
@@ -268,7 +268,7 @@ def _placed(cell: Cell, alone: bool) -> tuple[str, ...]:
 def sessions(utc: Floats) -> Ints:
     """The number of the session, from 1, of each of these ascending times (s).
 
-    A new one begins after a pause of half an hour, or of five times the usual one if that is more.
+    A new one begins after a pause of five minutes, or of five times the usual one if that is more.
     """
     gaps = np.diff(utc, prepend=utc[:1])
     usual = float(np.median(gaps[1:])) if gaps.size > 1 else 0.0
