@@ -382,3 +382,27 @@ def test_terminal_and_markdown_tell_the_same(measured):
     markdown = to_markdown(report, "figures")
     assert "### Variation beside published systems" in markdown
     assert "variation-histogram-1.svg" in markdown
+
+
+def test_of_many_cells_the_middle_and_the_ends_are_told():
+    covs = [0.002, 0.01, 0.004, 0.02, 0.003, 0.006]
+    cells = [npb("ep", nodes=2, node_set=k) for k in range(6)]
+    run = run_of(
+        [(cell, normal(k, 60, cov)) for k, (cell, cov) in enumerate(zip(cells, covs, strict=True))]
+    )
+    verdict = answer_steadiness([], run).verdict
+    assert "half of 6 cells vary by less than 0." in verdict
+    assert "the steadiest is EP node set 0 (0." in verdict
+    assert "the least steady EP node set 3 (" in verdict
+
+
+def test_labels_tell_cells_apart_and_no_more():
+    from assay.answers.study import labels_of
+
+    cells = [npb("ep"), npb("lu"), npb("lu", ppn=4), npb("ft", size="A"), npb("ft", size="B")]
+    cells += [npb("cg", nodes=4, ppn=2), *(npb("cg", nodes=2, ppn=2, node_set=k) for k in (1, 2))]
+    labels = list(labels_of(cells).values())
+    assert labels == [
+        "EP", "LU on 2 ranks", "LU on 4 ranks", "FT class A", "FT class B",
+        "CG on 4 nodes", "CG on 2 nodes node set 1", "CG on 2 nodes node set 2",
+    ]  # fmt: skip

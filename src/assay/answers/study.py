@@ -241,8 +241,15 @@ def labels_of(cells: Sequence[Cell]) -> Mapping[str, str]:
             for place, word in enumerate(_placed(cell, alone))
             if len({_placed(other, alone)[place] for other in alike}) > 1
         ]
+        sets = {other.placement.node_set for other in alike if _nodes(other) == _nodes(cell)}
+        if len(sets) > 1:
+            words.append(f"node set {cell.placement.node_set}")
         made[cell.id] = " ".join([title, *words])
     return made
+
+
+def _nodes(cell: Cell) -> int:
+    return cell.placement.nodes
 
 
 def _placed(cell: Cell, alone: bool) -> tuple[str, ...]:
@@ -260,7 +267,6 @@ def _placed(cell: Cell, alone: bool) -> tuple[str, ...]:
         f"in {order} order",
         f"{placement.binding} binding",
         f"over {placement.adapter or 'any adapter'}",
-        f"node set {placement.node_set}",
         f"by {cell.toolchain}",
     )
 

@@ -102,13 +102,14 @@ def _remark(study: Study) -> str:
         return f"{study.when}, {'; '.join(clause(each) for each in study.varied)}"
     ordered = sorted(study.varied, key=lambda each: each.spread.cov or 0.0)
     middle = ordered[len(ordered) // 2].spread.cov or 0.0
-    words = [
-        f"{study.when}, half of {len(ordered)} cells vary by less than {format_share(middle)} from "
-        f"run to run",
-        f"the steadiest is {ordered[0].label} ({_cov(ordered[0].spread)})",
-        f"the least steady {ordered[-1].label} ({_cov(ordered[-1].spread)})",
-    ]
     shaped = [each for each in notable(study, _NOTED) if each.shape]
+    words = [
+        f"{study.when}, half of {len(ordered)} cells vary by less than {100 * middle:.2g}% from "
+        "run to run",
+        f"the steadiest is {ordered[0].label} ({_cov(ordered[0].spread)})",
+    ]
+    if ordered[-1] not in shaped:
+        words.append(f"the least steady {ordered[-1].label} ({_cov(ordered[-1].spread)})")
     return "; ".join([*words, *(clause(each) for each in shaped)])
 
 
