@@ -492,7 +492,7 @@ def _uneven_factors(table: Table) -> Iterator[Rate]:
         yield table.rate(
             "a factor matters (p ≤ 5%)",
             f"it doesn't: normal, {wide} values three times as wide as {narrow} others",
-            0.05,
+            0.10,
             "false alarm",
             alarms,
             0.5,
