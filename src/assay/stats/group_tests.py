@@ -13,6 +13,7 @@ from assay.stats.intervals import Floats, Interval, checked
 from assay.stats.warmup import mid_ranks
 
 LEVEL = 0.05
+EQUAL_SPREAD = "equal spread"
 # What Shapiro and Wilk's approximation is made for.
 _MOST_FOR_SHAPIRO = 5000
 # Standard deviations from independence at which a group's values count as dependent.
