@@ -152,7 +152,7 @@ def test_sleep_is_the_way_in_which_short_memory_acts() -> None:
 
 
 def test_launches_in_two_groups_are_told_apart_by_their_values() -> None:
-    """Twelve of 24 are slow; within either group the order is chance, and weakens what ranks say."""
+    """Twelve of 24 are slow; within either group the order is chance and weakens what ranks say."""
     random = np.random.default_rng(22)
     on = np.arange(24) % 2 == 0
     cost = np.where(on, 2.0, 1.0) * np.exp(0.02 * random.normal(size=24))
