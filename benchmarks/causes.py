@@ -248,13 +248,16 @@ def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
     cpus = sorted(os.sched_getaffinity(0))
     two = len(cpus) > 1
     wanted = names or NAMES
-    ep = ("npb.ep", {"class": "B"})
     if "competition" in wanted and two:
         yield Experiment(
-            *("competition", "competition", *ep, Placement(ppn=2), competing(cpus[1])), (1, 1), 5.0
+            *("competition", "competition", "npb.ep", {"class": "A"}, Placement(ppn=2)),
+            *(competing(cpus[1]), (1, 1), 5.0),
         )
     if "stopped" in wanted and two:
-        yield Experiment(*("stopped", "stopped", *ep, Placement(ppn=2), stopping(1)), (1, 1), 5.0)
+        yield Experiment(
+            *("stopped", "stopped", "npb.ep", {"class": "B"}, Placement(ppn=2)),
+            *(stopping(1), (1, 1), 5.0),
+        )
     where = memory_group()
     if "memory" in wanted and where is not None:
         yield Experiment(

@@ -125,6 +125,44 @@ def test_a_direct_cause_leaves_nothing_to_what_caused_it() -> None:
     assert [s.cause for s in attribute(make_repeats(cost, around)).shares] == ["neighbours"]
 
 
+def test_counts_stand_in_only_for_times_that_are_unknown() -> None:
+    random = np.random.default_rng(20)
+    often = random.poisson(5.0, 100).astype(float)
+    cost = np.exp(0.01 * often + 0.005 * random.normal(size=100))
+    count = {"involuntary_switches": often}
+    assert [s.covariate for s in attribute(make_repeats(cost, count)).shares] == [
+        "involuntary_switches"
+    ]
+    told = count | {"wait_seconds": 0.01 * random.random(100)}
+    assert attribute(make_repeats(cost, told)).shares == []
+
+
+def test_sleep_is_the_way_in_which_short_memory_acts() -> None:
+    random = np.random.default_rng(21)
+    short = np.where(np.arange(80) % 2 == 0, 1.0, 0.0)
+    asleep = short + 0.05 * random.random(80)
+    cost = np.exp(asleep + 0.02 * random.normal(size=80))
+    pressure = short * (0.2 + random.random(80))
+    told = {"memory_pressure_seconds": pressure, "asleep_seconds": asleep}
+    found = attribute(make_repeats(cost, told | {"io_pressure_seconds": asleep**2}))
+    assert [s.cause for s in found.shares] == ["memory"]
+    assert [s.cause for s in attribute(make_repeats(cost, {"asleep_seconds": asleep})).shares] == [
+        "stopped"
+    ]
+
+
+def test_launches_in_two_groups_are_told_apart_by_their_values() -> None:
+    """Twelve of 24 are slow; within either group the order is chance and weakens what ranks say."""
+    random = np.random.default_rng(22)
+    on = np.arange(24) % 2 == 0
+    cost = np.where(on, 2.0, 1.0) * np.exp(0.02 * random.normal(size=24))
+    covariates = {
+        reading.covariate: random.random(24) for cause in CAUSES for reading in cause.readings
+    }
+    covariates["asleep_seconds"] = np.where(on, 0.8, 0.0) + 0.01 * random.random(24)
+    assert [s.cause for s in attribute(make_repeats(cost, covariates)).shares] == ["stopped"]
+
+
 def test_rare_events_that_make_the_tail_are_found() -> None:
     """Six of 200 launches took twice as long, and something was sent again in those alone."""
     random = np.random.default_rng(8)

@@ -45,7 +45,7 @@ MOST_CAUSES = 5
 # Enough for every share to a hundredth; of more, as many are taken at equal distances.
 MOST_MEASUREMENTS = 20_000
 # Of two that explain about the same the more direct one counts: from this share of the other's.
-NEARLY = 0.8
+NEARLY, HALF = 0.8, 0.5
 # A covariate must be known of this share of the measurements.
 KNOWN = 0.8
 RESAMPLES = 500
@@ -211,9 +211,11 @@ def _candidates(repeats: Repeats) -> list[_Candidate]:
         for reading in cause.readings:
             if reading.covariate not in repeats.covariates:
                 continue
+            if reading.instead and _known(repeats, reading.instead):
+                continue
             raw = scaled_covariate(repeats, reading.covariate)
             known = np.isfinite(raw)
-            if known.mean() < KNOWN or np.ptp(raw[known]) == 0.0:
+            if not _known(repeats, reading.covariate) or np.ptp(raw[known]) == 0.0:
                 continue
             # What isn't known is taken as usual.
             raw = np.where(known, raw, np.median(raw[known]))
@@ -239,6 +241,11 @@ def _candidates(repeats: Repeats) -> list[_Candidate]:
         if hours is not None:
             found.append(_Candidate(HOURS, HOURS.name, hours, hours, 0))
     return found
+
+
+def _known(repeats: Repeats, covariate: str) -> bool:
+    values = repeats.covariates.get(covariate)
+    return values is not None and bool(np.isfinite(values).mean() >= KNOWN)
 
 
 def _indicators(levels: Sequence[str]) -> Floats | None:
@@ -383,12 +390,23 @@ def _chosen(
     chosen: list[_Tested] = []
     while len(chosen) < MOST_CAUSES:
         taken = {each.candidate.cause.name for each in chosen}
-        left = [each for each in candidates if each.cause.name not in taken]
+        left = [
+            each
+            for each in candidates
+            if each.cause.name not in taken and taken.isdisjoint(each.cause.way)
+        ]
         holding = _holding(_test(series, [each.candidate for each in chosen], left), alpha)
         if not holding:
             break
-        most = max(each.gain for each in holding)
-        near = [each for each in holding if each.gain >= NEARLY * most]
+        most = max(holding, key=lambda each: each.gain)
+        near = [each for each in holding if each.gain >= NEARLY * most.gain]
+        # What is but the way in which another cause acts gives way to that one, if it explains half.
+        near += [
+            each
+            for each in holding
+            if each.candidate.cause.name in most.candidate.cause.way
+            and each.gain >= HALF * most.gain
+        ]
         chosen.append(min(near, key=lambda each: (each.candidate.cause.tier, -each.gain)))
     while len(chosen) > 1:
         again = []
