@@ -139,6 +139,17 @@ def test_six_launches_tell_no_spread():
     assert not section.figures and not section.tables
 
 
+def test_what_may_vary_much_is_not_called_steady():
+    # One far outlier: the coefficient itself is 1.6%, its interval reaches far up.
+    times = normal(1, 40, 0.003)
+    times[7] *= 1.1
+    (varied,) = study(run_of([(EP, times)])).varied
+    from assay.answers.variation import clause
+
+    assert varied.spread.cov < 0.02 and varied.spread.cov_ci95[1] > 0.05
+    assert clause(varied).startswith("EP varies by 1.6% [")
+
+
 def test_cells_too_rare_are_left_out_and_said():
     run = run_of([(EP, normal(1, 40, 0.01)), (LU, normal(2, 10, 0.01))])
     answer = answer_steadiness([], run)

@@ -5,8 +5,8 @@ Results of other runs of the same suite on the same machine count as much as the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -128,10 +128,14 @@ def study(run: RunData, history: Sequence[RunData] = ()) -> Study:
     """The study of a run; of ``history``, those runs count that are of the same suite."""
     from assay.stats.repeats import joined, repeats_of
 
-    alike = [each for each in history if each.manifest.plan.name == run.manifest.plan.name]
     own = repeats_of(run)
-    wanted = {each.cell.id for each in own}
-    others = [each for past in alike for each in repeats_of(past) if each.cell.id in wanted]
+    wanted = {each.cell.id for each in own if _studied(each.cell)}
+    others = [
+        each
+        for past in history
+        if past.manifest.plan.name == run.manifest.plan.name
+        for each in repeats_of(_of_cells(past, wanted))
+    ]
     resolved = {m.cell.id: m.record.parameters for m in run.measurements if m.record.parameters}
     return study_of(joined([*own, *others]) if others else own, resolved, complete=run.complete)
 
@@ -169,6 +173,11 @@ def study_of(
         runs=len({name for each in enough for name in each.run}) or 1,
         complete=complete,
     )
+
+
+def _of_cells(run: RunData, ids: Collection[str]) -> RunData:
+    """The measurements of these cells alone: the samples of the others needn't be read."""
+    return replace(run, measurements=tuple(m for m in run.measurements if m.cell.id in ids))
 
 
 def _studied(cell: Cell) -> bool:
