@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
-from assay.stats.group_tests import EQUAL_SPREAD, Check, checks_text, normality, spread_test
+from assay.stats.group_tests import EQUAL_SPREAD, LEVEL, Check, checks_text, normality, spread_test
 from assay.stats.intervals import Floats, checked
 from assay.stats.multiple import corrected
 
 Ints = npt.NDArray[np.int64]
 
-LEVEL = 0.05
 # Permutations of residuals, and how many at a time.
 PERMUTATIONS = 1999
 _AT_ONCE = 250

@@ -19,6 +19,7 @@ from assay.stats.anova import Effect as Effect
 from assay.stats.anova import anova as anova
 from assay.stats.group_tests import (
     EQUAL_SPREAD,
+    LEVEL,
     Check,
     brunner_munzel,
     checks_text,
@@ -43,7 +44,6 @@ from assay.stats.warmup import mid_ranks
 
 Verdict = Literal["differs", "alike", "open"]
 
-LEVEL = 0.05
 # Medians within one percent of each other are alike, and coefficients of variation within a factor
 # of one and a half.
 ALIKE_LOCATION = 0.01
