@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.plans.model import Cell, Placement
-from assay.stats import attribution
-from assay.stats.attribution import LEAST, attribute, effective_pairs, normal_scores
+from assay.stats.association import effective_pairs
+from assay.stats.attribution import LEAST, Share, attribute
+from assay.stats.candidates import normal_scores
 from assay.stats.covariates import CAUSES, HOSTS, cause_of, reading_of, scaled_covariate, unit_of
+from assay.stats.importance import averaged_over_orders
 from assay.stats.repeats import Repeats
 
 Covariates = dict[str, np.ndarray]
@@ -277,7 +279,7 @@ def test_launches_that_depend_on_each_other_widen_the_interval() -> None:
     whole, few = attribute(base), attribute(stretched)
     assert few.effective_n < 0.4 * whole.effective_n
 
-    def width(share: attribution.Share) -> float:
+    def width(share: Share) -> float:
         return share.ci95[1] - share.ci95[0]
 
     assert width(few.shares[0]) > 1.4 * width(whole.shares[0])
@@ -316,7 +318,7 @@ def test_shares_are_averages_over_orders(tiers: list[int]) -> None:
     y = columns[0] + 0.5 * columns[1] + random.normal(size=60)
     data = np.stack([np.ones(60), y - y.mean(), *columns], axis=1)
     grams = (data.T @ data)[None]
-    found = attribution._averaged(grams, [1] * len(tiers), tiers)[0]
+    found = averaged_over_orders(grams, [1] * len(tiers), tiers)[0]
     assert found == pytest.approx(brute_force_shares(y, columns, tiers), abs=1e-6)
 
 
