@@ -4,10 +4,10 @@
 
 Each experiment launches one kernel some forty times; in half of the launches, drawn at random,
 something is done to it: a process competes for one core; a rank is stopped and continued, as a CPU
-limiter does; a process streams through 1 GiB of memory; a link of a virtual cluster is shaped and
-drops packets. A run is made of the launches, and what its report names first is printed. Bounded to
-about a minute each. As root, ranks and what competes with them run at a higher priority, so that it
-doesn't matter what else the machine does; the shaped link needs root.
+limiter does; memory is limited to half of what a file takes; a link of a virtual cluster is shaped
+and drops packets. A run is made of the launches, and what its report names first is printed.
+Bounded to about a minute each. As root, ranks that compute and what disturbs them go ahead of all
+else (SCHED_RR), so that it doesn't matter what the machine does besides; the link needs root.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -45,15 +46,17 @@ from assay.records.stream import read_stream
 from assay.stats.repeats import repeats_of
 
 LAUNCHES = 40
-HOG = 1 << 30  # bytes
-PRIORITY = -15
-# Seconds after which a launch is given up.
+# Bytes of a file that is read again and again, and of the memory that the ranks may then have.
+FILE, LIMIT = 256 << 20, 128 << 20
+# Seconds after which a launch is given up, and what disturbs it ends by itself.
 PATIENCE = 60.0
 # A shaped link: so many bits a second, and so short a queue that it drops what comes too fast.
-SHAPED_RATE, SHAPED_QUEUE = 200_000_000, 12_000
+SHAPED_RATE, SHAPED_QUEUE = 100_000_000, 12_000
 
-# What is done to a launch: of the stream that it writes, for as long as it runs.
-Disturb = Callable[[Path], AbstractContextManager[None]]
+# What a launch's process does before its program begins.
+Prepare = Callable[[], None]
+# What is done to a launch, of the stream that it writes, for as long as it runs.
+Disturb = Callable[[Path], AbstractContextManager[Prepare | None]]
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,11 @@ class Experiment:
     samples: tuple[int, int]
     budget: float
     cluster: VirtualCluster | None = None
+
+    @property
+    def ahead(self) -> bool:
+        """Whether ranks go ahead of all else; network and disk would wait for them in vain."""
+        return self.kernel == "npb.ep"
 
 
 @dataclass(frozen=True)
@@ -91,23 +99,23 @@ class Outcome:
 # ---- what is done to launches ------------------------------------------------------------------
 
 
-def _prioritised(cpu: int | None) -> Callable[[], None]:
-    """For a child, before its program begins: the experiment's priority, and one CPU."""
-
-    def prepare() -> None:
-        with contextlib.suppress(PermissionError):
-            os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-        if cpu is not None:
-            os.sched_setaffinity(0, {cpu})
-
-    return prepare
+def _ahead(cpu: int | None = None, priority: int = 1) -> None:
+    """This thread, or a child before its program begins, goes ahead of all else; on one CPU."""
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
+    if cpu is not None:
+        os.sched_setaffinity(0, {cpu})
 
 
 @contextlib.contextmanager
-def _beside(cpu: int, program: str) -> Iterator[None]:
-    """A Python program on one CPU, once it has said that it is ready."""
+def _beside(cpu: int, setup: str, turn: str) -> Iterator[None]:
+    """A Python program on one CPU, once it is set up; a turn lasts some milliseconds."""
+    program = (
+        f"import time; until = time.monotonic() + {PATIENCE}; {setup}; print(flush=True)\n"
+        f"while time.monotonic() < until: {turn}"
+    )
     with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, preexec_fn=_prioritised(cpu)
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, preexec_fn=partial(_ahead, cpu)
     ) as process:
         try:
             assert process.stdout is not None
@@ -119,19 +127,54 @@ def _beside(cpu: int, program: str) -> Iterator[None]:
 
 def competing(cpu: int) -> Disturb:
     """A process that never gives that CPU away."""
-    return lambda _: _beside(cpu, "print(flush=True)\nwhile True: pass")
+    return lambda _: _beside(cpu, "pass", "sum(range(100_000))")
 
 
-def streaming(cpu: int) -> Disturb:
-    """A process on another CPU that writes 1 GiB over and over."""
-    program = f"import numpy; a = numpy.ones({HOG // 8}); print(flush=True)\nwhile True: a += 1.0"
-    return lambda _: _beside(cpu, program)
+def memory_group() -> Path | None:
+    """Where a control group with a limit of memory can be made; None where there is no such place.
+
+    Of version 1 within this process's own group; of version 2, where a group that holds processes
+    holds no groups, beside it.
+    """
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            folder = Path(f"/sys/fs/cgroup/memory{path}")
+        elif not controllers and path != "/":
+            folder = Path(f"/sys/fs/cgroup{path}").parent
+        else:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return None
+
+
+def limited(where: Path) -> Disturb:
+    """The ranks in a control group of half the memory that their file takes."""
+
+    @contextlib.contextmanager
+    def disturb(_: Path) -> Iterator[Prepare]:
+        group = where / f"assay-causes-{os.getpid()}"
+        group.mkdir()
+        try:
+            of_old = group / "memory.limit_in_bytes"
+            (of_old if of_old.exists() else group / "memory.max").write_text(str(LIMIT))
+
+            def join() -> None:
+                (group / "cgroup.procs").write_text(str(os.getpid()))
+
+            yield join
+        finally:
+            group.rmdir()
+
+    return disturb
 
 
 def stopping(rank: int, span: float = 0.02) -> Disturb:
     """SIGSTOP and SIGCONT to a rank in turn, each for ``span`` s."""
 
     def limit(stream: Path, over: threading.Event) -> None:
+        _ahead(priority=2)  # the moments that it takes don't wait for the ranks
         handle = _handle_of(stream, rank, over)
         if handle is None:
             return
@@ -175,7 +218,7 @@ def _handle_of(stream: Path, rank: int, over: threading.Event) -> int | None:
 
 
 def shaped(cluster: VirtualCluster) -> Disturb:
-    """The first host's link at a fifth of its rate, with a queue that drops."""
+    """The first host's link at a tenth of its rate, with a queue that drops."""
     where = ("tc", "-n", cluster.hosts[0].namespace, "qdisc")
     device = ("dev", "eth0", "root", "handle", "1:")
 
@@ -205,18 +248,21 @@ def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
     cpus = sorted(os.sched_getaffinity(0))
     two = len(cpus) > 1
     wanted = names or NAMES
-    ep = ("npb.ep", {"class": "S"})
     if "competition" in wanted and two:
         yield Experiment(
-            *("competition", "competition", *ep, Placement(ppn=2), competing(cpus[1])), (2, 2), 2.0
+            *("competition", "competition", "npb.ep", {"class": "A"}, Placement(ppn=2)),
+            *(competing(cpus[1]), (1, 1), 5.0),
         )
     if "stopped" in wanted and two:
-        yield Experiment(*("stopped", "stopped", *ep, Placement(ppn=2), stopping(1)), (2, 2), 2.0)
-    if "memory" in wanted and two:
-        # A working set that the last-level cache holds, as long as it has it for itself.
         yield Experiment(
-            *("memory", "memory", "memory.latency", {"bytes": 16 << 20}, Placement()),
-            *(streaming(cpus[1]), (10, 200), 0.6),
+            *("stopped", "stopped", "npb.ep", {"class": "B"}, Placement(ppn=2)),
+            *(stopping(1), (1, 1), 5.0),
+        )
+    where = memory_group()
+    if "memory" in wanted and where is not None:
+        yield Experiment(
+            *("memory", "memory", "storage.file", {"op": "reread", "file_size": FILE}),
+            *(Placement(), limited(where), (3, 20), 0.6),
         )
     if "retransmits" in wanted and network.why_not() is None:
         with VirtualCluster(2, rates=(GIGABIT,)) as cluster:
@@ -276,7 +322,7 @@ def _launch(
     cell: Cell,
     replicate: int,
     stream: Path,
-    around: AbstractContextManager[None],
+    around: AbstractContextManager[Prepare | None],
 ) -> None:
     order = MeasurementOrder(
         *(measurement_id(cell, replicate), cell.kernel, cell.parameters),
@@ -293,14 +339,22 @@ def _launch(
     command = mpirun_command(toolchain, executable, cell.placement, job, stream, cluster=config)
     if cluster is not None:
         command = cluster.command(cluster.hosts[0], *command)
-    with around:
+    with around as first:
+
+        def prepare() -> None:
+            if experiment.ahead:
+                _ahead()
+            if first is not None:
+                first()
+
         done = subprocess.run(
             command,
             capture_output=True,
             text=True,
             timeout=PATIENCE,
             check=False,
-            preexec_fn=_prioritised(None),
+            preexec_fn=prepare,
+            cwd=run.path,  # files that are measured lie there, and are removed with it
         )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")

@@ -38,7 +38,7 @@ def test_the_verdict_names_cause_share_and_rest() -> None:
     part = causes_part([ep, lu], RUN)
     first, second, rest = part.remark.split("; ")
     assert "of LU's variation goes with steal time: the hypervisor gave" in first
-    assert second.endswith("with the memory being busy or taken")
+    assert second.endswith("with memory that was short or busy")
     assert rest.endswith("unexplained") and "EP" not in part.remark
     assert [row.metric for row in part.evidence] == ["share of variance"] * 3
     shares = [row.value for row in part.evidence]
@@ -48,7 +48,7 @@ def test_the_verdict_names_cause_share_and_rest() -> None:
         for row in part.evidence
     )
     assert part.advice[0].startswith("Steal time (LU): Move to a dedicated host")
-    assert part.advice[1].startswith("The memory being busy or taken (LU):")
+    assert part.advice[1].startswith("Memory that was short or busy (LU):")
 
 
 def test_nothing_explained_is_said() -> None:

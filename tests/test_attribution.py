@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.plans.model import Cell, Placement
-from assay.stats import attribution
-from assay.stats.attribution import LEAST, attribute, effective_pairs, normal_scores
+from assay.stats.association import effective_pairs
+from assay.stats.attribution import LEAST, Share, attribute
+from assay.stats.candidates import normal_scores
 from assay.stats.covariates import CAUSES, HOSTS, cause_of, reading_of, scaled_covariate, unit_of
+from assay.stats.importance import averaged_over_orders
 from assay.stats.repeats import Repeats
 
 Covariates = dict[str, np.ndarray]
@@ -123,6 +125,44 @@ def test_a_direct_cause_leaves_nothing_to_what_caused_it() -> None:
     # Without the direct one, what is left is named.
     del around["worst_wait_seconds"], around["involuntary_switches"]
     assert [s.cause for s in attribute(make_repeats(cost, around)).shares] == ["neighbours"]
+
+
+def test_counts_stand_in_only_for_times_that_are_unknown() -> None:
+    random = np.random.default_rng(20)
+    often = random.poisson(5.0, 100).astype(float)
+    cost = np.exp(0.01 * often + 0.005 * random.normal(size=100))
+    count = {"involuntary_switches": often}
+    assert [s.covariate for s in attribute(make_repeats(cost, count)).shares] == [
+        "involuntary_switches"
+    ]
+    told = count | {"wait_seconds": 0.01 * random.random(100)}
+    assert attribute(make_repeats(cost, told)).shares == []
+
+
+def test_sleep_is_the_way_in_which_short_memory_acts() -> None:
+    random = np.random.default_rng(21)
+    short = np.where(np.arange(80) % 2 == 0, 1.0, 0.0)
+    asleep = short + 0.05 * random.random(80)
+    cost = np.exp(asleep + 0.02 * random.normal(size=80))
+    pressure = short * (0.2 + random.random(80))
+    told = {"memory_pressure_seconds": pressure, "asleep_seconds": asleep}
+    found = attribute(make_repeats(cost, told | {"io_pressure_seconds": asleep**2}))
+    assert [s.cause for s in found.shares] == ["memory"]
+    assert [s.cause for s in attribute(make_repeats(cost, {"asleep_seconds": asleep})).shares] == [
+        "stopped"
+    ]
+
+
+def test_launches_in_two_groups_are_told_apart_by_their_values() -> None:
+    """Twelve of 24 are slow; within either group the order is chance and weakens what ranks say."""
+    random = np.random.default_rng(22)
+    on = np.arange(24) % 2 == 0
+    cost = np.where(on, 2.0, 1.0) * np.exp(0.02 * random.normal(size=24))
+    covariates = {
+        reading.covariate: random.random(24) for cause in CAUSES for reading in cause.readings
+    }
+    covariates["asleep_seconds"] = np.where(on, 0.8, 0.0) + 0.01 * random.random(24)
+    assert [s.cause for s in attribute(make_repeats(cost, covariates)).shares] == ["stopped"]
 
 
 def test_rare_events_that_make_the_tail_are_found() -> None:
@@ -239,7 +279,7 @@ def test_launches_that_depend_on_each_other_widen_the_interval() -> None:
     whole, few = attribute(base), attribute(stretched)
     assert few.effective_n < 0.4 * whole.effective_n
 
-    def width(share: attribution.Share) -> float:
+    def width(share: Share) -> float:
         return share.ci95[1] - share.ci95[0]
 
     assert width(few.shares[0]) > 1.4 * width(whole.shares[0])
@@ -278,7 +318,7 @@ def test_shares_are_averages_over_orders(tiers: list[int]) -> None:
     y = columns[0] + 0.5 * columns[1] + random.normal(size=60)
     data = np.stack([np.ones(60), y - y.mean(), *columns], axis=1)
     grams = (data.T @ data)[None]
-    found = attribution._averaged(grams, [1] * len(tiers), tiers)[0]
+    found = averaged_over_orders(grams, [1] * len(tiers), tiers)[0]
     assert found == pytest.approx(brute_force_shares(y, columns, tiers), abs=1e-6)
 
 

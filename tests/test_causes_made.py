@@ -39,12 +39,14 @@ def test_what_was_done_is_named_first(name: str, tmp_path: Path) -> None:
         pytest.skip("Only root may give the ranks a higher priority than what else runs here.")
     if name == "retransmits" and (reason := network.why_not()):
         pytest.skip(reason)
+    if name == "memory" and MADE.memory_group() is None:
+        pytest.skip("No control group with a limit of memory can be made here.")
     with contextlib.closing(MADE.experiments([name])) as made:
         experiment = next(made)
         toolchain = select_toolchain(None, Config())
-        outcome = MADE.carry_out(experiment, toolchain, plain(), tmp_path, 30)
+        outcome = MADE.carry_out(experiment, toolchain, plain(), tmp_path, 24)
     cell = outcome.causes.cells[0]
     said = f"slowdown {outcome.slowdown:.2f}: {cell.attribution}"
     assert outcome.named[:1] == [experiment.cause], said
     assert set(outcome.named) & set(MADE.NAMES) == {experiment.cause}, said
-    assert cell.named[0].share > 0.3, said
+    assert cell.named[0].share > 0.2, said

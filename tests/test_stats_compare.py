@@ -13,6 +13,7 @@ from scipy.special import ndtri
 from assay.errors import AssayError
 from assay.stats.compare import (
     FEWEST_FOR_F,
+    _location_test,
     correct,
     location_differs,
     spread_differs,
@@ -40,9 +41,14 @@ def test_spreads_are_compared_as_scipy_and_r_compare_them() -> None:
 
 
 def test_locations_are_compared_as_scipy_and_r_compare_them() -> None:
-    assert brunner_munzel(ONE, SKEWED) == pytest.approx(
-        [-recorded("brunnermunzel")[0], recorded("brunnermunzel")[1]], rel=1e-9
-    ) or brunner_munzel(ONE, SKEWED) == pytest.approx(recorded("brunnermunzel"), rel=1e-9)
+    assert brunner_munzel(ONE, SKEWED) == pytest.approx(recorded("brunnermunzel"), rel=1e-9)
+    several = [ONE, TWO, SKEWED]
+    name, *found = _location_test(several, normal=False, even=True)
+    assert name == "Kruskal–Wallis"
+    assert found == pytest.approx(recorded("kruskal.test"), rel=1e-9)
+    name, *found = _location_test(several, normal=True, even=False)
+    assert name == "Welch's analysis of variance"
+    assert found == pytest.approx(recorded("oneway.test"), rel=1e-9)
     welch = location_differs({"one": ONE, "two": TWO})
     assert welch.test == "Welch's t"
     assert (welch.statistic, welch.p) == pytest.approx(recorded("ttest_ind(two, one"), rel=1e-9)
@@ -110,6 +116,15 @@ def test_two_adapters_raise_the_variation_and_leave_the_median_alone() -> None:
     assert location.pairs[0].ratio == pytest.approx(1.0, abs=0.005)
     # With as little as this nothing is shown: neither that they differ nor that they don't.
     assert location_differs({"1": one[:8], "2": two[:8]}).verdict == "open"
+
+
+def test_spreads_are_compared_relative_to_where_values_lie() -> None:
+    values = 100.0 + np.random.default_rng(14).standard_normal(100)
+    slower = spread_differs({"a": values, "b": 2.0 * values})
+    assert slower.verdict == "alike"
+    assert slower.pairs[0].ratio == pytest.approx(1.0)
+    below = spread_differs({"a": values - 100.0, "b": 2.0 * (values - 100.0)})
+    assert (below.test, below.verdict) == ("F", "differs")  # no logarithms of negative values
 
 
 def test_a_difference_that_is_there_is_never_called_alike() -> None:

@@ -2,8 +2,8 @@
 
 Covariates of one cause tell of the same thing (the time that ranks waited for a CPU, how often the
 CPU was taken from them), so that of each cause one stands for all. ``tier`` is how directly a cause
-acts on the ranks: 0 is time that the ranks themselves were seen to lose, 3 is what else went on on
-the node, 4 is where and when. What a direct cause explains is not for an indirect one to explain
+acts on the ranks: 0 is time that the ranks themselves were seen to lose, 4 is what else went on on
+the node, 5 is where and when. What a direct cause explains is not for an indirect one to explain
 again: other processes keep a CPU busy, so a rank waits for it, so it is slow.
 """
 
@@ -23,18 +23,23 @@ Scale = Literal["per second", "level"]
 
 @dataclass(frozen=True)
 class Reading:
-    """One covariate of a cause. ``sign``: +1 if the cause goes with more of it, -1 with less."""
+    """One covariate of a cause. ``sign``: +1 if the cause goes with more of it, -1 with less.
+
+    ``instead``: it counts how often, where another tells how long; for records without that one.
+    """
 
     covariate: str
     scale: Scale = "per second"
     sign: Literal[1, -1] = 1
+    instead: str = ""
 
 
 @dataclass(frozen=True)
 class Cause:
     """What makes launches slow. ``words``: as in "62% of the variation goes with ``words``".
 
-    ``meaning``: what that is; ``advice``: what to do about it, a sentence.
+    ``meaning``: what that is; ``advice``: what to do about it, a sentence. ``way``: causes that act
+    in this way; where one of them is found, this is no cause of its own.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Cause:
     meaning: str
     advice: str
     readings: tuple[Reading, ...] = ()
+    way: tuple[str, ...] = ()
 
 
 CAUSES: tuple[Cause, ...] = (
@@ -72,8 +78,8 @@ CAUSES: tuple[Cause, ...] = (
         (
             Reading("worst_wait_seconds"),
             Reading("wait_seconds"),
-            Reading("worst_involuntary_switches"),
-            Reading("involuntary_switches"),
+            Reading("worst_involuntary_switches", instead="worst_wait_seconds"),
+            Reading("involuntary_switches", instead="wait_seconds"),
         ),
     ),
     Cause(
@@ -106,23 +112,25 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "stopped",
-        1,
+        2,
         "ranks that were stopped or slept",
         "a rank neither ran nor waited for a CPU: a CPU limiter (cpulimit), a debugger or a "
         "checkpointer stopped it, or it waited for a device",
         "Find what sends the ranks SIGSTOP, or what they wait for.",
-        (Reading("asleep_seconds"), Reading("voluntary_switches")),
+        (Reading("asleep_seconds"), Reading("voluntary_switches", instead="asleep_seconds")),
+        way=("memory", "disk faults", "devices", "retransmits", "quota", "steal"),
     ),
     Cause(
         "memory",
         1,
-        "the memory being busy or taken",
-        "other processes used the node's memory",
-        "Find who holds or streams through the node's memory; ask for exclusive nodes.",
+        "memory that was short or busy",
+        "others used the node's memory, or the job's limit left too little of it",
+        "Find who holds or streams through the node's memory; ask for exclusive nodes, or for a "
+        "higher limit.",
         (
+            Reading("memory_pressure_seconds"),
             Reading("memory_latency", "level"),
             Reading("memory_available", "level", -1),
-            Reading("memory_pressure_seconds"),
             Reading("swap_growth"),
         ),
     ),
@@ -136,7 +144,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "kernel",
-        2,
+        3,
         "the ranks' time in the kernel",
         "page faults, system calls and the network's own work",
         "Look at page faults and transparent huge pages, and at what the MPI library asks the "
@@ -150,10 +158,11 @@ CAUSES: tuple[Cause, ...] = (
         "some process of the node waited for a disk or a file system",
         "Find who reads or writes on these nodes.",
         (Reading("io_pressure_seconds"),),
+        way=("memory", "disk faults"),
     ),
     Cause(
         "neighbours",
-        3,
+        4,
         "other processes on the nodes",
         "they kept CPUs busy, though not those of the ranks as far as was seen: caches, memory and "
         "a core's threads are shared",
@@ -169,28 +178,28 @@ CAUSES: tuple[Cause, ...] = (
 # Of where and when there is no covariate: they are levels, not numbers.
 HOSTS = Cause(
     "hosts",
-    4,
+    5,
     "the hosts that it ran on",
     "some hosts are slower than others",
     "Compare the nodes: `assay run --per-node`.",
 )
 SESSIONS = Cause(
     "sessions",
-    4,
+    5,
     "the run that it was part of",
     "something changed from run to run that no covariate tells of",
     "Compare what the runs' manifests say of the system and its programs.",
 )
 HOURS = Cause(
     "hours",
-    4,
+    5,
     "the time of day",
     "the machine is slower at some hours",
     "Look for what runs at those hours: backups, scans, other users' working day.",
 )
 TREND = Cause(
     "trend",
-    4,
+    5,
     "time",
     "it became slower or faster from first to last",
     "Look for what grew meanwhile, or began: `assay history` has change points.",

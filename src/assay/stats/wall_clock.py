@@ -11,7 +11,9 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from assay.stats.attribution import LEAST, effective_pairs, normal_scores
+from assay.stats.association import effective_pairs
+from assay.stats.attribution import LEAST
+from assay.stats.candidates import normal_scores
 from assay.stats.intervals import Floats, Interval
 from assay.stats.repeats import Repeats
 from assay.stats.spread import cov_interval
