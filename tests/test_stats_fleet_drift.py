@@ -48,6 +48,13 @@ def test_what_the_whole_fleet_does_is_no_nodes_drift() -> None:
     assert find_drifts(costs, DAY * np.arange(6)) == []
 
 
+def test_a_bad_day_of_the_fleet_is_no_drift_of_who_lacks_the_days_after() -> None:
+    costs = history(9, occasions=8)
+    costs[:, :, 5] *= 1.5
+    costs[2, :, 6:] = np.nan
+    assert find_drifts(costs, DAY * np.arange(8)) == []
+
+
 def test_a_node_that_gets_faster_is_not_named() -> None:
     costs = history(8)
     costs[7, :, 3:] /= 1.2
