@@ -112,6 +112,15 @@ def test_two_adapters_raise_the_variation_and_leave_the_median_alone() -> None:
     assert location_differs({"1": one[:8], "2": two[:8]}).verdict == "open"
 
 
+def test_spreads_are_compared_relative_to_where_values_lie() -> None:
+    values = 100.0 + np.random.default_rng(14).standard_normal(100)
+    slower = spread_differs({"a": values, "b": 2.0 * values})
+    assert slower.verdict == "alike"
+    assert slower.pairs[0].ratio == pytest.approx(1.0)
+    below = spread_differs({"a": values - 100.0, "b": 2.0 * (values - 100.0)})
+    assert (below.test, below.verdict) == ("F", "differs")  # no logarithms of negative values
+
+
 def test_a_difference_that_is_there_is_never_called_alike() -> None:
     rng = np.random.default_rng(7)
     one, other = (c + rng.standard_normal(200) for c in (100.0, 102.0))

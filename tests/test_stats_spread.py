@@ -134,6 +134,20 @@ def test_the_cov_interval_is_bonetts_with_t_and_longer_tails_where_the_mean_is_k
     assert np.array(interval) * values.mean() == pytest.approx(expected, rel=1e-4)
 
 
+def test_the_means_error_counts_where_values_spread_as_far_as_their_mean() -> None:
+    values = np.array(INPUTS["skewed"]) - 100.0
+    far, near = cov_interval(values + 1e6), cov_interval(values)
+    assert far is not None
+    assert near is not None
+    n, cov = values.size, values.std(ddof=1) / values.mean()
+    t = 2.022690920036762
+    deviation = (math.log(far[1] / far[0]) / (2 * t)) ** 2  # what there is without the mean's error
+    skew = ((values - values.mean()) ** 3).mean() / values.var() ** 1.5
+    expected = deviation + (cov**2 - cov * skew) / n
+    assert cov * skew > cov**2  # which makes the interval narrower
+    assert (math.log(near[1] / near[0]) / (2 * t)) ** 2 == pytest.approx(expected, rel=1e-3)
+
+
 def test_dependent_values_have_wider_intervals_of_the_cov() -> None:
     values = INPUTS["one"]
     independent, dependent = cov_interval(values), cov_interval(values, effective_n=6.0)
@@ -179,6 +193,20 @@ def test_without_dependence_the_p_of_a_trend_is_kendalls() -> None:
     assert found is not None
     # With Mann's correction for a score of whole numbers, which SciPy's leaves out.
     assert found.p == pytest.approx(recorded("kendalltau"), abs=0.02)
+
+
+def test_slow_changes_are_rarely_taken_for_trends() -> None:
+    rng = np.random.default_rng(14)
+    found = 0
+    for _ in range(100):
+        noise = rng.standard_normal(80)
+        for place in range(1, 80):
+            noise[place] += 0.7 * noise[place - 1]
+        result = trend(100.0 + noise, np.arange(80.0))
+        assert result is not None
+        found += result.p <= 0.05
+    # Mann and Kendall's own variance would give about 40 of 100.
+    assert found <= 20
 
 
 def test_a_planted_slope_is_found_and_told_over_the_span() -> None:

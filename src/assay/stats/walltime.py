@@ -18,7 +18,7 @@ Basis = Literal["order statistic", "tail model", "slowest seen"]
 
 # The tail model is fitted to what lies above each of these quantiles, and needs so many values
 # there: where few runs are late but very late, only what lies far out shows how late.
-_TAILS_FROM = (0.5, 0.75, 0.9)
+_TAILS_FROM = (0.75, 0.9, 0.97)
 _FEWEST_ABOVE = 3
 # The papers' rule (Kramer & Ryan 2003, section 3: users ask for more than they need, or lose work).
 SIGMAS = 2.0
@@ -67,10 +67,10 @@ def asked_walltime(
 
     ``costs``: seconds of whole runs, in order of time. With enough of them (299 for 99% at 95%) it
     is an order statistic, an upper confidence bound of the quantile whatever the distribution. With
-    fewer it is the bound that an exponential tail gives: what exceeds the median, the upper
-    quartile or the 90th percentile is taken to do so by amounts that are exponential, or die out
-    faster (normal values do), whose mean is bounded by its gamma distribution. The greatest of the
-    three bounds counts, and never less than the slowest run seen. Runs that depend on their
+    fewer it is the bound that an exponential tail gives: what exceeds the 75th, the 90th or the
+    97th percentile is taken to do so by amounts that are exponential, or die out faster (normal
+    values do), whose mean is bounded by its gamma distribution. The greatest of the three bounds
+    counts, and never less than the slowest run seen. Runs that depend on their
     predecessors count for fewer. Raises AssayError for no costs, or ones that aren't positive.
     """
     ordered = np.sort(values := checked(costs))
