@@ -158,6 +158,8 @@ def test_six_groups_tell_drift_and_consistency(tmp_path: Path) -> None:
     before = occasions_before(group, {cell.id for cell in CELLS})
     assert [each.name for each in before] == [f"group-00{day}" for day in range(5)]
     assert before[0].costs[DGEMM.id].keys() == set(HOSTS)
+    third = read_group(tmp_path / "group-002")
+    assert [each.name for each in occasions_before(third, {DGEMM.id})] == ["group-000", "group-001"]
     found = examine_group(group, measured_nodes(group))
     assert found is not None
     by_name = {suspect.node: suspect for suspect in found.suspects}
