@@ -128,10 +128,12 @@ def examine(
     named: set[int] = set()
     for row in fleet.outliers().tolist():
         profile = _profile(fleet, used, row, odd[row], told, cores[row])
-        made.append(_outlier(fleet, nodes[row], used, row, profile, history))
-        named.add(row)
+        found = _outlier(fleet, nodes[row], used, row, profile, history)
+        if found.ci95[1] < 0.0:  # what may be nothing is not told of anybody
+            made.append(found)
+            named.add(row)
     for drift in find_drifts(history, times, fleet.kinds):
-        if drift.node not in named:
+        if drift.node not in named and drift.interval[0] > 0.0:
             profile = _drifting(fleet, used, drift, odd[drift.node], told, cores[drift.node])
             made.append(_drifter(nodes[drift.node], used, drift, profile, times))
     return Examined(
