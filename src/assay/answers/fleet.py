@@ -59,7 +59,7 @@ class Suspect(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> str:
-        """``14% low``, ``takes 9% longer``, with what it is of."""
+        """``memory bandwidth 14% low``, ``arithmetic 9.0% slower``."""
         much = f"{abs(self.gain):.1%}" if abs(self.gain) < 0.095 else f"{abs(self.gain):.0%}"
         return f"{self.what} {much} low" if self.rate else f"{self.what} {much} slower"
 
@@ -90,7 +90,7 @@ class Suspect(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Examined:
-    """A fleet looked through. ``cells``: the fleet's columns; ``rows``: its nodes, in their order.
+    """A fleet looked through. ``nodes`` and ``cells``: the rows and columns of the ``fleet``.
 
     ``kinds``: sentences on kinds of nodes; ``faster``: nodes faster than their kind. ``occasions``:
     how many earlier ones were looked at.
