@@ -40,8 +40,12 @@ def make_node(
     utc: float = 1000.0,
     system: dict[str, object] | None = None,
     wrong: tuple[str, ...] = (),
+    rank_medians: tuple[float, ...] = (),
 ) -> RunData:
-    """A sealed run of one node, its tables too; ``wrong``: cells whose results are refuted."""
+    """A sealed run of one node, its tables too; ``wrong``: cells whose results are refuted.
+
+    ``rank_medians``: of each measurement's two ranks, on CPU 0 and 1.
+    """
     run = create_run(
         folder,
         plan=make_plan(cells, precision=0.5),
@@ -57,6 +61,8 @@ def make_node(
             msgspec.structs.replace(r, verified=r.measurement.partition("-")[0] not in wrong)
             for r in records
         ]
+        if rank_medians:
+            records = [msgspec.structs.replace(r, rank_medians=[*rank_medians]) for r in records]
         if covariates:
             told = {"sampling_seconds": 1.0, **covariates}
             records = [msgspec.structs.replace(r, covariates=told) for r in records]

@@ -14,6 +14,7 @@ import pytest
 from assay.answers.fleet import Examined, examine
 from assay.answers.nodes import answer_nodes, by_node, measure_node
 from assay.answers.presence import presence_part
+from assay.answers.suspects import NOTHING, SlowCore
 from assay.plans.model import Cell
 from assay.records.group import read_group
 from assay.report import write_report
@@ -59,7 +60,9 @@ def examined(folder: Path, cost: Cost, **covariates: Mapping[str, float]) -> Exa
 
 
 def test_a_dimm_is_suspected_where_memory_alone_is_slow(tmp_path: Path) -> None:
-    found = examined(tmp_path, costs({("n7", "memory.stream"): 1 / 0.86}))
+    # What other processes take varies; n7's are above the usual, and not unlike the others'.
+    others = {h: {"other_cpu_seconds": 0.1 + 0.04 * n} for n, h in enumerate(HOSTS)}
+    found = examined(tmp_path, costs({("n7", "memory.stream"): 1 / 0.86}), **others)
     (suspect,) = found.suspects
     assert suspect.node == "n7"
     assert suspect.what == "memory bandwidth"
@@ -91,6 +94,45 @@ def test_another_program_is_suspected_where_it_takes_cpu_time(tmp_path: Path) ->
     (suspect,) = examined(tmp_path, cost, **others).suspects
     assert (suspect.node, suspect.what) == ("n3", "arithmetic")
     assert "another program" in suspect.suspicion
+
+
+def test_a_core_is_suspected_where_its_ranks_are_behind(tmp_path: Path) -> None:
+    slow = costs({("n6", cell.kernel): 1.2 for cell in CELLS})
+    nodes = []
+    for number, host in enumerate(HOSTS):
+        behind = 1.2 if host == "n6" else 1.0 + 0.005 * scatter("core", host)
+        run = make_node(tmp_path, host, slow, rank_medians=(1.0, behind))
+        nodes.append(measure_node(host, number, run))
+    assert nodes[5].core == SlowCore(1, pytest.approx(1.2))
+    found = examine(nodes, by_node(nodes))
+    assert found is not None
+    (suspect,) = found.suspects
+    assert suspect.node == "n6"
+    assert "that core" in suspect.suspicion
+    assert suspect.evidence == "ranks on CPU 1 take 20% longer than the node's others"
+
+
+def test_one_slow_cell_of_several_accuses_no_resource(tmp_path: Path) -> None:
+    ops = [
+        msgspec.structs.replace(STRIDED, parameters={"op": op, "elements": 10**7})
+        for op in ("copy", "scale", "sum", "triad")
+    ]
+
+    def cost(host: str, cell: Cell, launch: int) -> float:
+        factor = 1.3 if (host, cell.parameters.get("op")) == ("n2", "sum") else 1.0
+        return factor * float(np.exp(0.01 * scatter("ops", host, cell.id, launch)))
+
+    nodes = [
+        measure_node(host, number, make_node(tmp_path, host, cost, cells=(*ops, DGEMM)))
+        for number, host in enumerate(HOSTS)
+    ]
+    found = examine(nodes, by_node(nodes))
+    assert found is not None
+    (suspect,) = found.suspects
+    assert suspect.node == "n2"
+    assert suspect.what == "memory bandwidth (memory.stream op=sum elements=10000000, 2 ranks)"
+    assert suspect.suspicion == NOTHING
+    assert suspect.evidence == "behind in 1 of 4 cells of memory bandwidth"
 
 
 def test_nobody_is_named_where_all_are_alike(tmp_path: Path) -> None:
@@ -158,6 +200,8 @@ def test_six_groups_tell_drift_and_consistency(tmp_path: Path) -> None:
     before = occasions_before(group, {cell.id for cell in CELLS})
     assert [each.name for each in before] == [f"group-00{day}" for day in range(5)]
     assert before[0].costs[DGEMM.id].keys() == set(HOSTS)
+    third = read_group(tmp_path / "group-002")
+    assert [each.name for each in occasions_before(third, {DGEMM.id})] == ["group-000", "group-001"]
     found = examine_group(group, measured_nodes(group))
     assert found is not None
     by_name = {suspect.node: suspect for suspect in found.suspects}

@@ -48,6 +48,26 @@ def test_a_node_slow_in_one_resource_is_told_by_that_alone() -> None:
     assert found.slow[5, :2].tolist() == [3, 3]
 
 
+def test_a_node_slow_in_one_cell_is_not_slow_in_everything() -> None:
+    costs = fleet(15)
+    costs[5, 2] *= 2.0
+    found = compare(costs, CELLS)
+    assert found.outliers().tolist() == [5]
+    named = found.p_columns[5] <= LEVEL
+    assert [name for name, is_so in zip(found.columns, named, strict=True) if is_so] == ["cell 2"]
+
+
+def test_columns_are_named_at_the_level_times_the_share_of_nodes() -> None:
+    costs = fleet(16)
+    costs[5, 2] *= 1.2
+    costs[8] *= 1.1
+    found = compare(costs, CELLS)
+    rows = corrected_rows(found.p)
+    np.testing.assert_allclose(found.p_nodes, false_discovery_control(rows.min(axis=1)))
+    assert found.outliers().size == 2
+    np.testing.assert_allclose(found.p_columns, np.minimum(rows * 40 / 2, 1.0))
+
+
 def test_a_fast_node_is_no_slow_one() -> None:
     costs = fleet(5)
     costs[9] /= 1.2
@@ -152,15 +172,15 @@ def test_chance_makes_no_kinds(nodes: int) -> None:
     assert made <= 4
 
 
-def test_a_dead_node_does_not_hide_kinds() -> None:
+def test_dead_nodes_do_not_hide_kinds() -> None:
     rng = np.random.default_rng(12)
     values = 0.01 * rng.standard_normal((50, 1))
     values[:20] += 0.3
-    values[49] += 5.0
+    values[46:] += 5.0
     kinds, columns = find_kinds(values)
     assert columns == [0]
     assert len(set(kinds[:20])) == 1
-    assert set(kinds[20:49]) == {kinds[20]}
+    assert set(kinds[20:46]) == {kinds[20]}
     assert kinds[0] != kinds[20]
 
 

@@ -48,6 +48,13 @@ def test_what_the_whole_fleet_does_is_no_nodes_drift() -> None:
     assert find_drifts(costs, DAY * np.arange(6)) == []
 
 
+def test_a_bad_day_of_the_fleet_is_no_drift_of_who_lacks_the_days_after() -> None:
+    costs = history(9, occasions=8)
+    costs[:, :, 5] *= 1.5
+    costs[2, :, 6:] = np.nan
+    assert find_drifts(costs, DAY * np.arange(8)) == []
+
+
 def test_a_node_that_gets_faster_is_not_named() -> None:
     costs = history(8)
     costs[7, :, 3:] /= 1.2
@@ -109,6 +116,12 @@ def test_two_slow_hosts_are_both_named_and_not_taken_for_each_other() -> None:
     found = find_presence([costs], [hosts])
     assert [each.hosts for each in found] == [("n3",), ("n6",)]
     assert found[1].effect == pytest.approx(0.06, abs=0.015)
+    # The second's effect is beside the first's: least squares over the sets' means with both.
+    chosen = sets(2, count=20)
+    design = np.array([[1.0, "n3" in each, "n6" in each] for each in chosen])
+    means = np.log(costs).reshape(20, 3).mean(axis=1)
+    (_, _, beside), *_ = np.linalg.lstsq(design, means)
+    assert found[1].effect == pytest.approx(beside)
 
 
 def test_hosts_that_are_always_together_are_named_together() -> None:

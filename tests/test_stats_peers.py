@@ -130,9 +130,14 @@ def test_nodes_that_are_known_less_well_may_be_further_off() -> None:
     values = np.random.default_rng(4).standard_normal((50, 1))
     values[0] = 5.0
     noise = np.full((50, 1), 0.5)
-    plain = against_peers(values, noise).t[0, 0]
-    noise[0] = 8.0
-    assert against_peers(values, noise).t[0, 0] < plain / 2
+    plain = against_peers(values, noise)
+    noise[0] = 1.5
+    found = against_peers(values, noise)
+    # The node is set aside, so that the others' mean and variance are the same in both.
+    v = plain.scale[0] ** 2
+    others = (values[0, 0] - plain.centre[0]) / plain.t[0, 0]  # sqrt(v + v / others)
+    assert others**2 == pytest.approx(v, rel=0.05)
+    assert found.t[0, 0] == pytest.approx(plain.t[0, 0] * others / np.sqrt(others**2 + 1.0))
 
 
 def test_where_all_are_the_same_the_floor_is_what_counts() -> None:

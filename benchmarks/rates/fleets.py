@@ -230,7 +230,7 @@ def _power(trials: int, seed: int) -> Iterator[Rate]:
                     f"in the one cell, {launches} launches, CoV {cov:.1%}",
                     found,
                     of,
-                    max(round(power - 0.05, 2), 0.0),
+                    max(0.0, round(power - 0.05, 2)),
                     "detection",
                 )
 

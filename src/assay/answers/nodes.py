@@ -28,7 +28,7 @@ from assay.stats.cells import summarise_cells
 from assay.stats.fleet import STATED
 from assay.stats.intervals import Floats, median_interval
 from assay.stats.model import CellSummary, MetricSummary
-from assay.stats.peers import MOST_BAD, ROBUST
+from assay.stats.peers import FEWEST, MOST_BAD, ROBUST
 from assay.stats.repeats import repeats_of
 from assay.stats.summary import coefficient_of_variation
 from assay.units import format_share
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 QUESTION = "nodes"
 TITLE = "How alike are its nodes?"
-# Fewest nodes of which one can be said to be unlike the others.
-FEWEST = 3
 _NAMED = 3
 _LOOK_AT = 5
 _METHOD = (
@@ -328,10 +326,10 @@ def _suspected(each: Suspect) -> Evidence:
     low, high = each.ci95
     return Evidence(
         label=f"{each.node}: {each.what}",
-        metric="share of the usual node's" if each.rate else "share of time saved or lost",
+        metric="rate beside the usual node's" if each.rate else "time beside the usual node's",
         unit="",
-        value=1.0 + each.gain,
-        ci95=(1.0 + low, 1.0 + high),
+        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
+        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
         limit=None,
         limit_source=None,
         share=None,

@@ -207,10 +207,11 @@ def _launch_scatter(logs: Floats, counts: Ints) -> Floats:
     from scipy.special import chdtri
 
     freedom = counts - 1
+    usual = chdtri(np.maximum(np.arange(counts.max(initial=1)), 1), 0.5)  # by degrees of freedom
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.nansum(logs, axis=2) / counts
         squares = np.nansum((logs - means[:, :, None]) ** 2, axis=2)
-        variances = np.where(freedom > 0, squares / chdtri(np.maximum(freedom, 1), 0.5), np.nan)
+        variances = np.where(freedom > 0, squares / usual[np.maximum(freedom, 0)], np.nan)
     return np.sqrt(median_down(variances))
 
 
