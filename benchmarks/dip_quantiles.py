@@ -1,6 +1,6 @@
 """The quantiles of the dip of uniform values that stats/modes.py holds.
 
-    .venv/bin/python benchmarks/dip_quantiles.py [--series 20000] [--seed 1985]
+.venv/bin/python benchmarks/dip_quantiles.py [--series 20000] [--seed 1985]
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ def _distance(x: np.ndarray, mode: int) -> float:
 
     for place, point in enumerate(where):
         before, after = point / n, (point + 1) / n
-        if not (place == mode):  # the value after the jump, or the only one, isn't too low
+        if place != mode:  # the value after the jump, or the only one, isn't too low
             at_most({place: -1.0, count - 1: -1.0}, -after)
-        if not (place == mode + 1):  # the value before the jump, or the only one, isn't too high
+        if place != mode + 1:  # the value before the jump, or the only one, isn't too high
             at_most({place: 1.0, count - 1: -1.0}, before)
     for place in range(count - 2):
         at_most({place: 1.0, place + 1: -1.0}, 0.0)
@@ -70,7 +70,9 @@ def _distance(x: np.ndarray, mode: int) -> float:
             )
     cost = np.zeros(count)
     cost[-1] = 1.0
-    solved = linprog(cost, A_ub=np.array(rows), b_ub=np.array(bounds), bounds=[(None, None)] * count)
+    solved = linprog(
+        cost, A_ub=np.array(rows), b_ub=np.array(bounds), bounds=[(None, None)] * count
+    )
     assert solved.status == 0
     return float(solved.fun)
 

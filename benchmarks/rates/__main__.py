@@ -70,7 +70,8 @@ def section(name: str, found: Mapping[str, Any]) -> str:
         [
             f"## {found['title']}",
             "",
-            f"`{name}.py`, {found['date']}, seed {found['seed']}, {found['seconds']:.0f} s ({said}).",
+            f"`{name}.py`, {found['date']}, seed {found['seed']}, {found['seconds']:.0f} s; "
+            f"{said}.",
             "",
             table(Rate(**row) for row in found["rates"]),
         ]

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
+from assay.stats.group_tests import Check, checks_text, normality, spread_test
 from assay.stats.intervals import Floats, checked
 from assay.stats.multiple import corrected
-from assay.stats.group_tests import Check, normality, spread_test
 
 Ints = npt.NDArray[np.int64]
 
@@ -77,9 +77,9 @@ def anova(
     it, so that unequal numbers do no harm. ``log``: of logarithms, so that effects are ratios; by
     default where all values are positive. Where residuals may be normal (Shapiro & Wilk) and spread
     alike (Brown & Forsythe), p is that of F; else that of F among 1,999 permutations of the reduced
-    model's residuals (Freedman & Lane 1983), drawn from ``seed``. Factors of one level are left out,
-    interactions where combinations lack or too few values are left, and both are said. Raises
-    AssayError for no values, or as many levels as there are not values.
+    model's residuals (Freedman & Lane 1983), drawn from ``seed``. Factors of one level are left
+    out, and interactions for which combinations or values lack; both are said. Raises AssayError
+    for no values, and for a factor with another number of levels' names.
     """
     given = checked(values)
     if any(len(levels) != given.size for levels in factors.values()):
@@ -126,11 +126,7 @@ def anova(
             )
         ],
         test="F" if by_f else "permutation of residuals",
-        why="; ".join(
-            f"{c.test}: {c.assumption} {'not ' if c.holds else ''}refuted (p = {c.p:.2g})"
-            for c in checks
-        )
-        + ".",
+        why=checks_text(checks),
         checks=checks,
         residual=residual,
         freedom=freedom,
@@ -290,7 +286,10 @@ def _level_effects(
     names = list(codes)
     counts = [int(codes[name].max()) + 1 for name in names]
     design = np.hstack(
-        [np.ones((fitted.size, 1)), *(np.eye(k)[codes[n]] for n, k in zip(names, counts, strict=True))]
+        [
+            np.ones((fitted.size, 1)),
+            *(np.eye(k)[codes[n]] for n, k in zip(names, counts, strict=True)),
+        ]
     )
     solution, _, _, _ = np.linalg.lstsq(design, fitted, rcond=None)
     # What differs between two solutions of the same fit can't be told.

@@ -30,6 +30,15 @@ class Check(msgspec.Struct, frozen=True):
     holds: bool
 
 
+def checks_text(checks: Sequence[Check]) -> str:
+    """What the checks gave, as a sentence."""
+    said = [
+        f"{each.test}: {each.assumption} {'not ' if each.holds else ''}refuted (p = {each.p:.2g})"
+        for each in checks
+    ]
+    return "; ".join(said) + "."
+
+
 def normality(values: Sequence[float] | Floats) -> Check:
     """Whether values may be normal: Shapiro & Wilk (1965), p by Royston (1995).
 
@@ -126,7 +135,7 @@ def hodges_lehmann(
 
 
 def worth_each(values: Floats) -> float:
-    """How many independent values one of these is worth, if they depend on each other; at most 1."""
+    """How many independent values one of these is worth; 1 without evidence of dependence."""
     if evidence_of_dependence(values) <= _DEPENDENT:
         return 1.0
     return float(1.0 / integrated_time(mid_ranks(values)[None, :])[0])

@@ -33,7 +33,7 @@ def corrected(p_values: Sequence[float] | Floats, method: Method = "holm") -> Fl
     if method == "holm":
         adjusted = np.maximum.accumulate(ranked * np.arange(count, 0, -1))
     elif method == "bh":
-        adjusted = np.minimum.accumulate((ranked * count / np.arange(1, count + 1))[::-1])[::-1]
+        adjusted = np.minimum.accumulate((ranked * (count / np.arange(1, count + 1)))[::-1])[::-1]
     else:
         raise AssayError(f"There is no correction '{method}'.", mend="There are holm and bh.")
     result[made[order]] = np.minimum(adjusted, 1.0)

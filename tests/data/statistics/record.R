@@ -2,7 +2,7 @@
 #
 #     Rscript tests/data/statistics/record.R tests/data/statistics
 #
-# Needs jsonlite, diptest, robustbase and car.
+# Needs jsonlite, diptest and robustbase.
 
 library(jsonlite)
 folder <- commandArgs(trailingOnly = TRUE)[1]
@@ -48,12 +48,17 @@ if (requireNamespace("robustbase", quietly = TRUE)) {
            robustbase::mc(x[[name]], doReflect = FALSE, doScale = TRUE))
   }
 }
-if (requireNamespace("car", quietly = TRUE)) {
-  d <- as.data.frame(given$design)
-  table <- car::Anova(lm(value ~ adapters * order, d), type = 2)
-  record(of("car"), "Anova(lm(value ~ adapters * order, design), type = 2)",
-         list(squares = table[["Sum Sq"]], df = table[["Df"]], F = table[["F value"]],
-              p = table[["Pr(>F)"]]))
-}
+# Type II by hand: each effect against the model of all others that don't contain it.
+d <- as.data.frame(given$design)
+rss <- function(formula) deviance(lm(formula, d))
+full <- lm(value ~ adapters * order, d)
+squares <- c(rss(value ~ order) - rss(value ~ adapters + order),
+             rss(value ~ adapters) - rss(value ~ adapters + order),
+             rss(value ~ adapters + order) - deviance(full))
+df <- c(1, 2, 2)
+f <- squares / df / (deviance(full) / df.residual(full))
+record(version, "lm(value ~ adapters * order, design), type II",
+       list(squares = squares, df = df, F = f,
+            p = pf(f, df, df.residual(full), lower.tail = FALSE)))
 write(toJSON(list(results = found), auto_unbox = TRUE, digits = NA, pretty = TRUE),
       file.path(folder, "r.json"))

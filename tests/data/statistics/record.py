@@ -1,6 +1,6 @@
 """Results of SciPy and statsmodels that tests hold the statistics against: writes python.json.
 
-    python tests/data/statistics/record.py    # where both are installed; assay isn't needed
+python tests/data/statistics/record.py    # where both are installed; assay isn't needed
 """
 
 from __future__ import annotations
