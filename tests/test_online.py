@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.stats.online import Change, Monitor, Settings, _Chart, _Reference, limit, period
+from assay.stats.charts import Chart, Reference, limit
+from assay.stats.online import Change, Monitor, Settings, period
 from assay.stats.proportions import clopper_pearson
 from assay.stats.totals import total_time
 from step_series import CLEAN, autocorrelated, lognormal, normal
@@ -44,7 +45,7 @@ def test_limits_have_the_run_length_that_they_are_made_for(allowance):
     # the mean to 6% (one deviation).
     rng = np.random.default_rng(SEED)
     asked, runs = 300.0, []
-    chart = _Chart(allowance, asked)
+    chart = Chart(allowance, asked)
     while len(runs) < 300:
         chart.reset(0)
         length = 0
@@ -63,7 +64,7 @@ def test_limits_grow_with_the_run_length_and_shrink_with_the_allowance():
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=60), st.integers(0, 20))
 def test_shares_are_mid_ranks(values, value):
-    reference = _Reference([float(v) for v in values])
+    reference = Reference([float(v) for v in values])
     everything = [*values, value]
     rank = stats.rankdata(everything)[-1]
     assert reference.share(float(value)) == pytest.approx((rank - 0.5) / len(everything))
@@ -71,7 +72,7 @@ def test_shares_are_mid_ranks(values, value):
 
 def test_sequential_ranks_are_uniform_and_independent_whatever_the_distribution():
     rng = np.random.default_rng(SEED)
-    reference = _Reference()
+    reference = Reference()
     shares = []
     for value in rng.pareto(0.7, 3000):
         if len(reference) >= 20:
