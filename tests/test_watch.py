@@ -376,7 +376,7 @@ def test_steps_are_counted_and_summed_up(tmp_path):
 
 
 def test_a_slowdown_is_said_while_it_lasts_and_then_that_it_is_over():
-    code = steps(n=160, slow=0.1, first=80, last=110)
+    code = steps(n=200, slow=0.1, first=80, last=110)
     done = watch("--step", "^step", "--json", "--fail-on", "alarm", program=code)
     found = json.loads(done.stdout.splitlines()[-1])
     slower = [c for c in found["changes"] if c["kind"] == "slower" and c["ratio"] > 2]
@@ -386,8 +386,8 @@ def test_a_slowdown_is_said_while_it_lasts_and_then_that_it_is_over():
     assert done.returncode == 1
     assert b"steps take longer since step" in done.stderr
     assert b"cause:" in done.stderr
-    # It sleeps: it isn't anything that the machine does.
-    assert "recovered" in [c["kind"] for c in found["changes"]]
+    later = [c["kind"] for c in found["changes"] if c["step"] > slower[0]["step"]]
+    assert {"recovered", "faster"} & set(later), found
 
 
 def test_a_program_that_fails_keeps_its_status_whatever_was_asked():
