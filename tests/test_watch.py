@@ -74,6 +74,8 @@ def running(*words, program, **options):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=PATIENCE)
+        for left in Path("/dev/shm").glob(f"assay-heartbeat-*-{process.pid}-*"):
+            shutil.rmtree(left)
 
 
 # What passes through.
@@ -266,6 +268,19 @@ def test_heartbeats_of_a_killed_assay_are_cleaned_up(tmp_path):
         deadline = time.monotonic() + 20
         while folder.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
+        assert not folder.exists()
+
+
+def test_what_a_killed_one_left_is_cleared_away_by_the_next():
+    code = "import os\nprint(os.environ['ASSAY_HEARTBEAT'], flush=True)\ninput()"
+    with running("--quiet", program=["sh", "-c", "echo $ASSAY_HEARTBEAT; sleep 60"]) as process:
+        folder = Path(process.stdout.readline().decode().strip())
+        lives = Path(watch("--quiet", program=python(code), stdin=b"\n").stdout.decode().strip())
+        assert folder.exists() and not lives.exists()
+        os.killpg(process.pid, signal.SIGKILL)  # the relay, too
+        process.wait(PATIENCE)
+        assert folder.exists()
+        assert watch("--quiet", program=["true"]).returncode == 0
         assert not folder.exists()
 
 

@@ -403,13 +403,30 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _make_folder() -> Path:
-    """Where heartbeats go: in memory, if this machine has a folder there."""
-    for parent in ("/dev/shm", None):
+    """Where heartbeats go: in memory, if this machine has a folder there.
+
+    The name tells whose it is, so that what a killed one left is cleared away by the next.
+    """
+    ours = f"assay-heartbeat-{Path('/proc/self/ns/pid').stat().st_ino}-"
+    for parent in ("/dev/shm", tempfile.gettempdir()):
         with contextlib.suppress(OSError):
-            return Path(tempfile.mkdtemp(prefix="assay-heartbeat-", dir=parent))
+            for left in Path(parent).glob(f"{ours}*"):
+                _clear(left, left.name.removeprefix(ours).split("-")[0])
+            return Path(tempfile.mkdtemp(prefix=f"{ours}{os.getpid()}-", dir=parent))
     raise AssayError(
         "There is no folder to write heartbeats to.", mend="Name one that can be written: --folder."
     )
+
+
+def _clear(folder: Path, owner: str) -> None:
+    """Remove the folder, unless its owner or a program that writes to it lives."""
+    rings = list(folder.glob("*.heartbeat"))
+    writers = [ring.name.rpartition("-")[2].split(".")[0] for ring in rings]
+    if not any(pid.isdigit() and _lives(int(pid)) for pid in (owner, *writers)):
+        with contextlib.suppress(OSError):
+            for ring in rings:
+                ring.unlink()
+            folder.rmdir()
 
 
 def _check_folder(folder: Path) -> Path:
