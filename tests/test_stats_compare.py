@@ -13,6 +13,7 @@ from scipy.special import ndtri
 from assay.errors import AssayError
 from assay.stats.compare import (
     FEWEST_FOR_F,
+    _location_test,
     correct,
     location_differs,
     spread_differs,
@@ -40,9 +41,14 @@ def test_spreads_are_compared_as_scipy_and_r_compare_them() -> None:
 
 
 def test_locations_are_compared_as_scipy_and_r_compare_them() -> None:
-    assert brunner_munzel(ONE, SKEWED) == pytest.approx(
-        [-recorded("brunnermunzel")[0], recorded("brunnermunzel")[1]], rel=1e-9
-    ) or brunner_munzel(ONE, SKEWED) == pytest.approx(recorded("brunnermunzel"), rel=1e-9)
+    assert brunner_munzel(ONE, SKEWED) == pytest.approx(recorded("brunnermunzel"), rel=1e-9)
+    several = [ONE, TWO, SKEWED]
+    name, *found = _location_test(several, normal=False, even=True)
+    assert name == "Kruskal–Wallis"
+    assert found == pytest.approx(recorded("kruskal.test"), rel=1e-9)
+    name, *found = _location_test(several, normal=True, even=False)
+    assert name == "Welch's analysis of variance"
+    assert found == pytest.approx(recorded("oneway.test"), rel=1e-9)
     welch = location_differs({"one": ONE, "two": TWO})
     assert welch.test == "Welch's t"
     assert (welch.statistic, welch.p) == pytest.approx(recorded("ttest_ind(two, one"), rel=1e-9)

@@ -139,6 +139,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     yield from _spreads(table)
     yield from _factors(table)
     yield from _walltimes(table)
+    yield from _uneven_factors(table)
 
 
 # What the interval of the CoV is stated to hold, by the number of values. Of ten values with a long
@@ -471,3 +472,28 @@ def _walltimes(table: Table) -> Iterator[Rate]:
                 "coverage",
                 enough,
             )
+
+
+def _uneven_factors(table: Table) -> Iterator[Rate]:
+    """One level of a factor three times as wide as the other, with half or twice as many values."""
+    for wide, narrow in ((15, 15), (20, 10), (10, 20)):
+
+        def alarms(rng: Rng, wide: int = wide, narrow: int = narrow) -> bool:
+            values = np.concatenate(
+                [100.0 + 3.0 * (normal(rng, wide) - 100.0), normal(rng, narrow)]
+            )
+            levels = ["two"] * wide + ["one"] * narrow
+            order = [str(x) for x in rng.permutation(np.arange(30) % 3)]
+            found = anova(
+                values, {"adapters": levels, "order": order}, seed=int(rng.integers(1 << 30))
+            )
+            return found.effects[0].p <= 0.05
+
+        yield table.rate(
+            "a factor matters (p ≤ 5%)",
+            f"it doesn't: normal, {wide} values three times as wide as {narrow} others",
+            0.10,
+            "false alarm",
+            alarms,
+            0.5,
+        )

@@ -18,6 +18,8 @@ from assay.stats.anova import Anova as Anova
 from assay.stats.anova import Effect as Effect
 from assay.stats.anova import anova as anova
 from assay.stats.group_tests import (
+    EQUAL_SPREAD,
+    LEVEL,
     Check,
     brunner_munzel,
     checks_text,
@@ -42,7 +44,6 @@ from assay.stats.warmup import mid_ranks
 
 Verdict = Literal["differs", "alike", "open"]
 
-LEVEL = 0.05
 # Medians within one percent of each other are alike, and coefficients of variation within a factor
 # of one and a half.
 ALIKE_LOCATION = 0.01
@@ -242,7 +243,7 @@ def _normal(arrays: Mapping[str, Floats]) -> list[Check]:
 
 def _even(arrays: Mapping[str, Floats]) -> Check:
     _, _, p = spread_test(list(arrays.values()), False)
-    return Check("equal spread", "Brown–Forsythe", p, p > LEVEL)
+    return Check(EQUAL_SPREAD, "Brown–Forsythe", p, p > LEVEL)
 
 
 def _location_test(groups: Sequence[Floats], normal: bool, even: bool) -> tuple[str, float, float]:

@@ -12,7 +12,9 @@ from assay.stats.correlation import evidence_of_dependence, integrated_time
 from assay.stats.intervals import Floats, Interval, checked
 from assay.stats.warmup import mid_ranks
 
+# At which a difference counts, and an assumption as refuted.
 LEVEL = 0.05
+EQUAL_SPREAD = "equal spread"
 # What Shapiro and Wilk's approximation is made for.
 _MOST_FOR_SHAPIRO = 5000
 # Standard deviations from independence at which a group's values count as dependent.
@@ -22,7 +24,7 @@ _MOST_DIFFERENCES = 4_000_000
 
 
 class Check(msgspec.Struct, frozen=True):
-    """An assumption, the test of it, and whether it may be made: p above 5%."""
+    """An assumption, the test of it, and whether it may be made: p above 5%, or what is said."""
 
     assumption: str
     test: str
@@ -32,11 +34,14 @@ class Check(msgspec.Struct, frozen=True):
 
 def checks_text(checks: Sequence[Check]) -> str:
     """What the checks gave, as a sentence."""
-    said = [
-        f"{each.test}: {each.assumption} {'not ' if each.holds else ''}refuted (p = {each.p:.2g})"
-        for each in checks
-    ]
+    said = [f"{each.test}: {each.assumption} {_found(each)} (p = {each.p:.2g})" for each in checks]
     return "; ".join(said) + "."
+
+
+def _found(check: Check) -> str:
+    if check.holds:
+        return "not refuted"
+    return "refuted" if check.p <= LEVEL else "doubtful"
 
 
 def normality(values: Sequence[float] | Floats) -> Check:
