@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import ndtri
 
 from assay.errors import AssayError
 from assay.stats.anova import _wald, anova
@@ -29,11 +30,12 @@ def test_sums_of_squares_and_f_are_statsmodels_and_rs() -> None:
         assert (effect.freedom, effect.f) == pytest.approx((row["df"], row["F"]), rel=1e-8)
         assert effect.squares == pytest.approx(by_r["squares"][place], rel=1e-8)
         assert effect.f == pytest.approx(by_r["F"][place], rel=1e-8)
-        if found.test == "F":
-            assert effect.p == pytest.approx(row["p"], rel=1e-6)
+        assert effect.p == pytest.approx(row["p"], abs=0.05)
     assert found.residual == pytest.approx(table["Residual"]["sum_sq"], rel=1e-8)
     assert found.freedom == table["Residual"]["df"]
-    assert found.test == "F"
+    # In these residuals equal spread is doubtful, so that p isn't that of F.
+    assert found.test == "random signs of residuals"
+    assert "equal spread doubtful" in found.why
     assert found.missing == []
 
 
@@ -47,8 +49,8 @@ def test_three_factors_with_all_pairs_are_statsmodels() -> None:
 
 
 def test_one_factor_is_the_analysis_everyone_knows() -> None:
-    rng = np.random.default_rng(1)
-    groups = [rng.normal(m, 1.0, n) for m, n in ((100, 9), (101, 14), (100.5, 6))]
+    normal = [ndtri((np.arange(n) + 0.5) / n) for n in (9, 14, 6)]
+    groups = [m + g / g.std() for m, g in zip((100.0, 101.0, 100.5), normal, strict=True)]
     levels = [str(k) for k, g in enumerate(groups) for _ in g]
     (effect,) = anova(np.concatenate(groups), {"x": levels}, log=False).effects
     expected = stats.f_oneway(*groups)

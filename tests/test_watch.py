@@ -74,6 +74,8 @@ def running(*words, program, **options):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=PATIENCE)
+        for left in Path("/dev/shm").glob(f"assay-heartbeat-*-{process.pid}-*"):
+            shutil.rmtree(left)
 
 
 # What passes through.
@@ -233,14 +235,18 @@ def test_the_program_is_not_held_up_when_assay_is_stopped(tmp_path):
     done = tmp_path / "done"
     code = (
         "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(1)\n"
-        "for i in range(40000): print('x' * 100)\n"
+        "for i in range(400000): print('x' * 100)\n"
         f"open({str(done)!r}, 'w').write('all of it')\n"
     )
     with running("--step", "x", program=python(code)) as process:
         pid = int(process.stdout.readline())
         os.kill(process.pid, signal.SIGSTOP)
-        for _ in range(40000):
-            assert process.stdout.readline() == b"x" * 100 + b"\n"
+        # Some 600 pieces: if the relay waited half a second for each, that would be minutes.
+        left, deadline = 400000 * 101, time.monotonic() + PATIENCE
+        while left and time.monotonic() < deadline:
+            ready, _, _ = select.select([process.stdout], [], [], 1.0)
+            left -= len(process.stdout.read1(1 << 16)) if ready else 0
+        assert left == 0
         assert gone(pid)
         assert done.read_text() == "all of it"
         os.kill(process.pid, signal.SIGCONT)
@@ -262,6 +268,19 @@ def test_heartbeats_of_a_killed_assay_are_cleaned_up(tmp_path):
         deadline = time.monotonic() + 20
         while folder.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
+        assert not folder.exists()
+
+
+def test_what_a_killed_one_left_is_cleared_away_by_the_next():
+    code = "import os\nprint(os.environ['ASSAY_HEARTBEAT'], flush=True)\ninput()"
+    with running("--quiet", program=["sh", "-c", "echo $ASSAY_HEARTBEAT; sleep 60"]) as process:
+        folder = Path(process.stdout.readline().decode().strip())
+        lives = Path(watch("--quiet", program=python(code), stdin=b"\n").stdout.decode().strip())
+        assert folder.exists() and not lives.exists()
+        os.killpg(process.pid, signal.SIGKILL)  # the relay, too
+        process.wait(PATIENCE)
+        assert folder.exists()
+        assert watch("--quiet", program=["true"]).returncode == 0
         assert not folder.exists()
 
 
@@ -372,7 +391,7 @@ def test_steps_are_counted_and_summed_up(tmp_path):
 
 
 def test_a_slowdown_is_said_while_it_lasts_and_then_that_it_is_over():
-    code = steps(n=160, slow=0.1, first=80, last=110)
+    code = steps(n=200, slow=0.1, first=80, last=110)
     done = watch("--step", "^step", "--json", "--fail-on", "alarm", program=code)
     found = json.loads(done.stdout.splitlines()[-1])
     slower = [c for c in found["changes"] if c["kind"] == "slower" and c["ratio"] > 2]
@@ -382,8 +401,8 @@ def test_a_slowdown_is_said_while_it_lasts_and_then_that_it_is_over():
     assert done.returncode == 1
     assert b"steps take longer since step" in done.stderr
     assert b"cause:" in done.stderr
-    # It sleeps: it isn't anything that the machine does.
-    assert "recovered" in [c["kind"] for c in found["changes"]]
+    later = [c["kind"] for c in found["changes"] if c["step"] > slower[0]["step"]]
+    assert {"recovered", "faster"} & set(later), found
 
 
 def test_a_program_that_fails_keeps_its_status_whatever_was_asked():

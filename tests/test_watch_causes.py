@@ -75,8 +75,9 @@ def test_what_was_lost_before_is_in_the_normal_steps_already():
 
 
 def test_what_was_so_before_is_no_cause():
-    before = [{**row, WAIT: 0.3 + 0.02 * (i % 5)} for i, row in enumerate(BEFORE)]
-    assert judge(before, {**CALM, WAIT: 0.36}, loss=0.3) == []
+    before = [{**row, WAIT: 0.1 + 0.1 * (i % 5)} for i, row in enumerate(BEFORE)]
+    assert judge(before, {**CALM, WAIT: 0.5}, loss=0.3) == []
+    assert judge(before, {**CALM, WAIT: 0.95}, loss=0.3) != []
 
 
 def test_neighbours_are_named_without_a_share():

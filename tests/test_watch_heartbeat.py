@@ -95,6 +95,30 @@ def test_a_step_that_nobody_finished_is_given_up(tmp_path):
     assert ring.lost == 1
 
 
+def test_steps_that_are_overwritten_while_they_are_read_are_not_taken(tmp_path, monkeypatch):
+    writer = FakeRing(tmp_path / "a.heartbeat")
+    ring = Ring(writer.path)
+    for step in range(1, 61):
+        writer.mark(step)
+    # Right after the copy the writer was as far as to begin with the first forty anew.
+    counts = iter([60, 128 - 64 + 40])
+    monkeypatch.setattr(ring, "_count", lambda: next(counts))
+    assert [mark.time for mark in ring.read()] == list(range(41, 61))
+    assert ring.lost == 40
+
+
+@pytest.mark.parametrize(
+    ("at", "form", "value"),
+    [(0, "=8s", b"ASSAY-HX"), (8, "=I", 2), (12, "=I", 0), (12, "=I", 127), (12, "=I", 1 << 31)],
+)
+def test_another_magic_version_or_size_is_no_ring(tmp_path, at, form, value):
+    writer = FakeRing(tmp_path / "a.heartbeat")
+    Ring(writer.path).close()
+    writer._put(at, struct.pack(form, value))
+    with pytest.raises(ValueError, match=r"no ring|a size"):
+        Ring(writer.path)
+
+
 def test_folders_are_looked_at_again(tmp_path):
     rings = Rings(tmp_path / "later")
     assert rings.look() == []

@@ -7,7 +7,8 @@ import io
 import numpy as np
 import pytest
 
-from assay.stats.online import Change, Range, Settings
+from assay.stats.charts import Range
+from assay.stats.online import Change, Settings
 from assay.watch.model import Cost, WatchEnd
 from assay.watch.series import Series
 from assay.watch.steps import Step

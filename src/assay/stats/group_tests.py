@@ -24,7 +24,7 @@ _MOST_DIFFERENCES = 4_000_000
 
 
 class Check(msgspec.Struct, frozen=True):
-    """An assumption, the test of it, and whether it may be made: p above 5%."""
+    """An assumption, the test of it, and whether it may be made: p above 5%, or what is said."""
 
     assumption: str
     test: str
@@ -34,11 +34,14 @@ class Check(msgspec.Struct, frozen=True):
 
 def checks_text(checks: Sequence[Check]) -> str:
     """What the checks gave, as a sentence."""
-    said = [
-        f"{each.test}: {each.assumption} {'not ' if each.holds else ''}refuted (p = {each.p:.2g})"
-        for each in checks
-    ]
+    said = [f"{each.test}: {each.assumption} {_found(each)} (p = {each.p:.2g})" for each in checks]
     return "; ".join(said) + "."
+
+
+def _found(check: Check) -> str:
+    if check.holds:
+        return "not refuted"
+    return "refuted" if check.p <= LEVEL else "doubtful"
 
 
 def normality(values: Sequence[float] | Floats) -> Check:

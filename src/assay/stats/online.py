@@ -12,17 +12,16 @@ integrated autocorrelation time.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
-from statistics import NormalDist, median
+from statistics import median
 from typing import Literal
 
 import numpy as np
 
+from assay.stats.charts import Chart, Range, Reference, score_of, width_of
 from assay.stats.correlation import evidence_of_dependence, integrated_time
 from assay.stats.warmup import mid_ranks, warmup
 
@@ -30,12 +29,6 @@ Kind = Literal["slower", "unsteady", "drifting", "faster", "recovered", "settled
 # What is worth an alarm; the others are told without.
 ALARMS: frozenset[Kind] = frozenset({"slower", "unsteady", "drifting"})
 
-_INVERSE = NormalDist().inv_cdf
-# What a discrete sum overshoots its limit by, in standard deviations (Siegmund 1985, 10.4).
-_OVERSHOOT = 1.166
-# Of a step far out of the range no more is believed than this many standard deviations, so that no
-# two interruptions in a row make an alarm.
-_MOST_SCORE = 2.5
 # So many steps in a row beyond the fence of outliers are a change at once: as few as make a false
 # alarm in so many steps, and no fewer than three.
 _RUN_LENGTH, _LEAST_RUN = 1e5, 3
@@ -80,16 +73,6 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Range:
-    """Where steps normally are: of ``n`` the 1%, 50% and 99% quantiles, seconds."""
-
-    n: int
-    low: float
-    median: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Change:
     """The steps changed. ``alarm``: for the worse.
 
@@ -114,88 +97,6 @@ class Change:
         return self.kind in ALARMS
 
 
-@lru_cache(maxsize=64)
-def limit(allowance: float, run_length: float) -> float:
-    """The limit of a one-sided CUSUM of standard normal scores for an average run length.
-
-    Siegmund (1985, eq. 2.57): with b the limit plus the overshoot and k the ``allowance``, the run
-    length is (exp(2kb) − 2kb − 1) / (2k²). Within some 5% for the limits used here.
-    """
-    low, high = 0.0, 700.0 / (2.0 * allowance)
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        x = 2.0 * allowance * middle
-        if (math.exp(x) - x - 1.0) / (2.0 * allowance**2) < run_length:
-            low = middle
-        else:
-            high = middle
-    return max(0.5 * (low + high) - _OVERSHOOT, 0.5)
-
-
-class _Chart:
-    """One CUSUM: the sum of scores beyond the allowance since it was last at zero."""
-
-    __slots__ = ("allowance", "limit", "since", "value")
-
-    def __init__(self, allowance: float, run_length: float) -> None:
-        self.allowance = allowance
-        self.limit = limit(allowance, run_length)
-        self.value = 0.0
-        self.since = 0
-
-    def add(self, score: float, step: int) -> None:
-        value = self.value + score - self.allowance
-        if value <= 0.0:
-            self.value = 0.0
-            self.since = step + 1
-        else:
-            self.value = value
-
-    def reset(self, step: int) -> None:
-        self.value = 0.0
-        self.since = step + 1
-
-
-class _Reference:
-    """Values in order of size, to rank others among; and in order of time."""
-
-    def __init__(self, values: Sequence[float] = ()) -> None:
-        self.in_time = list(values)
-        self.ordered = sorted(values)
-
-    def __len__(self) -> int:
-        return len(self.ordered)
-
-    def add(self, value: float) -> None:
-        self.in_time.append(value)
-        insort(self.ordered, value)
-
-    def share(self, value: float) -> float:
-        """Where it would stand among them, between 0 and 1; ties count half."""
-        below = bisect_left(self.ordered, value)
-        equal = bisect_right(self.ordered, value) - below
-        return (below + 0.5 * equal + 0.5) / (len(self.ordered) + 1)
-
-    def quantile(self, p: float) -> float:
-        position = p * (len(self.ordered) - 1)
-        below = int(position)
-        above = min(below + 1, len(self.ordered) - 1)
-        weight = position - below
-        return (1.0 - weight) * self.ordered[below] + weight * self.ordered[above]
-
-    def range(self) -> Range:
-        return Range(len(self), self.quantile(0.01), self.quantile(0.5), self.quantile(0.99))
-
-
-def _score(share: float) -> float:
-    return min(max(_INVERSE(share), -_MOST_SCORE), _MOST_SCORE)
-
-
-def _width(share: float) -> float:
-    """The score of how far from the middle it is, on either side: uniform if the share is."""
-    return _score(min(max(abs(2.0 * share - 1.0), 1e-9), 1.0 - 1e-9))
-
-
 def _deviation(values: Sequence[float]) -> float:
     middle = median(values)
     return median([abs(value - middle) for value in values])
@@ -217,8 +118,8 @@ class Monitor:
         self.outliers: list[tuple[int, float]] = []
         self.longest = 0.0
         self._first: list[float] = []
-        self._reference = _Reference()
-        self._normal: _Reference | None = None
+        self._reference = Reference()
+        self._normal: Reference | None = None
         self._normal_range: Range | None = None
         self._range_at = 0
         self._fence = math.inf
@@ -229,9 +130,9 @@ class Monitor:
         # Three charts and runs of outliers raise alarms, and share their rate; two more charts tell
         # that steps got faster.
         each = 4.0 * self.settings.steps_per_alarm
-        self._up = (_Chart(1.0, each), _Chart(0.25, each))
-        self._down = (_Chart(1.0, each), _Chart(0.25, each))
-        self._wide = _Chart(0.5, each)
+        self._up = (Chart(1.0, each), Chart(0.25, each))
+        self._down = (Chart(1.0, each), Chart(0.25, each))
+        self._wide = Chart(0.5, each)
         self._time = 1.0
         self._time_at = 0
         self._held: list[float] = []
@@ -282,7 +183,7 @@ class Monitor:
             self._grow()
             return self._settle()
         share = self._reference.share(seconds)
-        score, width = _score(share), _width(share)
+        score, width = score_of(share), width_of(share)
         for chart in self._up:
             chart.add(score, self.step)
         for chart in self._down:
@@ -320,7 +221,7 @@ class Monitor:
 
     def _start(self, values: Sequence[float], *, normal: bool = True) -> None:
         """Rank among these values from now on, and take them for normal if told so."""
-        self._reference = _Reference(values)
+        self._reference = Reference(values)
         for chart in (*self._up, *self._down, self._wide):
             chart.reset(self.step)
         self._time, self._time_at = 1.0, 0
@@ -344,13 +245,13 @@ class Monitor:
             self._range_at = size
             self._set_normal(self._reference)
 
-    def _set_normal(self, reference: _Reference) -> None:
+    def _set_normal(self, reference: Reference) -> None:
         self._normal_range = reference.range()
         lower, upper = reference.quantile(0.25), reference.quantile(0.75)
         self._fence = max(upper + 3.0 * (upper - lower), 1.1 * self._normal_range.median)
         self._longest_run = self._usual_run(reference)
 
-    def _usual_run(self, reference: _Reference) -> int:
+    def _usual_run(self, reference: Reference) -> int:
         """How many steps beyond the fence in a row are as rare as a false alarm may be.
 
         Their share p, or, where they come in clusters, that of those which follow another, makes
@@ -384,7 +285,7 @@ class Monitor:
         before = self._before(since)
         if len(after) < fewest or len(before) < 2:
             return None
-        normal = self._normal.range() if self._normal else _Reference(before).range()
+        normal = self._normal.range() if self._normal else Reference(before).range()
         basis = self._normal.in_time if self._normal else before
         found = self._name(since, after, basis, normal, worse=worse)
         if found is None or (self.out and found.kind in ALARMS and not self._grown(found)):
@@ -398,7 +299,7 @@ class Monitor:
         if found.kind in ("faster", "recovered"):
             return self._returned(found)
         if self._normal is None:
-            self._normal = _Reference(before)
+            self._normal = Reference(before)
             self._set_normal(self._normal)
             self._out_since, self._drift_at = since, _DRIFT_STEPS
         self.out = found
@@ -454,7 +355,7 @@ class Monitor:
         assert self._normal is not None and self.out is not None
         share = self._normal.share(seconds)
         wide = self.out.kind == "unsteady"
-        score = _width(share) if wide else _score(share)
+        score = width_of(share) if wide else score_of(share)
         gain = self._shift * (0.5 * self._shift - score)
         self._back += gain
         if self._back <= 0.0:
@@ -522,7 +423,7 @@ class Monitor:
     def _mean_score(self, after: Sequence[float], kind: Kind) -> float:
         assert self._normal is not None
         shares = [self._normal.share(value) for value in after]
-        scores = [_width(s) if kind == "unsteady" else _score(s) for s in shares]
+        scores = [width_of(s) if kind == "unsteady" else score_of(s) for s in shares]
         return max(sum(scores) / len(scores), _LEAST_SHIFT)
 
     def _since(self, step: int) -> list[float]:

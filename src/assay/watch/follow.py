@@ -13,37 +13,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-import msgspec
-
 from assay import __version__
 from assay.errors import AssayError
-from assay.stats.online import Change, Settings
+from assay.stats.online import Settings
 from assay.watch import relay
-from assay.watch.causes import Why, explain, hanging
 from assay.watch.heartbeat import Ring, Rings, Together
 from assay.watch.model import (
     SCHEMA,
-    CauseLine,
-    ChangeLine,
     Cost,
-    HangLine,
-    NormalRange,
-    SampleLine,
     StepLine,
     WatchEnd,
     WatchStart,
 )
 from assay.watch.program import Frame, Program, exit_status
-from assay.watch.sampler import Sampler, rates
+from assay.watch.sampler import Sampler
 from assay.watch.series import Series
 from assay.watch.steps import Step, StepLines
-from assay.watch.words import change_sentence, hang_sentence, status
+from assay.watch.telling import Telling
+from assay.watch.words import status
 
 # Seconds between two looks: what costs, costs so often. Alarms are at most this late.
 TICK = 0.2
 _REDRAW = 0.5
-# From an alarm to the word on its cause: the covariates need some time to show it.
-_CAUSE_AFTER, _CAUSE_SINCE = 0.6, 1.0
 # A gap in our own looks, after which we were continued: stopped, and so was the program.
 _STOPPED = 1.0
 # After a process's first heartbeat others are soon to come, seconds.
@@ -67,17 +58,6 @@ class Options:
     quiet: bool = False
     log: Path | None = None
     settings: Settings = field(default_factory=Settings)
-
-
-@dataclass
-class _Pending:
-    """A change whose cause isn't told yet. Times in s of the monotonic clock."""
-
-    id: int
-    onset: float
-    ratio: float
-    ready: float
-    calm_until: float | None
 
 
 def watch_program(command: Sequence[str], options: Options) -> WatchEnd:
@@ -132,19 +112,16 @@ class _Following:
         self.program = program
         self.lines = lines
         self.rings = Rings(folder) if lines is None and folder is not None else None
-        self.log = log
         self.sampler = Sampler(program.pid, program.relay_pid)
         self.series: dict[str, Series] = {}
         self.together: dict[str, Together] = {}
-        self.changes: list[ChangeLine] = []
-        self.hangs: list[HangLine] = []
-        self.notes: list[str] = []
         self.host = platform.node()
         self.began = time.monotonic()
         self.utc = time.time()
-        self._pending: list[_Pending] = []
         self._ended: set[int] = set()
-        self._told: set[str] = set()
+        self.telling = Telling(
+            program, self.sampler, self.series, log, self.host, self.began, quiet=options.quiet
+        )
         self._stopped = (0.0, 0.0)
         self._drawn = 0.0
         self._rings_at = 0.0
@@ -155,7 +132,7 @@ class _Following:
         """Until the program has ended and its output is through."""
         cpu = time.process_time()
         relay_cpu = 0.0
-        self._write(
+        self.telling.write(
             WatchStart(
                 SCHEMA,
                 __version__,
@@ -173,7 +150,7 @@ class _Following:
             ended = self._follow()
         except Exception as error:  # the program is worth more than what we know of it
             where = traceback.extract_tb(error.__traceback__)[-1]
-            self._note(
+            self.telling.note(
                 f"assay can't follow any more ({type(error).__name__}: {error}, "
                 f"{Path(where.filename).name}:{where.lineno}); the program goes on."
             )
@@ -205,11 +182,11 @@ class _Following:
             if ended is not None:
                 break
             if self.sampler.due(now):
-                self._sample()
-            self._causes(now)
-            self._overdue(now)
+                self.telling.sample()
+            self.telling.causes(now)
+            self.telling.overdue(now)
             self._hints()
-            self._write(None)
+            self.telling.write(None)
             if self.options.terminal and now - self._drawn >= _REDRAW:
                 self._draw(now)
         for frame in self.program.last_frames():
@@ -219,7 +196,7 @@ class _Following:
                 self._step("", step)
         self._heartbeats(time.monotonic(), last=True)
         self._hints()
-        self._causes(None)
+        self.telling.causes(None)
         return ended
 
     def _only_wait(self) -> int:
@@ -241,11 +218,15 @@ class _Following:
                 for step in self.lines.feed(frame.kind, frame.time, frame.data):
                     self._step("", step)
         elif frame.kind == relay.FAILED:
-            self._note(f"The program's output is lost: {frame.data.decode('utf-8', 'replace')}.")
+            self.telling.note(
+                f"The program's output is lost: {frame.data.decode('utf-8', 'replace')}."
+            )
         elif frame.kind == relay.LOST:
             if self.lines is not None:
                 self.lines.pause()
-            self._note("Some of the program's output was not looked at: assay was stopped or slow.")
+            self.telling.note(
+                "Some of the program's output was not looked at: assay was stopped or slow."
+            )
         return len(frame.data)
 
     def _heartbeats(self, now: float, *, last: bool = False) -> None:
@@ -291,11 +272,11 @@ class _Following:
             series.last = step.time
             return series
         if series.hanging is not None:
-            self._went_on(series, step)
+            self.telling.went_on(series, step)
         for given, change in series.add(step):
-            if self.log is not None:
+            if self.telling.log is not None:
                 at = given.time * 1e-9 - self.began
-                self._write(
+                self.telling.write(
                     StepLine(
                         name,
                         series.monitor.step,
@@ -307,135 +288,8 @@ class _Following:
                     )
                 )
             if change is not None:
-                self._changed(series, change, given)
+                self.telling.changed(series, change, given)
         return series
-
-    def _changed(self, series: Series, change: Change, step: Step) -> None:
-        now = step.time * 1e-9
-        at = series.began(change.since)
-        onset = now if at is None else at * 1e-9
-        sentence = change_sentence(change, self._of(series))
-        if change.alarm and (latest := series.latest(change.since)) is not None:
-            sentence += f"; rank {latest[0]} came last in {100.0 * latest[1]:.0f}% of them"
-        line = ChangeLine(
-            id=len(self.changes) + 1,
-            source=series.name,
-            kind=change.kind,
-            alarm=change.alarm,
-            step=change.step,
-            since=change.since,
-            time=now - self.began,
-            began=onset - self.began,
-            seconds=change.seconds,
-            ratio=change.ratio,
-            normal=NormalRange(
-                change.normal.n, change.normal.low, change.normal.median, change.normal.high
-            ),
-            spread=change.spread,
-            slope=change.slope,
-            sentence=sentence,
-        )
-        if not change.alarm:
-            self._close_alarms(series.name, change.since)
-        self.changes.append(line)
-        self._write(line)
-        self._say(sentence)
-        if change.alarm:
-            here = series.name == "lines" or series.name.endswith(f" {self.host}")
-            if not here:
-                return
-            first = next(
-                (
-                    c
-                    for c in self.changes
-                    if c.alarm and c.source == series.name and c.until is None
-                ),
-                line,
-            )
-            ratio = change.ratio if change.kind != "unsteady" else max(change.ratio, 1.05)
-            told = time.monotonic()
-            ready = max(told + _CAUSE_AFTER, onset + _CAUSE_SINCE)
-            self._pending.append(_Pending(line.id, onset, ratio, ready, first.began + self.began))
-            if not self.sampler.readings or told - self.sampler.readings[-1].time > 0.2:
-                self._sample()
-            self.sampler.look_at_others()
-
-    def _close_alarms(self, source: str, step: int) -> None:
-        for index, change in enumerate(self.changes):
-            if change.alarm and change.source == source and change.until is None:
-                self.changes[index] = msgspec.structs.replace(change, until=step)
-
-    def _causes(self, now: float | None) -> None:
-        """Say why, of the changes for which the covariates have had time; of all at the end."""
-        ready = [each for each in self._pending if now is None or now >= each.ready]
-        if not ready:
-            return
-        self._sample()
-        busiest = self.sampler.busiest()
-        for each in ready:
-            self._pending.remove(each)
-            why = explain(
-                self.sampler.readings,
-                each.onset,
-                each.ratio,
-                busiest,
-                calm_until=each.calm_until,
-            )
-            if why is None:
-                why = Why([], "too short to tell by the covariates", 0.0, 0)
-            index = each.id - 1
-            self.changes[index] = msgspec.structs.replace(self.changes[index], why=why)
-            self._write(CauseLine(each.id, time.monotonic() - self.began, why))
-            self._say(f"  step {self.changes[index].step:,}, cause: {why.sentence}")
-
-    def _sample(self) -> None:
-        readings = self.sampler.readings
-        before = readings[-1] if readings else None
-        reading = self.sampler.read()
-        if self.log is not None and before is not None:
-            values = rates(before, reading)
-            self._write(SampleLine(reading.time - self.began, values))
-
-    def _overdue(self, now: float) -> None:
-        for series in self.series.values():
-            if series.last is None:
-                continue
-            waited = now - series.last * 1e-9
-            if series.hanging is None and series.monitor.overdue(waited):
-                series.hanging = series.last * 1e-9
-                self._sample()
-                readings = self.sampler.readings
-                own = None
-                if len(readings) > 1:
-                    own = rates(readings[-2], readings[-1]).get("own_cpu_seconds")
-                normal = series.monitor.normal
-                self._hang(
-                    series,
-                    waited,
-                    hang_sentence(
-                        series.steps,
-                        self._of(series),
-                        waited,
-                        normal.median if normal else None,
-                        hanging(readings[-1], own),
-                    ),
-                    over=False,
-                )
-
-    def _went_on(self, series: Series, step: Step) -> None:
-        assert series.hanging is not None
-        waited = step.time * 1e-9 - series.hanging
-        series.hanging = None
-        sentence = f"after step {series.steps:,}{self._of(series)} it goes on, {waited:.3g} s later"
-        self._hang(series, waited, sentence, over=True)
-
-    def _hang(self, series: Series, waited: float, sentence: str, *, over: bool) -> None:
-        line = HangLine(
-            series.name, series.steps, time.monotonic() - self.began, waited, over, sentence
-        )
-        self.hangs.append(line)
-        self._write(line)
-        self._say(sentence)
 
     def _was_stopped(self, step: Step) -> bool:
         """Whether the program, like assay, was stopped during most of that step."""
@@ -446,67 +300,33 @@ class _Following:
 
     def _hints(self) -> None:
         if self.lines is not None and self.lines.buffered and not self.options.use_pty:
-            self._once(
+            self.telling.once(
                 f"Lines come in bursts of about {self.lines.buffered}: the program keeps them "
                 "back. --pty gives it a terminal, so that it prints each at once."
             )
         for host, together in self.together.items():
             if together.apart:
-                self._once(
+                self.telling.once(
                     f"Of {host} {together.apart} processes or threads mark steps of their own "
                     "and are left out."
                 )
-
-    def _once(self, sentence: str) -> None:
-        word = sentence[:24]
-        if word not in self._told:
-            self._told.add(word)
-            self._note(sentence)
-
-    def _note(self, sentence: str) -> None:
-        self.notes.append(sentence)
-        self._say(sentence)
-
-    def _say(self, sentence: str) -> None:
-        if self.options.quiet:
-            return
-        self.program.say(f"assay {time.strftime('%H:%M:%S')}: {sentence}")
-
-    def _of(self, series: Series) -> str:
-        return "" if len(self.series) == 1 else f" ({series.name})"
 
     def _draw(self, now: float) -> None:
         self._drawn = now
         series = max(self.series.values(), key=lambda s: s.last or 0, default=None)
         last = series.last * 1e-9 if series is not None and series.last is not None else self.began
-        alarms = sum(change.alarm for change in self.changes)
-        text = status(series, alarms, now - last, self.lines.lines if self.lines else None)
+        text = status(
+            series, self.telling.alarms, now - last, self.lines.lines if self.lines else None
+        )
         width = 80
         with contextlib.suppress(OSError):
             width = os.get_terminal_size(2).columns or width
         self.program.show(text[: width - 1])
 
-    def _write(self, record: msgspec.Struct | None) -> None:
-        """A line of the log; without one, what was written so far goes to the file."""
-        if self.log is None:
-            return
-        try:
-            if record is None:
-                self.log.flush()
-            else:
-                self.log.write(msgspec.json.encode(record) + b"\n")
-        except OSError as error:
-            log, self.log = self.log, None
-            with contextlib.suppress(OSError):
-                log.close()
-            self._note(f"The log can't be written any more: {error.strerror}.")
-
     def _end(self, ended: int, wall: float, used: float) -> WatchEnd:
         sources = [series.summary() for series in self.series.values()]
-        self.notes += self._missing()
+        self.telling.notes += self._missing()
         code = exit_status(ended)
-        alarms = sum(change.alarm for change in self.changes)
-        alarms += sum(not hang.over for hang in self.hangs)
         summary = WatchEnd(
             schema=SCHEMA,
             command=self.command,
@@ -515,15 +335,15 @@ class _Following:
             wall=wall,
             exit=code,
             signal=os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else None,
-            outcome="alarm" if alarms else "ok" if sources else "nothing seen",
+            outcome="alarm" if self.telling.alarms else "ok" if sources else "nothing seen",
             sources=sources,
-            changes=self.changes,
-            hangs=self.hangs,
+            changes=self.telling.changes,
+            hangs=self.telling.hangs,
             cost=Cost(used, used / max(wall, 1e-9)),
-            notes=self.notes,
+            notes=self.telling.notes,
         )
-        self._write(summary)
-        self._write(None)
+        self.telling.write(summary)
+        self.telling.write(None)
         return summary
 
     def _missing(self) -> list[str]:
@@ -583,13 +403,30 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _make_folder() -> Path:
-    """Where heartbeats go: in memory, if this machine has a folder there."""
-    for parent in ("/dev/shm", None):
+    """Where heartbeats go: in memory, if this machine has a folder there.
+
+    The name tells whose it is, so that what a killed one left is cleared away by the next.
+    """
+    ours = f"assay-heartbeat-{Path('/proc/self/ns/pid').stat().st_ino}-"
+    for parent in ("/dev/shm", tempfile.gettempdir()):
         with contextlib.suppress(OSError):
-            return Path(tempfile.mkdtemp(prefix="assay-heartbeat-", dir=parent))
+            for left in Path(parent).glob(f"{ours}*"):
+                _clear(left, left.name.removeprefix(ours).split("-")[0])
+            return Path(tempfile.mkdtemp(prefix=f"{ours}{os.getpid()}-", dir=parent))
     raise AssayError(
         "There is no folder to write heartbeats to.", mend="Name one that can be written: --folder."
     )
+
+
+def _clear(folder: Path, owner: str) -> None:
+    """Remove the folder, unless its owner or a program that writes to it lives."""
+    rings = list(folder.glob("*.heartbeat"))
+    writers = [ring.name.rpartition("-")[2].split(".")[0] for ring in rings]
+    if not any(pid.isdigit() and _lives(int(pid)) for pid in (owner, *writers)):
+        with contextlib.suppress(OSError):
+            for ring in rings:
+                ring.unlink()
+            folder.rmdir()
 
 
 def _check_folder(folder: Path) -> Path:

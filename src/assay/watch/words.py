@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from assay.stats.online import Change, Range
+from assay.stats.charts import Range
+from assay.stats.online import Change
 from assay.units import format_duration, format_quantity, format_share
 from assay.watch.model import NormalRange, StepSummary, WatchEnd
 
