@@ -28,7 +28,7 @@ def hurry() -> None:
     batch.HANDED_ON = (*batch.HANDED_ON, FOLDER)
     follow.LOOK, follow.FIRST_POLL, follow.SLOWEST_POLL = 0.05, 0.1, 0.3
     follow.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "3"))
-    job.HANDOVER = 10.0
+    follow.ACCOUNTS, job.HANDOVER = 10, 10.0
     members.LOOK = 0.05
     if os.environ.get("ASSAY_TEST_NO_SUBMISSION_FROM_JOBS"):
         job.submit = _refused

@@ -26,6 +26,7 @@ from assay.launch.schedulers.model import (
     JobStatus,
     SchedulerSilent,
 )
+from assay.records.jobs import JobAccounting
 
 # What a test may set; times in seconds.
 SETTINGS: dict[str, Any] = {
@@ -35,6 +36,7 @@ SETTINGS: dict[str, Any] = {
     "forgetful": False,  # jobs that have ended are unknown
     "kill_wait": 5.0,  # from asking a job to end to killing it
     "walltime_factor": 1.0,  # of each job's walltime, so that minutes are seconds
+    "accounts": True,  # what jobs took is told
 }
 
 
@@ -70,6 +72,7 @@ class ProcessScheduler:
             "outputs": [str(request.output_of(task)) for task in range(request.tasks)],
             "nodes": request.nodes,
             "partition": request.options.partition,
+            "begin": request.begin,
         }
         (home / "order.json").write_text(json.dumps(order))
         self._set(home, "queued", "Resources")
@@ -89,6 +92,19 @@ class ProcessScheduler:
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
         return {job: status.name for job, status in self.status(ids).items() if status.name}
+
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
+        self._answer()
+        if not self.settings()["accounts"]:
+            return None
+        found = {}
+        for job in ids:
+            home = self.folder / "jobs" / job
+            with contextlib.suppress(OSError):
+                elapsed, cpu = json.loads((home / "account.json").read_text())
+                state = self._status(home).state
+                found[job] = JobAccounting(self.name, state, elapsed=elapsed, cpu=cpu)
+        return found
 
     def cancel(self, ids: Iterable[str]) -> None:
         self._answer()
@@ -162,6 +178,8 @@ class ProcessScheduler:
         """A job's keeper: queue, processes, walltime, faults, end."""
         home, order, settings = self.folder / "jobs" / job, self.order(job), self.settings()
         begin = time.monotonic() + settings["delay"]
+        if order["begin"] is not None:
+            begin = max(begin, time.monotonic() + order["begin"] - time.time())
         while time.monotonic() < begin and not (home / "begin").exists():
             if (home / "cancel").exists():
                 self._set(home, "cancelled")
@@ -181,8 +199,12 @@ class ProcessScheduler:
                     )
                 )
         self._set(home, "running")
+        began = time.monotonic()
         why = self._until_over(home, tasks, time.monotonic() + order["walltime"])
         exits = [task.wait() for task in tasks]
+        used = os.times()
+        cpu = used.children_user + used.children_system
+        _write(home / "account.json", json.dumps([time.monotonic() - began, cpu]))
         worst = max((128 - code if code < 0 else code for code in exits), default=0)
         state = why or ("complete" if worst == 0 else "failed")
         self._set(home, state, "", worst)

@@ -49,6 +49,8 @@ SLURM = Syntax(
         "--no-requeue": None,
         "--signal": r"(?:[BR]{1,2}:)?(?:[A-Z]+\d?|\d+)(?:@\d{1,5})?",
         "--array": r"\d+(?:-\d+(?::\d+)?)?(?:,\d+(?:-\d+)?)*(?:%\d+)?",
+        # "YYYY-MM-DD[THH:MM[:SS]]", of the forms that --begin takes.
+        "--begin": r"\d{4}-[01]\d-[0-3]\d(?:T[0-2]\d:[0-5]\d(?::[0-5]\d)?)?",
         "--partition": ANY,
         "--account": ANY,
         "--reservation": ANY,
@@ -74,6 +76,8 @@ PBS = Syntax(
         "-q": r"[\w.+-]+(?:@[\w.-]+)?",
         "-A": r"\S+",
         "-m": r"n|[abe]+",
+        # "[[[[CC]YY]MM]DD]hhmm[.SS]"
+        "-a": r"(?:(?:(?:(?:\d\d)?\d\d)?[01]\d)?[0-3]\d)?[0-2]\d[0-5]\d(?:\.[0-5]\d)?",
     },
     assign=False,
 )
@@ -82,7 +86,7 @@ CLASSIC = Syntax(
     "qsub(1B), Torque",
     "#PBS ",
     {
-        **{name: PBS.options[name] for name in ("-S", "-j", "-o", "-r", "-q", "-A", "-m")},
+        **{name: PBS.options[name] for name in ("-S", "-j", "-o", "-r", "-q", "-A", "-m", "-a")},
         # "up to and including 15 characters …, the first character alphabetic".
         "-N": r"[A-Za-z]\S{0,14}",
         "-l": rf"nodes={NUMBER}(?::[A-Za-z][\w.-]*(?:=[\w.-]+)?)*|walltime={HOURS}|advres=[\w.-]+",
@@ -109,6 +113,8 @@ LSF = Syntax(
         "-P": ANY,
         "-U": r"\S+",
         "-sp": r"\d+",
+        # "[[year:][month:]day:]hour:minute"
+        "-b": r"(?:(?:(?:\d{4}:)?\d{1,2}:)?\d{1,2}:)?\d{1,2}:[0-5]\d",
     },
     assign=False,
 )
@@ -128,6 +134,8 @@ FLUX = Syntax(
         "--bank": ANY,
         "--requires": ANY,
         "--urgency": r"\d+",
+        # "+FSD|DATETIME"
+        "--begin-time": r"\+\d+(?:\.\d+)?[smhd]|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d",
     },
     assign=True,
 )

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from assay.lab.slurm import SlurmCluster
+from assay.plans.sessions import session_of
 from assay.records.directory import NODES, list_runs
 from assay.records.group import read_group
 from assay.records.reading import read_run
+from assay.records.sessions import read_sessions
 from assay.system.survey import read_nodes
 from jobs_bench import Bench, counted, is_whole, made, wait_for
 from slurm_lab import reason, running_slurm
@@ -37,6 +41,22 @@ bytes = 1024
 [[measure]]
 kernel = "memory.stream"
 elements = 20000
+"""
+
+
+SESSIONS = """
+schema = 1
+seed = 1
+[replication]
+budget = "5 s"
+every = "40 s"
+cell_budget = "20 ms"
+min_launches = 2
+max_launches = 2
+[[measure]]
+kernel = "npb.ep"
+class = "S"
+ppn = [1, 2]
 """
 
 
@@ -184,6 +204,37 @@ def test_when_its_time_is_over_the_next_job_goes_on(
     assert first is not None
     assert (first.how, first.next) == ("time", 2)  # submitted by the first, on its node
     is_whole(bench, undisturbed)
+
+
+def test_two_sessions_are_two_jobs_and_the_second_is_held_back_until_it_is_due(
+    bench: Bench,
+) -> None:
+    (bench.path / "plan.toml").write_text(SESSIONS)
+    done = bench.run("--sessions", "2", "--walltime", "1 min", timeout=300)
+    assert done.returncode == 0, done.stderr
+    run = bench.only_run()
+    assert run.complete
+    first, second = (event for event in read_sessions(run.path) if event.event == "begun")
+    assert first.due is not None and second.due is not None
+    # At a later turn if this machine, or Slurm, was slow.
+    assert (second.due - first.due) % 40.0 == pytest.approx(0.0, abs=1e-6)
+    one, two = bench.book().jobs()
+    assert two.submitted is not None and two.started is not None
+    begin = two.submitted.begin
+    assert begin is not None
+    assert (begin - first.due) % 40.0 == pytest.approx(0.0, abs=1e-6)
+    assert two.started.utc >= begin
+    record = subprocess.run(
+        ["scontrol", "show", "job", two.job], capture_output=True, text=True, timeout=60
+    ).stdout
+    told = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(math.ceil(begin)))
+    assert f"EligibleTime={told}" in record
+    data = read_run(run.path)
+    rule = data.manifest.plan.replication
+    assert Counter(session_of(m.replicate, rule) for m in data.measurements) == {0: 4, 1: 4}
+    assert all(m.utc >= begin for m in data.measurements if m.replicate >= rule.max_launches)
+    # No accounts are kept here, which is no matter.
+    assert one.accounted is None
 
 
 def test_a_controller_that_is_gone_for_a_minute_is_waited_for(

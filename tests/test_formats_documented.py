@@ -11,10 +11,11 @@ import pytest
 from assay.plans.model import Cell, Placement, Replication
 from assay.records import schema
 from assay.records.directory import Seal
-from assay.records.jobs import JobEnd, JobEvent
+from assay.records.jobs import JobAccounting, JobEnd, JobEvent
 from assay.records.model import LaunchRecord, Manifest
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunRequest
+from assay.records.sessions import SessionEvent
 from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_table
 from assay.stats.model import CellSummary, MetricSummary
@@ -41,7 +42,8 @@ STRUCTS += [
     CellSummary,
     MetricSummary,
 ]
-STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd, HostSurvey, AdapterFact]
+STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd, JobAccounting, SessionEvent]
+STRUCTS += [HostSurvey, AdapterFact]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)

@@ -57,7 +57,7 @@ def test_a_run_in_a_job_is_what_it_would_be_here(
     (job,) = bench.scheduler.jobs()
     assert f"Submitted as job {job}" in done.stderr
     assert [(e.event, e.number) for e in bench.book().events()] == [
-        ("submitted", 1), ("started", 1), ("ended", 1),
+        ("submitted", 1), ("started", 1), ("ended", 1), ("accounted", 1),
     ]  # fmt: skip
     story = bench.book().job(1)
     assert (story.job, story.name) == (job, bench.scheduler.order(job)["name"])
@@ -467,7 +467,7 @@ def test_a_rank_that_hangs_fails_its_cell_alone(bench: Bench) -> None:
 
 
 def test_two_at_the_same_run(bench: Bench, undisturbed: dict[str, list[float]]) -> None:
-    slowly(bench)
+    bench.scenario(delay="250 ms")  # for as long as it takes to start assay twice
     assert bench.run("--detach").returncode == 0
     wait_for(bench.measuring)
     (job,) = bench.scheduler.jobs()

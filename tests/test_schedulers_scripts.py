@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
@@ -194,6 +195,33 @@ def test_a_short_job_is_not_warned_at_its_beginning(kind: str) -> None:
 
     assert not warned(120.0)
     assert warned(600.0) == (kind in ("slurm", "lsf", "flux"))
+
+
+@KINDS
+def test_a_job_is_held_back_until_it_is_to_begin(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At this time of day here, whatever that is elsewhere, and never before."""
+    expected = {
+        "slurm": ("--begin", "2026-11-22T17:59:59"),
+        "pbs": ("-a", "202611221759.59"),
+        "pbs-classic": ("-a", "202611221759.59"),
+        "lsf": ("-b", "2026:11:22:18:00"),  # in whole minutes
+        "flux": ("--begin-time", "2026-11-22 17:59:59"),
+    }
+    monkeypatch.setenv("TZ", "EST+5")
+    time.tzset()
+    try:
+        begin = 1795388398.2  # 2026-11-22 22:59:58.2 UTC
+        script = MAKERS[kind]().script(bare(kind, begin=begin))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    directives, shell = read(kind, script)
+    assert [d for d in directives if d[0] == expected[kind][0]] == [expected[kind]]
+    plain, same = read(kind, MAKERS[kind]().script(bare(kind)))
+    assert set(directives) - set(plain) == {expected[kind]}
+    assert shell == same
 
 
 def test_an_arrays_output_is_one_file_a_task_and_no_other_pattern() -> None:
@@ -449,10 +477,13 @@ def test_each_scheduler_refuses_what_only_it_can_not_say(
 
 @pytest.mark.parametrize(
     "changes",
-    [{"command": ()}, {"nodes": 0}, {"tasks": 0}, {"walltime": 0}, {"walltime": float("inf")}],
+    [
+        *({"command": ()}, {"nodes": 0}, {"tasks": 0}, {"walltime": 0}),
+        *({"walltime": float("inf")}, {"begin": float("inf")}),
+    ],
 )
 def test_wrong_calls_are_errors(changes: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"job has|walltime"):
+    with pytest.raises(ValueError, match=r"job has|walltime|begin"):
         SlurmScheduler().script(make_request("slurm", **changes))
 
 

@@ -216,6 +216,9 @@ _TIMES = {
     "min": Decimal(60),
     "h": Decimal(3600),
     "d": Decimal(86400),
+    **dict.fromkeys(("hour", "hours"), Decimal(3600)),
+    **dict.fromkeys(("day", "days"), Decimal(86400)),
+    **dict.fromkeys(("week", "weeks"), Decimal(604800)),
 }
 
 

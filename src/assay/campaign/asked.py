@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay import __version__
 from assay.config import Config, SchedulerConfig
@@ -20,6 +21,9 @@ from assay.plans.model import OWN_TOOLCHAIN, Plan, PlanContext
 from assay.plans.suites import Source, count_named, find_plan, load_plan, most_nodes
 from assay.plans.words import read_words
 from assay.records.request import REQUEST_SCHEMA, JobShape, RunRequest
+
+# The options that change a plan's replication rule.
+RULE = ("budget", "precision", "launches", "duration", "every", "sessions")
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,10 @@ class Asked:
     nodes: str | None = None
     budget: str | None = None
     precision: str | None = None
+    launches: str | None = None
+    duration: str | None = None
+    every: str | None = None
+    sessions: str | None = None
     seed: int | None = None
     texts: Mapping[str, str] = dataclasses.field(default_factory=dict)
     app: App | None = None
@@ -48,29 +56,31 @@ class Asked:
         *,
         nodes: str | None = None,
         ppn: str | None = None,
-        budget: str | None = None,
-        precision: str | None = None,
         seed: int | None = None,
         app: App | None = None,
+        rule: Mapping[str, str | None] | None = None,
     ) -> Asked:
-        """From the command line. Raises AssayError for a suite that there isn't."""
+        """From the command line; ``rule``: what of ``RULE`` was given.
+
+        Raises AssayError for a suite that there isn't.
+        """
         factors = (*words, f"ppn={ppn}") if ppn else words
         plan = Path(os.path.abspath(find_plan(suite)))  # noqa: PTH100
-        return cls(plan, factors, nodes, budget, precision, seed, app=app)
+        given: dict[str, Any] = dict(rule or {})
+        return dataclasses.replace(cls(plan, factors, nodes, seed=seed, app=app), **given)
 
     @classmethod
     def again(cls, request: RunRequest) -> Asked:
         """From a request, with the plan's text as it was then."""
-        return cls(
+        asked = cls(
             plan=Path(request.plan),
             words=tuple(request.words),
             nodes=request.nodes,
-            budget=request.budget,
-            precision=request.precision,
             seed=request.seed,
             texts=request.texts,
             app=request.app,
         )
+        return dataclasses.replace(asked, **{word: getattr(request, word) for word in RULE})
 
     def plan_on(self, context: PlanContext) -> Plan:
         """The plan on a machine that is at hand. Raises AssayError."""
@@ -115,7 +125,11 @@ class Asked:
             lenient=lenient,
             app=self.app,
         )
-        return override(plan, budget=self.budget, precision=self.precision)
+        return override(plan, **self._rule)
+
+    @property
+    def _rule(self) -> dict[str, str | None]:
+        return {word: getattr(self, word) for word in RULE}
 
     def request(
         self,
@@ -143,8 +157,6 @@ class Asked:
             texts=dict(texts),
             words=list(self.words),
             nodes=self.nodes,
-            budget=self.budget,
-            precision=self.precision,
             seed=seed,
             config=str(config.path.absolute()) if config.path else None,
             fake=str(fake.absolute()) if fake else None,
@@ -152,6 +164,12 @@ class Asked:
             job=job,
             scheduler=scheduler,
             members=members,
+            budget=self.budget,
+            precision=self.precision,
+            launches=self.launches,
+            duration=self.duration,
+            every=self.every,
+            sessions=self.sessions,
             app=self.app,
         )
 
@@ -171,7 +189,8 @@ MINUTE = 60.0
 class Estimate:
     """The jobs that a plan needs. ``measuring``, ``besides``: seconds; ``besides`` is in each job.
 
-    ``walltime``: what each job asks for; ``jobs``: how many there will be.
+    ``walltime``: what each job asks for; ``jobs``: how many there will be in each of the
+    ``sessions``, which begin ``every`` so many seconds.
     """
 
     nodes: int
@@ -179,10 +198,12 @@ class Estimate:
     besides: float
     walltime: float
     jobs: int
+    sessions: int = 1
+    every: float = 0.0
 
     @property
     def seconds(self) -> float:
-        """What one job would ask for, were there no limit."""
+        """What one job of a session would ask for, were there no limit."""
         return minutes(SPARE * (self.measuring + self.besides))
 
 
@@ -200,13 +221,14 @@ def estimate(plan: Plan, *, building: bool = True, longest: float = math.inf) ->
     toolchains = len({cell.toolchain for cell in plan.cells} - {OWN_TOOLCHAIN})
     besides = SURVEY + CLOSING + (BUILDING * toolchains if building else 0.0)
     whole = minutes(SPARE * (measuring + besides))
+    sessions = (plan.replication.planned, plan.replication.every or 0.0)
     if whole <= longest:
-        return Estimate(nodes, measuring, besides, whole, 1)
+        return Estimate(nodes, measuring, besides, whole, 1, *sessions)
     # The kernels are built but once; a job in which nothing else fits measures at least something.
     each = max(longest / SPARE - SURVEY - CLOSING, 0.1 * longest)
     first = max(longest / SPARE - besides, 0.1 * longest)
     jobs = 1 + math.ceil(max(measuring - first, 0.0) / each)
-    return Estimate(nodes, measuring, besides, longest, jobs)
+    return Estimate(nodes, measuring, besides, longest, jobs, *sessions)
 
 
 def minutes(seconds: float) -> float:

@@ -14,7 +14,7 @@ import msgspec
 from assay.campaign.asked import Asked, Estimate, estimate
 from assay.campaign.batch import job_request, scheduler_of, submit
 from assay.campaign.finish import FailOn, exit_status, present
-from assay.campaign.follow import Ending, Follower, watching
+from assay.campaign.follow import Ending, Follower, beginning, watching
 from assay.campaign.machine import machine_for
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
@@ -83,10 +83,14 @@ class Order:
         each = f"{nodes} for {format_duration(found.walltime)}"
         if request.members is not None:
             return f"{request.members} jobs of {each}, in one array."
+        sessions = ""
+        if found.sessions > 1:
+            every = format_duration(found.every)
+            sessions = f"{found.sessions} sessions, one every {every}, and for each of them: "
         if found.jobs == 1:
-            return f"One job of {each}."
+            return f"{sessions}One job of {each}."
         return (
-            f"About {found.jobs} jobs of {each}, one after the other: the estimate of "
+            f"{sessions}About {found.jobs} jobs of {each}, one after the other: the estimate of "
             f"{format_duration(found.seconds)} is more than one may ask for."
         )
 
@@ -109,6 +113,12 @@ def ready(
     plan, texts = asked.plan_elsewhere(machine.context, config)
     scheduler = site.applied(config.scheduler)
     longest = site.seconds or scheduler.longest
+    if members is not None and plan.replication.repeated:
+        raise AssayError(
+            "Nodes that measure themselves are held side by side, and so they measure once.",
+            where="--per-node",
+            mend="Leave --every, --sessions and --duration out, or begin a run for each session.",
+        )
     found = estimate(plan, building=fake is None, longest=longest)
     if site.seconds is not None:
         found = dataclasses.replace(found, walltime=site.seconds)
@@ -135,10 +145,15 @@ def ready(
 def scripts(order: Order) -> list[tuple[JobRequest, str]]:
     """Every job that there will be, with its exact script. Nothing is written."""
     scheduler = scheduler_of(order.request.scheduler)
-    members = range(order.request.members) if order.request.members is not None else None
-    count = 1 if members is not None else order.estimate.jobs
+    request, found = order.request, order.estimate
+    members = range(request.members) if request.members is not None else None
     path = order.root / order.stem
-    jobs = [job_request(path, order.request, number, members) for number in range(1, count + 1)]
+    jobs = []
+    for number in range(1 if members is not None else found.jobs * found.sessions):
+        session, place = divmod(number, found.jobs)
+        # A session's first job waits for it, and the others follow each other.
+        begin = request.utc + session * found.every if session and not place else None
+        jobs.append(job_request(path, request, number + 1, members, begin=begin))
     return [(job, scheduler.script(job)) for job in jobs]
 
 
@@ -166,7 +181,7 @@ def resume_submitted(run: RunDirectory, request: RunRequest, console: Console) -
         members = unfinished_members(run.path, request.members)
     scheduler = scheduler_of(request.scheduler)
     story = submit(run, request, scheduler, members)
-    _say(console, f"Submitted as job {story.job}: {run.path}")
+    _say(console, f"Submitted as job {story.job}{beginning(story)}: {run.path}")
 
 
 def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: After) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.campaign.sessions import begin_time
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
 from assay.launch.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
@@ -46,9 +47,16 @@ def environment() -> dict[str, str]:
 
 
 def job_request(
-    run: Path, request: RunRequest, number: int, members: Sequence[int] | None = None
+    run: Path,
+    request: RunRequest,
+    number: int,
+    members: Sequence[int] | None = None,
+    *,
+    begin: float | None = None,
 ) -> JobRequest:
-    """One job of a run. ``members``: those of a group that its tasks measure."""
+    """One job of a run. ``members``: those of a group that its tasks measure. ``begin``: Unix time
+    before which it has nothing to do, None if it has now.
+    """
     assert request.job is not None
     assert request.scheduler is not None
     path = run.absolute()
@@ -64,6 +72,7 @@ def job_request(
         tasks=len(members) if members is not None else 1,
         options=request.scheduler,
         environment=environment(),
+        begin=begin,
     )
 
 
@@ -75,7 +84,8 @@ def submit(
     *,
     after: int | None = None,
 ) -> JobStory:
-    """Submit the next job of a run, unless one is queued or running already.
+    """Submit the next job of a run, unless one is queued or running already. If the run's next
+    session is not due yet, the job begins when it is.
 
     ``after``: the job that this one continues and whose end its caller has seen, by number; if
     somebody else has submitted another since, that one is given back. Raises AssayError.
@@ -93,7 +103,8 @@ def submit(
                 mend=f"`assay runs --follow {run.name}` follows it.",
             )
         number = known[-1].number + 1 if known else 1
-        order = job_request(run.path, request, number, members)
+        begin = begin_time(run, time.time()) if members is None else None
+        order = job_request(run.path, request, number, members, begin=begin)
         event = JobEvent(
             "submitted",
             number,
@@ -102,6 +113,7 @@ def submit(
             nodes=order.nodes,
             walltime=order.walltime,
             members=list(members) if members is not None else None,
+            begin=begin,
         )
         try:
             job = scheduler.submit(order, book.folder)

@@ -14,8 +14,9 @@ from assay.config import PATIENCE
 from assay.errors import AssayError
 from assay.hostnames import names_text
 from assay.launch.executor import Executor, HostsLost, Launch, LaunchOrder
-from assay.plans.model import Cell, Value
+from assay.plans.model import Cell, Replication, Value
 from assay.plans.schedule import block_order
+from assay.plans.sessions import session_of
 from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord, Manifest, RunData
 from assay.records.reading import (
@@ -58,7 +59,7 @@ class Observer(Protocol):
 
 
 class Campaign:
-    """Carries out the plan of one run directory.
+    """Carries out the plan of one run directory, or the session of it whose state is made.
 
     ``deadline``: Unix time; nothing is begun that would not end before it, and what is under way
     then is asked to end.
@@ -103,7 +104,8 @@ class Campaign:
             pending = {cell.id for cell in cells}
             self._settle(cells)
             before, waiting = self._launched, False
-            for group in block_order(self._manifest.plan, replicate, pending):
+            number = self._state.first + replicate
+            for group in block_order(self._manifest.plan, number, pending):
                 if replicate > 0 and self._state.spent >= self._manifest.plan.replication.budget:
                     break
                 affordable = self._state.affordable(replicate, group)
@@ -117,15 +119,20 @@ class Campaign:
     def _take_in_what_is_there(self) -> None:
         launches = {record.launch: record for record in self._run.launches()}
 
+        rule, session = self._manifest.plan.replication, self._state.session
+
         def streams() -> Iterator[tuple[str, Stream]]:
             for launch, stream in read_streams(self._run):
-                self._state.spent += _cost(launches.get(launch), stream)
+                record = launches.get(launch)
+                if _session(record, stream, rule) == session:
+                    self._state.spent += _cost(record, stream)
                 yield launch, stream
 
         for measurement in measurements_of(streams(), self._manifest.plan.cells):
             self._state.add(measurement)
         for record in launches.values():
-            if record.outcome in ("crash", "timeout") and record.blamed:
+            ours = record.session == session
+            if ours and record.outcome in ("crash", "timeout") and record.blamed:
                 guilty = self._state.cells.get(record.blamed.rpartition("-")[0])
                 self._state.blame(record, [guilty.cell] if guilty else [], progressed=True)
 
@@ -167,6 +174,7 @@ class Campaign:
                 record = msgspec.structs.replace(record, outcome="interrupted", blamed=None)
             elif record.outcome in ("crash", "timeout"):
                 record = self._unless_hosts_are_lost(record, order)
+            record = msgspec.structs.replace(record, session=self._state.session)
             self._run.append_launch(record)
             stream = read_stream(order.stream, samples=fit_memory([order.stream]))
             self._state.spent += _cost(record, stream)
@@ -226,6 +234,7 @@ class Campaign:
         budgets = self._state.measurement_budgets(replicate, cells)
         left = max(self._deadline - time.time(), LEAST_BUDGET)
         launch = self._run.new_launch()
+        number = self._state.first + replicate
         placement = cells[0].placement
         job = Job(
             schema=JOB_SCHEMA,
@@ -233,10 +242,10 @@ class Campaign:
             threads=placement.threads,
             binding=placement.binding,
             order=placement.order,
-            seed=(plan.seed + replicate) % 2**31,
+            seed=(plan.seed + number) % 2**31,
             measurements=[
                 MeasurementOrder(
-                    measurement=measurement_id(cell, replicate),
+                    measurement=measurement_id(cell, number),
                     kernel=cell.kernel,
                     parameters=self._parameters[cell.id],
                     precision=rule.precision,
@@ -311,6 +320,15 @@ class Campaign:
             blamed=begun,
             error=f"no word from it for {self._patience:g} s (patience in assay.toml's [defaults])",
         )
+
+
+def _session(record: LaunchRecord | None, stream: Stream, rule: Replication) -> int | None:
+    """The session that a launch belongs to; None where neither its end nor its stream tells."""
+    if record is not None:
+        return record.session
+    name = stream.measurements[0].measurement if stream.measurements else stream.begun or ""
+    replicate = name.rpartition("-")[2]
+    return session_of(int(replicate), rule) if replicate.isdecimal() else None
 
 
 def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:

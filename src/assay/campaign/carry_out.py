@@ -18,9 +18,11 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.finish import tell_left_out
 from assay.campaign.machine import Bench, Machine
 from assay.campaign.progress import Display, Silent
+from assay.campaign.sessions import Sessions, Teller, carry_on
 from assay.campaign.state import CampaignState
+from assay.campaign.timekeeping import Clock
 from assay.errors import AssayError
-from assay.plans.model import Plan
+from assay.plans.model import Cell, Plan
 from assay.records.directory import RunDirectory, create_run
 from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
 from assay.records.reading import read_run
@@ -94,42 +96,61 @@ def carry_out(
     kept: bool = True,
     deadline: float | None = None,
     patience: float = 0.0,
+    clock: Clock | None = None,
 ) -> RunData:
     """Measure what is missing in the run, file it and seal it.
 
     A run that is not ``kept`` gets neither tables nor seal: its streams alone are read. One whose
-    cells could not all be measured, for want of hosts, says which and stays incomplete. Raises
-    Interruption with everything filed if asked to stop (OutOfTime at the ``deadline``, Unix time),
-    AssayError if it can't go on. Somebody else who works on the run is waited for ``patience``
-    seconds.
+    cells could not all be measured, for want of hosts, says which and stays incomplete. Sessions
+    are waited for by the bench's clock; with a ``clock`` of the caller's, one alone is measured,
+    now, and the run stays incomplete if more are to come. Raises Interruption with everything filed
+    if asked to stop (OutOfTime at the ``deadline``, Unix time), AssayError if it can't go on.
+    Somebody else who works on the run is waited for ``patience`` seconds.
     """
     manifest = run.manifest()
     with run.locked(patience=patience):
         run.append_nodes(bench.nodes)
         display = Display(console, manifest.plan.title) if console.is_terminal else None
-        campaign = Campaign(
-            run,
-            bench.executor,
-            display or Silent(),
-            state_of,
-            patience=bench.patience,
-            deadline=deadline,
-        )
+
+        def execute(session: int = 0) -> tuple[RunData, list[Cell]]:
+            campaign = Campaign(
+                run,
+                bench.executor,
+                display or Silent(),
+                lambda manifest: state_of(manifest, session),
+                patience=bench.patience,
+                deadline=deadline,
+            )
+            return campaign.execute(), campaign.left_out
+
+        more = False
         with display or nullcontext(), stopping_at_sigterm():
             try:
-                data = campaign.execute()
+                if manifest.plan.replication.repeated:
+                    teller = Teller(console, display)
+                    sessions = Sessions(
+                        run, manifest, clock or bench.clock, teller.tell, teller.tick
+                    )
+                    data, left_out, more = carry_on(
+                        sessions,
+                        execute,
+                        one=clock is not None,
+                        deadline=deadline,
+                        between=_file_whole if kept else lambda data: None,
+                    )
+                else:
+                    data, left_out = execute()
             except BaseException:
                 if kept:
                     with suppress(AssayError):
                         _file(read_run(run.path))
                 raise
-        left_out = campaign.left_out
         if kept:
             _file(data)
-            if not left_out:
+            if not left_out and not more:
                 run.seal(_summary(run, data))
     tell_left_out(left_out, data, console)
-    return dataclasses.replace(data, complete=not left_out)
+    return dataclasses.replace(data, complete=not left_out and not more)
 
 
 def _file(data: RunData) -> None:
@@ -139,14 +160,23 @@ def _file(data: RunData) -> None:
     write_tables(data)
 
 
+def _file_whole(data: RunData) -> None:
+    """File it, and heed a request to stop only then.
+
+    What it comes upon may be an import, and half an import is no state to file anything in.
+    """
+    with deferring_requests():
+        _file(data)
+
+
 def _summary(run: RunDirectory, data: RunData) -> RunSummary:
     from assay.records.tables import TABLES_SCHEMA
 
     return summarise_run(data, launches=len(run.streams()), tables=TABLES_SCHEMA)
 
 
-def state_of(manifest: Manifest) -> CampaignState:
-    """Where a campaign of this manifest begins; records are added to it."""
+def state_of(manifest: Manifest, session: int = 0) -> CampaignState:
+    """Where a campaign of this manifest, or a session of it, begins; records are added to it."""
     from assay.stats.cells import launch_value
     from assay.stats.replication import needs_more
 
@@ -154,7 +184,8 @@ def state_of(manifest: Manifest) -> CampaignState:
     return CampaignState(
         manifest.plan,
         value_of=launch_value,
-        enough=lambda values: not needs_more(values, rule).more,
+        enough=lambda values: not rule.unbroken and not needs_more(values, rule).more,
+        session=session,
     )
 
 
@@ -178,3 +209,23 @@ def stopping_at_sigterm() -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def deferring_requests() -> Iterator[None]:
+    """A request to stop, by Ctrl-C or a signal, comes at the end of this."""
+    asked = False
+
+    def note(number: int, frame: object) -> None:
+        nonlocal asked
+        asked = True
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    previous = {number: signal.signal(number, note) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    if asked:
+        raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -59,12 +60,20 @@ def interrupted(run: RunDirectory, console: Console) -> int:
 
     kept = len(read_run(run.path).measurements)
     console.print(
-        f"Stopped. {kept} measurements are kept in {run.path}\n"
+        f"Stopped. {kept} measurements are kept in {run.path}\n{_next_session(run)}"
         f"Go on with: assay run --resume {run.name}",
         soft_wrap=True,
         markup=False,
     )
     return 130
+
+
+def _next_session(run: RunDirectory) -> str:
+    """A line on when the run's next session is due; nothing if there is none."""
+    from assay.campaign.sessions import begin_time, moment
+
+    begin = begin_time(run, time.time())
+    return f"The next session is due {moment(begin)}.\n" if begin is not None else ""
 
 
 def tell_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> None:

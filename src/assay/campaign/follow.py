@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from assay.campaign.batch import submit
+from assay.campaign.sessions import moment
 from assay.campaign.watching import GroupWatch, RunWatch, Watch
 from assay.errors import AssayError
 from assay.hostnames import compress_hosts
@@ -38,6 +39,8 @@ FIRST_POLL, POLL_GROWTH, SLOWEST_POLL = 2.0, 1.5, 30.0
 LATE = 90.0
 # Seconds to wait for a job that was asked to end: schedulers kill it half a minute after asking.
 ENDING = 60.0
+# How often a job's account is asked for while there is none yet.
+ACCOUNTS = 4
 # Scheduler's states after which a job's run goes on in another.
 _GO_ON = ("timeout", "node-failed", "preempted")
 
@@ -113,8 +116,11 @@ class Follower:
                 end = self._book.end(number)
                 self._note_end(number, status, end)
                 if self._complete():
+                    with contextlib.suppress(KeyboardInterrupt):  # there is nothing left to end
+                        self._account()
                     return Ending("complete")
                 following = self._next(number, status, end, self._watch.measured > before)
+                self._account()
                 if following is None:
                     return self._ended(number, status, end)
                 number = following
@@ -197,6 +203,9 @@ class Follower:
             words.append(f"no answer from the scheduler for {silent}")
         elif self._state is not None and self._state.state == "queued":
             words.append(f"queued for {gone}")
+            begin = story.submitted.begin if story.submitted else None
+            if begin is not None and begin > time.time():
+                words = [words[0], f"begins {moment(begin)}"]
             words += [self._state.reason] if self._state.reason else []
         elif story.started is not None:
             words.append(f"running on {self._hosts(story.started)}")
@@ -222,6 +231,26 @@ class Follower:
             elif status is not None:
                 self._book.ended(number, status.state, status.reason)
 
+    def _account(self) -> None:
+        """Ask for the accounts of the jobs that have ended, until they are there or aren't kept.
+
+        A job says that it ends before its scheduler knows. That there are none is no matter.
+        """
+        for attempt in range(ACCOUNTS):
+            open_ = {s.job: s for s in self._book.jobs() if s.job and s.ended and not s.accounted}
+            if not open_ or self._request.members is not None:
+                return
+            if attempt:
+                time.sleep(min(FIRST_POLL * POLL_GROWTH ** (attempt - 1), SLOWEST_POLL))
+            try:
+                found = self._scheduler.accounting(open_)
+                for job, accounting in (found or {}).items():
+                    self._book.account(open_[job].number, accounting)
+            except AssayError:
+                return
+            if found is None:
+                return
+
     def _next(
         self, number: int, status: JobStatus | None, end: JobEnd | None, progress: bool
     ) -> int | None:
@@ -230,22 +259,27 @@ class Follower:
         if end is not None and end.next is not None:
             later.append(end.next)
         if later:
-            self._say(f"Job {self._book.job(max(later)).job or max(later)} goes on.")
+            story = self._book.job(max(later))
+            self._say(f"Job {story.job or max(later)} goes on{beginning(story)}.")
             return max(later)
         if self._request.members is not None:
             return None
         state = status.state if status is not None else None
         over = end is not None and (
-            end.how in ("time", "incomplete") or (end.how == "warned" and state != "cancelled")
+            end.how in ("time", "incomplete", "session")
+            or (end.how == "warned" and state != "cancelled")
         )
         progress |= end is not None and end.made > 0
         if not progress or not (over or state in _GO_ON):
             return None
         story = submit(self._run, self._request, self._scheduler, after=number)
         why = {"node-failed": "a node failed", "preempted": "it was preempted"}
+        reason = why.get(state or "", "its time was over")
+        if end is not None and end.how == "session":
+            reason = "its session is over"
         self._say(
-            f"Job {self._id(number)} ended before the run did "
-            f"({why.get(state or '', 'its time was over')}); job {story.job} goes on."
+            f"Job {self._id(number)} ended before the run did ({reason}); job {story.job} goes on"
+            f"{beginning(story)}."
         )
         return story.number
 
@@ -253,7 +287,7 @@ class Follower:
         """No job is left, and the run isn't complete: why."""
         state = status.state if status is not None else "unknown"
         how = state.replace("node-failed", "a node failed").replace("unknown", "ended")
-        if end is not None and end.how in ("time", "incomplete"):
+        if end is not None and end.how in ("time", "incomplete", "session"):
             how = "ended without having measured anything more"
         if end is not None and end.how == "complete":
             how = "it is complete, by its own account, and not all that it wrote is seen here yet"
@@ -311,3 +345,9 @@ class Follower:
 
     def _say(self, sentence: str) -> None:
         self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
+
+
+def beginning(story: JobStory) -> str:
+    """When a job begins that is held back until its session is due: ``", beginning on …"``."""
+    begin = story.submitted.begin if story.submitted else None
+    return f", beginning {moment(begin)}" if begin is not None else ""

@@ -26,7 +26,9 @@ from assay.campaign.batch import scheduler_of, submit
 from assay.campaign.carry_out import begin_run, carry_out, new_run, prepare, stopping_at_sigterm
 from assay.campaign.finish import file_report
 from assay.campaign.machine import Bench, machine_for
+from assay.campaign.sessions import upcoming
 from assay.campaign.state import Interruption, OutOfTime
+from assay.campaign.timekeeping import MachineClock
 from assay.config import Config, load_config
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory
@@ -141,10 +143,19 @@ class _Part:
         assert self._run is not None
         request, run = self._request, self._run
         bench = make_ready(run, request, self._console)
-        data = carry_out(run, bench, self._console, deadline=self.deadline, patience=HANDOVER)
+        data = carry_out(
+            run,
+            bench,
+            self._console,
+            deadline=self.deadline,
+            patience=HANDOVER,
+            clock=MachineClock() if request.members is None else None,
+        )
         if request.report and data.complete:
             with contextlib.suppress(AssayError):  # it can be written at any time
                 file_report(data)
+        if not data.complete and upcoming(run, time.time()) is not None:
+            return self.end("session")
         return self.end("complete" if data.complete else "incomplete")
 
     def end(self, how: How, error: AssayError | None = None) -> JobEnd:
@@ -169,7 +180,7 @@ class _Part:
 
     def close(self, end: JobEnd) -> int:
         """File the end, after submitting the job that goes on, if there is to be one."""
-        if end.how in ("time", "incomplete") and end.made > 0:
+        if end.how in ("time", "incomplete", "session") and end.made > 0:
             end = self._continued(end)
         problem = end.problem()
         if problem is not None:
@@ -182,7 +193,7 @@ class _Part:
         except AssayError as error:
             print(f"assay: {error}", file=sys.stderr)
             return 1
-        return 0 if end.how in ("complete", "time", "asked", "warned") else 1
+        return 0 if end.how in ("complete", "session", "time", "asked", "warned") else 1
 
     def _continued(self, end: JobEnd) -> JobEnd:
         """Submit the next job from within this one, where nodes may do that."""

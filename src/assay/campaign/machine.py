@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from assay.campaign.timekeeping import Clock, MachineClock
 from assay.config import NO_PRICES, PATIENCE, ClusterConfig, Config, Prices
 from assay.launch.executor import Executor
 from assay.plans.model import ASSUMED_CACHES, OWN_TOOLCHAIN, PlanContext
@@ -31,13 +32,14 @@ class Bench:
     """Ready to measure: the executor, and what the manifest says of the toolchains.
 
     ``patience``: seconds without a word from kernels after which they are given up. ``nodes``: the
-    hosts as they are now, empty for this machine alone.
+    hosts as they are now, empty for this machine alone. ``clock``: sessions are waited for by it.
     """
 
     executor: Executor
     toolchains: dict[str, dict[str, object]]
     patience: float = PATIENCE
     nodes: tuple[HostSurvey, ...] = ()
+    clock: Clock = MachineClock()  # noqa: RUF009
 
 
 class Machine(Protocol):
@@ -186,9 +188,10 @@ class FakeMachine:
         self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
     ) -> Bench:
         """Nothing needs building."""
-        from assay.launch.fake import FakeExecutor
+        from assay.launch.fake import FakeClock, FakeExecutor
 
-        return Bench(FakeExecutor(self._scenario), {name: {} for name in toolchains})
+        executor = FakeExecutor(self._scenario)
+        return Bench(executor, {name: {} for name in toolchains}, clock=FakeClock(executor))
 
 
 def machine_for(config: Config, fake: Path | None) -> Machine:

@@ -130,6 +130,7 @@ def _show(order: Order, how: Begin) -> int:
                     "nodes": job.nodes,
                     "tasks": job.tasks,
                     "walltime": job.walltime,
+                    "begin": job.begin,
                     "script": script,
                 }
                 for job, script in found

@@ -16,6 +16,7 @@ from assay.campaign.limits import time_limit
 from assay.campaign.settle import Outcome, Settlement, settle_cell
 from assay.kernels import is_search
 from assay.plans.model import Cell, Plan, Value
+from assay.plans.sessions import first_replicate
 from assay.records.model import LaunchRecord, Measurement
 
 # What a cell that had enough may take more than last time.
@@ -59,12 +60,20 @@ class CellState:
     idle: bool = False
     failed_in: int | None = None
     facts: dict[str, Value] = field(default_factory=dict)
+    _lowest: int = 0
 
     @property
     def pending(self) -> bool:
         """Whether it is to be measured again, if there is time."""
         possible = self.failure is None and not self.left_out
         return possible and not self.satisfied and not self.idle
+
+    @property
+    def missing(self) -> int:
+        """The lowest replicate that there is no value of."""
+        while self._lowest in self.values:
+            self._lowest += 1
+        return self._lowest
 
     @property
     def overhead(self) -> float:
@@ -83,10 +92,12 @@ class CellState:
 
 
 class CampaignState:
-    """The state of all cells of a plan.
+    """The state of all cells of a plan, in one of its sessions.
 
     ``value_of`` reduces a measurement to the number whose interval across launches decides (None
-    where it has none); ``enough`` says whether the values so far suffice.
+    where it has none); ``enough`` says whether the values so far suffice. Replicates are counted
+    from 0 here; in records the session's begin with ``first``. What searches found holds for all
+    sessions.
     """
 
     def __init__(
@@ -95,8 +106,11 @@ class CampaignState:
         *,
         value_of: Callable[[Measurement], float | None],
         enough: Callable[[Sequence[float]], bool],
+        session: int = 0,
     ) -> None:
         self.plan = plan
+        self.session = session
+        self.first = first_replicate(session, plan.replication)
         self.cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
         self._searches = [state for state in self.cells.values() if state.search]
         self._chosen = ChosenCells(plan)
@@ -108,9 +122,13 @@ class CampaignState:
         self._tally: _Tally | None = None
 
     def add(self, measurement: Measurement) -> None:
-        """Take in one finished measurement."""
-        self._tally = None
+        """Take in one finished measurement; one of another session is passed over."""
         state = self.cells[measurement.cell.id]
+        replicate = measurement.replicate - self.first
+        rule = self.plan.replication
+        if rule.repeated and not state.search and not 0 <= replicate < rule.max_launches:
+            return
+        self._tally = None
         record = measurement.record
         state.wall = record.wall
         state.facts = record.facts if state.search else {}
@@ -126,10 +144,10 @@ class CampaignState:
         elif value is None:
             state.failure = "no samples"
         else:
-            state.values[measurement.replicate] = value
+            state.values[replicate] = value
             state.satisfied = self._is_satisfied(state)
         if state.failure is not None:
-            state.failed_in = measurement.replicate
+            state.failed_in = replicate
 
     def blame(self, launch: LaunchRecord, cells: Sequence[Cell], *, progressed: bool) -> None:
         """A launch ended badly and left ``cells`` unmeasured.
@@ -143,10 +161,11 @@ class CampaignState:
         if not guilty and not progressed:
             guilty = list(cells)
         block = launch.blamed.rpartition("-")[2] if launch.blamed else ""
+        met = int(block) - self.first if block.isdigit() else None
         for cell in guilty:
             state = self.cells[cell.id]
             state.failure = launch.error or launch.outcome
-            state.failed_in = int(block) if block.isdigit() else max(state.values, default=-1) + 1
+            state.failed_in = max(state.values, default=-1) + 1 if met is None else met
 
     def leave_out(self, cells: Sequence[Cell]) -> None:
         """There are not hosts enough for these cells: they are for another execution to measure."""
@@ -187,14 +206,16 @@ class CampaignState:
     def _next_plain(self) -> tuple[int, list[Cell]] | None:
         """The next block of the cells that are measured whatever they yield."""
         rule = self.plan.replication
-        for replicate in range(rule.max_launches):
-            if replicate > 0 and self.spent >= rule.budget:
+        lacking: dict[int, list[CellState]] = {}
+        for name, state in self.cells.items():
+            if state.pending and name not in self._chosen.candidates:
+                lacking.setdefault(state.missing, []).append(state)
+        for replicate in sorted(lacking):
+            if replicate >= rule.max_launches or (replicate > 0 and self.spent >= rule.budget):
                 return None
             wanted = [
                 state.cell
-                for name, state in self.cells.items()
-                if name not in self._chosen.candidates
-                if state.pending and replicate not in state.values
+                for state in lacking[replicate]
                 if replicate == 0 or state.least <= self._time_left
             ]
             if wanted:
@@ -216,9 +237,10 @@ class CampaignState:
         return (block, wanted) if wanted else None
 
     def _can_have(self, state: CellState, block: int) -> bool:
-        """Whether there is time for it in a block."""
-        if block == 0:
-            return True
+        """Whether there is time for it in a block, and a number for the block in its session."""
+        rule = self.plan.replication
+        if block == 0 or (rule.repeated and block >= rule.max_launches):
+            return block == 0
         return self.spent < self.plan.replication.budget and state.least <= self._time_left
 
     @property
@@ -300,6 +322,9 @@ class CampaignState:
             if state.pending and replicate not in state.values and name not in chosen
         ]
         blocks = max(rule.min_launches - replicate, 1)
+        if rule.unbroken:  # nothing but time ends it: the last blocks take no longer than the first
+            pace = rule.budget / rule.min_launches
+            blocks = max(blocks, math.ceil((rule.budget - self.spent) / pace))
         gone = sum(
             state.wall or 0.0
             for name, state in self.cells.items()

@@ -10,9 +10,11 @@ from assay.campaign.carry_out import state_of
 from assay.campaign.progress import Display
 from assay.campaign.state import CampaignState
 from assay.errors import AssayError
+from assay.plans.sessions import session_of
 from assay.records.directory import LAUNCHES, RunDirectory
 from assay.records.group import describe_members
 from assay.records.jobs import JobBook
+from assay.records.model import Measurement
 from assay.records.reading import measurements_of
 from assay.records.schema import MeasurementRecord, StreamStart
 from assay.records.stream import Stream, StreamTail, read_stream
@@ -97,10 +99,19 @@ class RunWatch:
                 stream = Stream(start=self._starts.get(path), measurements=[record])
                 cells = self._state.plan.cells
                 for measurement in measurements_of([(path.stem, stream)], cells):
-                    self._state.add(measurement)
+                    self._take(measurement)
                     self._seen.add(record.measurement)
             if self._display is not None:
                 self._display.record(record)
+
+    def _take(self, measurement: Measurement) -> None:
+        """Add a measurement; the first one of a later session begins anew."""
+        assert self._state is not None
+        session = session_of(measurement.replicate, self._state.plan.replication)
+        if session > self._state.session:
+            self._state = state_of(self._run.manifest(), session)
+            self._launches = 0
+        self._state.add(measurement)
 
     def _spend(self) -> None:
         """The time that launches took, for the estimate of what is left."""
@@ -109,7 +120,11 @@ class RunWatch:
             size = (self._run.path / LAUNCHES).stat().st_size
             if size != self._launches:
                 self._launches = size
-                self._state.spent = sum(record.wall for record in self._run.launches())
+                self._state.spent = sum(
+                    record.wall
+                    for record in self._run.launches()
+                    if record.session == self._state.session
+                )
 
 
 class GroupWatch:

@@ -23,6 +23,7 @@ COMMANDS = {
         assay run --submit --per-node --nodes 400     each of 400 nodes by itself
         assay run placement                           how to use the nodes: ranks, threads, binding
         assay run placement --app "mpirun -n {ranks} ./a.out" --time "took (\\S+) s"
+        assay run steadiness --every "6 h" --sessions 8    how it varies over two days
         """,
     ),
     "measure": (

@@ -26,6 +26,10 @@ def run(
     seed: int | None = None,
     budget: str | None = None,
     precision: str | None = None,
+    launches: str | None = None,
+    duration: str | None = None,
+    every: str | None = None,
+    sessions: str | None = None,
     config: Path | None = None,
     lab: str | None = None,
     fake: Path | None = None,
@@ -45,7 +49,8 @@ def run(
     suite
         A shipped suite's name or a plan's TOML file; with --resume, a run's name or path.
     factors
-        key=value in the place of the plan's own, wherever a kernel has it, such as class=A ppn=1,2.
+        key=value in the place of the plan's own, wherever a kernel has it, such as class=A ppn=1,2;
+        kernel=npb.lu,npb.cg measures these alone, whether the plan has them or not.
     resume
         Go on with an unfinished run (the newest, if none is named).
     nodes
@@ -74,9 +79,18 @@ def run(
     seed
         Seed of the random order of cells [default: drawn, and recorded].
     budget
-        Time for the whole plan, such as "90 s" [default: as the plan says].
+        Time for the whole plan, or for each session, such as "90 s" [default: as the plan says].
     precision
         Relative half-width of the 95% interval to reach, such as 1% [default: as the plan says].
+    launches
+        Fewest and most launches of a cell (in each session), such as 100 or 6..30 [default: as the
+        plan says]. Their time grows with their number, unless --budget is given.
+    duration
+        Go on for so long, such as "2 days": with --every in sessions, else without a pause.
+    every
+        Time from the beginning of a session to that of the next, such as "6 h".
+    sessions
+        How many sessions there are.
     config
         The assay.toml to use [default: searched for; docs/formats.md says where].
     lab
@@ -139,8 +153,23 @@ def run(
         after=After(report, json, fail_on),
     )
     if not resume:
-        given = {"nodes": nodes, "ppn": ppn, "budget": budget, "precision": precision}
-        return begin(Asked.of(suite, factors, **given, seed=seed, app=command), how)
+        asked = Asked.of(
+            suite,
+            factors,
+            nodes=nodes,
+            ppn=ppn,
+            seed=seed,
+            app=command,
+            rule={
+                "budget": budget,
+                "precision": precision,
+                "launches": launches,
+                "duration": duration,
+                "every": every,
+                "sessions": sessions,
+            },
+        )
+        return begin(asked, how)
     if factors or nodes or ppn or app:
         others = {"--nodes": nodes, "--ppn": ppn, "--app": app}
         first = next((f"{name} {value}" for name, value in others.items() if value), "")

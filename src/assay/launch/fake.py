@@ -127,6 +127,38 @@ class FakeExecutor:
         return found
 
 
+class FakeClock:
+    """The time on the scenario's machine, where waiting takes none here.
+
+    See ``campaign.timekeeping.Clock``.
+    """
+
+    nap = 600.0
+
+    def __init__(self, executor: FakeExecutor) -> None:
+        self._executor = executor
+
+    def now(self) -> float:
+        """Unix time."""
+        return self._executor.epoch + self._executor.now
+
+    def running(self) -> float:
+        """Simulated seconds."""
+        return self._executor.now
+
+    def awake(self) -> float:
+        """The same: it never sleeps."""
+        return self._executor.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let simulated time pass."""
+        self._executor.now += seconds
+
+    def resume(self, utc: float) -> None:
+        """A run goes on in which it was so late before: it is no earlier now."""
+        self._executor.now = max(self._executor.now, utc - self._executor.epoch)
+
+
 class FakeLaunch:
     """A launch under way; see ``assay.launch.executor.Launch``."""
 

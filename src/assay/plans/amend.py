@@ -7,6 +7,7 @@ import msgspec
 from assay.errors import AssayError
 from assay.plans.model import Plan, Replication
 from assay.plans.replication import read_replication
+from assay.units import format_duration, parse_quantity
 
 # Options that are called otherwise than the rule's key.
 _OPTIONS = {f"{end}_{thing}": thing for thing in ("launches", "samples") for end in ("min", "max")}
@@ -33,12 +34,49 @@ def amended(rule: Replication, changes: dict[str, str | None]) -> Replication:
         given[f"max_{thing}"] = most if dots else fewest
         if dots or thing == "launches" or int(fewest) < rule.min_samples:
             given[f"min_{thing}"] = fewest
+    written = {k: v for k, v in msgspec.to_builtins(rule).items() if v is not None}
     return read_replication(
-        {k: v for k, v in msgspec.to_builtins(rule).items() if v is not None} | given,
+        _timed(written, given) | given,
         lambda key: f"--{_OPTIONS.get(key, key)}" if key in given else "",
     )
 
 
+def _timed(written: dict[str, object], given: dict[str, str]) -> dict[str, object]:
+    """What of a plan's rule still holds where the command line speaks of times and counts.
+
+    Where that names how many sessions there are, the plan's own duration is no more, and the other
+    way round; two of the three words leave nothing for the plan's to say. A duration too short for
+    a second session is one session of that length. Launches that are counted have as much time each
+    as the plan gives.
+    """
+    rest = dict(written)
+    words = [word for word in ("duration", "every", "sessions") if word in given]
+    if "sessions" in words:
+        rest.pop("duration", None)
+    if "duration" in words:
+        rest.pop("sessions", None)
+        length = parse_quantity(given["duration"], "s", where="--duration")
+        if "every" not in words and length <= float(str(rest.get("every", 0))):
+            rest.pop("every", None)
+    if len(words) == 2:
+        for word in ("duration", "every", "sessions"):
+            rest.pop(word, None)
+    left = {*rest, *given}
+    if "duration" in left and not left & {"every", "sessions"} and "max_launches" not in given:
+        rest.pop("max_launches", None)
+    elif "min_launches" in given and "budget" not in given and given["min_launches"].isdigit():
+        more = int(given["min_launches"]) / float(str(written["min_launches"]))
+        rest["budget"] = float(str(written["budget"])) * max(more, 1.0)
+    return rest
+
+
 def override(plan: Plan, **changes: str | None) -> Plan:
-    """The plan with another rule."""
-    return msgspec.structs.replace(plan, replication=amended(plan.replication, changes))
+    """The plan with another rule; what of it nobody asked for is among its choices."""
+    rule = amended(plan.replication, changes)
+    choices = plan.choices
+    if rule.budget != plan.replication.budget and not changes.get("budget") and not rule.unbroken:
+        choices += (
+            f"{rule.min_launches} launches of each cell have {format_duration(rule.budget)}, as "
+            "much time each as the plan gives; --budget gives another.",
+        )
+    return msgspec.structs.replace(plan, replication=rule, choices=choices)

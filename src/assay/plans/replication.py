@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -9,9 +10,12 @@ import msgspec
 from assay.errors import AssayError, nearest
 from assay.plans.levels import read_quantity
 from assay.plans.model import Replication
+from assay.units import format_duration
 
-_UNITS = {"budget": "s", "cell_budget": "s"}
-_WHOLE = ("min_launches", "max_launches", "min_samples", "max_samples")
+_UNITS = dict.fromkeys(("budget", "cell_budget", "duration", "every"), "s")
+_WHOLE = ("min_launches", "max_launches", "min_samples", "max_samples", "sessions")
+# The most launches where nothing but time is to end them.
+UNCOUNTED = 100_000
 
 
 def read_replication(
@@ -47,4 +51,44 @@ def read_replication(
             raise AssayError(
                 f"min_{thing} = {least} is more than max_{thing} = {most}.", where=where(key)
             )
+    return _timed(rule, values, where)
+
+
+def _timed(
+    rule: Replication, values: Mapping[str, object], where: Callable[[str], str]
+) -> Replication:
+    """The rule with what follows from its times: of duration, every and sessions two at most."""
+    if rule.sessions is not None and rule.duration is not None:
+        if rule.every is not None:
+            raise AssayError(
+                "Of 'duration', 'every' and 'sessions' two give the third.",
+                where=where("sessions"),
+                mend="Leave one of them out.",
+            )
+        if rule.sessions > 1:
+            every = rule.duration / rule.sessions
+            rule = msgspec.structs.replace(rule, every=every, duration=None)
+        else:
+            rule = msgspec.structs.replace(rule, sessions=None)
+    if rule.sessions is not None and rule.sessions > 1 and rule.every is None:
+        raise AssayError(
+            f"sessions = {rule.sessions} doesn't say how far apart they are.",
+            where=where("sessions"),
+            mend='Add every, such as "6 h", or the duration of them all.',
+        )
+    if rule.repeated and rule.every is not None and rule.budget > rule.every:
+        raise AssayError(
+            f"A session takes {format_duration(rule.budget)}, and the next one begins after "
+            f"{format_duration(rule.every)}.",
+            where=where("every"),
+            mend="Give each a smaller budget, or more time between them.",
+        )
+    if rule.unbroken:
+        assert rule.duration is not None
+        most = rule.max_launches if "max_launches" in values else UNCOUNTED
+        # At the pace of the plan, in which the fewest launches have its budget.
+        fewest = math.ceil(rule.min_launches * max(rule.duration / rule.budget, 1.0))
+        rule = msgspec.structs.replace(
+            rule, budget=rule.duration, min_launches=min(fewest, most), max_launches=most
+        )
     return rule

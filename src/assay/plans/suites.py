@@ -33,6 +33,8 @@ _KEYS = (
     "factors",
     "measure",
 )
+# The word by which the command line chooses what a plan measures.
+KERNEL = "kernel"
 _SUITES = Path(__file__).with_name("suites")
 
 
@@ -87,10 +89,11 @@ def load_plan(
     """Read a plan for this machine.
 
     ``seed`` comes before the file's own; where there is neither, one is drawn. ``instead``: factors
-    that take the place of the plan's own in every measure whose kernel has them. ``nodes``: of the
-    measures that name none. ``lenient``: more ranks than cores are allowed, where the plan is made
-    for a machine that is not seen. ``app``: a command that is measured in the place of the plan's
-    kernels. Raises AssayError with file, line, key and mend.
+    that take the place of the plan's own in every measure whose kernel has them, and ``kernel``,
+    which chooses among the measures, or names others. ``nodes``: of the measures that name none.
+    ``lenient``: more ranks than cores are allowed, where the plan is made for a machine that is not
+    seen. ``app``: a command that is measured in the place of the plan's kernels. Raises AssayError
+    with file, line, key and mend.
     """
     source = source or Source()
     document = source.load(path)
@@ -107,10 +110,7 @@ def load_plan(
         ("replication",), data.get("replication", {}), dict[str, str | float]
     )
     rule = read_replication(replication, lambda key: document.where(("replication", key)))
-    written = _measures(document, source)
-    if app is not None:
-        written = app_measures(written, app)
-    measures = _changed(written, instead or {})
+    measures = _measures_of(document, source, instead or {}, app)
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
     candidates = tuple(cell.id for cell in cells if cell.id in fitting.searched)
     written_seed = document.read(("seed",), data.get("seed"), int | None)  # type: ignore[arg-type]
@@ -148,7 +148,7 @@ def most_nodes(
 ) -> int:
     """The most nodes that a plan names in figures; 1 where it names none. Raises AssayError."""
     source = source or Source()
-    measures = _changed(_measures(source.load(path), source), instead or {})
+    measures = _measures_of(source.load(path), source, instead or {})
     written = [level for measure in measures for level in measure.factors.get("nodes", ())]
     return max([1, *(count_named(level) for level in written)])
 
@@ -189,9 +189,7 @@ def _measures(
         raise document.error(
             ("measure",), "The plan measures nothing.", "Add a [[measure]] with a kernel."
         )
-    shared_table = document.read(("factors",), document.data.get("factors", {}), dict[str, Any])
-    document.check_keys(("factors",), shared_table, FACTORS)
-    shared = _factors(document, ("factors",), shared_table)
+    shared = _shared(document)
     measures = included
     for index, table in enumerate(tables):
         path = ("measure", index)
@@ -220,6 +218,53 @@ def _named(word: str, where: str) -> list[str]:
             f"No kernel's name matches '{word}'.", where=where, mend="`assay kernels` lists them."
         )
     return names
+
+
+def _measures_of(
+    document: TomlDocument,
+    source: Source,
+    instead: Mapping[str, tuple[Written, ...]],
+    app: App | None = None,
+) -> list[Measure]:
+    """What a plan measures, with other kernels and factors. Raises AssayError."""
+    others = {name: levels for name, levels in instead.items() if name != KERNEL}
+    measures = _measures(document, source)
+    if app is not None:
+        measures = app_measures(measures, app)
+    elif KERNEL in instead:
+        measures = _chosen(measures, instead[KERNEL], _shared(document))
+    return _changed(measures, others)
+
+
+def _chosen(
+    measures: list[Measure], words: tuple[Written, ...], shared: dict[str, tuple[Written, ...]]
+) -> list[Measure]:
+    """The measures of certain kernels. One that the plan does not measure is measured as the first
+    of its family is there, or with the plan's own ``shared`` factors. Raises AssayError.
+    """
+    found: list[Measure] = []
+    for word in words:
+        raw = str(word.raw) if isinstance(word, Level) else ""
+        for name in _named(raw, word.where):
+            kernel = find_kernel(name, where=word.where)
+            family = name.partition(".")[0] + "."
+            known = [measure.kernel for measure in measures if measure.kernel.startswith(family)]
+            like = name if name in known else known[0] if known else None
+            taken = {*FACTORS, *(parameter.name for parameter in kernel.parameters)}
+            for measure in measures:
+                if measure.kernel == like:
+                    factors = {key: v for key, v in measure.factors.items() if key in taken}
+                    found.append(replace(measure, kernel=name, factors=factors))
+            if like is None:
+                found.append(Measure(name, shared, word.where))
+    return found
+
+
+def _shared(document: TomlDocument) -> dict[str, tuple[Written, ...]]:
+    """The plan's ``[factors]``, for all its measures."""
+    table = document.read(("factors",), document.data.get("factors", {}), dict[str, Any])
+    document.check_keys(("factors",), table, FACTORS)
+    return _factors(document, ("factors",), table)
 
 
 def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]) -> list[Measure]:

@@ -22,22 +22,44 @@ from assay.records.files import append_line, hold, write_atomically
 JOBS = "jobs.jsonl"
 FOLDER = "jobs"
 
-# How a job's part of a run ended: everything is measured; its time was over; it was asked to end,
-# or so shortly before its end that this may have been its scheduler's warning; something is missing
-# that this job could not do; it could not go on; another one was at the run.
-How = Literal["complete", "time", "asked", "warned", "incomplete", "failed", "refused"]
+# How a job's part of a run ended: everything is measured; its session is, and others are to come;
+# its time was over; it was asked to end, or so shortly before its end that this may have been its
+# scheduler's warning; something is missing that this job could not do; it could not go on; another
+# one was at the run.
+How = Literal["complete", "session", "time", "asked", "warned", "incomplete", "failed", "refused"]
+
+
+class JobAccounting(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a scheduler's accounting says of a job that has ended. What it doesn't tell is null.
+
+    ``source``: the command that was asked. ``state``: in the scheduler's own word. ``elapsed``:
+    seconds that the job ran, by its scheduler's count, from which some leave out the time that it
+    was ``suspended``. ``cpu``: seconds of CPU time of all its processes on all nodes, as far as the
+    scheduler sees them; ``user`` and ``system`` are its parts. ``hosts``: where it ran, as in
+    "n[1-4]".
+    """
+
+    source: str
+    state: str = ""
+    elapsed: float | None = None
+    suspended: float | None = None
+    cpu: float | None = None
+    user: float | None = None
+    system: float | None = None
+    hosts: str | None = None
 
 
 class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of ``jobs.jsonl``: a job was submitted, or seen to start, or seen to end.
+    """One line of ``jobs.jsonl``: a job was submitted, seen to start, seen to end, accounted for.
 
     ``number``: the how-many-th of the run, from 1. ``job``: the scheduler's id, empty where it
     gave none in time. ``name``: by which the scheduler knows it. ``members``: of a group, those
     that its tasks measure, in the order of the tasks. ``state``: of the end, as the job itself
-    (``How``) or the scheduler says. ``host``: where it was seen to start. Times in seconds.
+    (``How``) or the scheduler says. ``host``: where it was seen to start. ``begin``: before which
+    it is not to start. ``accounting``: of the scheduler's, asked for once. Times in seconds.
     """
 
-    event: Literal["submitted", "started", "ended"]
+    event: Literal["submitted", "started", "ended", "accounted"]
     number: int
     utc: float
     job: str = ""
@@ -48,6 +70,8 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str | None = None
     state: str | None = None
     reason: str = ""
+    begin: float | None = None
+    accounting: JobAccounting | None = None
 
 
 class JobEnd(msgspec.Struct, frozen=True):
@@ -84,6 +108,7 @@ class JobStory:
     submitted: JobEvent | None = None
     started: JobEvent | None = None
     ended: JobEvent | None = None
+    accounted: JobEvent | None = None
     events: list[JobEvent] = field(default_factory=list)
 
     @property
@@ -164,6 +189,12 @@ class JobBook:
         """A job was seen to end."""
         self.append(
             JobEvent("ended", number, time.time(), self.job(number).job, state=state, reason=reason)
+        )
+
+    def account(self, number: int, accounting: JobAccounting) -> None:
+        """A scheduler has told what its accounting says of a job."""
+        self.append(
+            JobEvent("accounted", number, time.time(), self.job(number).job, accounting=accounting)
         )
 
     def _end_path(self, number: int, task: int | None) -> Path:

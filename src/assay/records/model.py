@@ -19,6 +19,7 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     """One line of ``launches.jsonl``: a launch that ended, however it did, as assay saw it.
 
     ``lost``: hosts that no longer answered, the outcome then being "lost": no cell's fault.
+    ``session``: of the run's, from 0.
     """
 
     launch: str
@@ -32,6 +33,7 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     blamed: str | None = None
     stderr: str = ""
     lost: tuple[str, ...] = ()
+    session: int = 0
 
 
 class Manifest(msgspec.Struct, frozen=True):

@@ -14,9 +14,11 @@ REQUEST = "request.json"
 
 
 class JobShape(msgspec.Struct, frozen=True):
-    """What each job of a run asks for: nodes, and the time that the run is expected to take.
+    """What each job of a run asks for: nodes, and the time that a session of it, or all of a run
+    that has but one, is expected to take.
 
-    ``seconds``: of all jobs together. ``longest``: what one job may ask for, null without a limit.
+    ``seconds``: of all jobs of a session together. ``longest``: what one job may ask for, null
+    without a limit.
     """
 
     nodes: int
@@ -30,10 +32,11 @@ class RunRequest(msgspec.Struct, frozen=True):
     ``tag``: what the names of its jobs have in common. ``folder``: where the command was given.
     ``plan``: the suite's or plan's file; ``texts``: the content of that and of what it includes, by
     path, as it was then. ``words``: factors in the place of the plan's own. ``nodes``, ``budget``,
-    ``precision``: as on the command line. ``config``, ``fake``: the paths of assay.toml and of a
-    scenario. ``report``: whether one is wanted. ``job``, ``scheduler``: of its jobs; null where it
-    runs without any. ``members``: how many nodes measure themselves, each in a run of its own; null
-    for a run that is one by itself. ``app``: a command in the place of the plan's kernels.
+    ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the command line.
+    ``config``, ``fake``: the paths of assay.toml and of a scenario. ``report``: whether one is
+    wanted. ``job``, ``scheduler``: of its jobs; null where it runs without any. ``members``: how
+    many nodes measure themselves, each in a run of its own; null for a run that is one by itself.
+    ``app``: a command in the place of the plan's kernels.
     """
 
     schema: int
@@ -49,6 +52,10 @@ class RunRequest(msgspec.Struct, frozen=True):
     nodes: str | None = None
     budget: str | None = None
     precision: str | None = None
+    launches: str | None = None
+    duration: str | None = None
+    every: str | None = None
+    sessions: str | None = None
     seed: int | None = None
     config: str | None = None
     fake: str | None = None

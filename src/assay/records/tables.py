@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.errors import AssayError
+from assay.plans.sessions import session_of
 from assay.records.files import cannot_write, write_atomically
-from assay.records.model import Measurement, RunData
+from assay.records.model import Manifest, Measurement, RunData
 from assay.records.reading import measurement_id
 from assay.records.schema import MeasurementRecord
 from assay.records.traffic import sent_by_adapter
@@ -58,6 +59,7 @@ def measurement_columns() -> dict[str, pl.DataType | type[pl.DataType]]:
         "adapter": pl.String,
         "parameters": pl.String,
         "replicate": pl.Int64,
+        "session": pl.Int64,
         "launch": pl.String,
         "utc": pl.Float64,
         "status": pl.String,
@@ -93,12 +95,12 @@ def sample_columns() -> dict[str, pl.DataType | type[pl.DataType]]:
     }
 
 
-def _measurement_row(run: str, measurement: Measurement) -> dict[str, object]:
+def _measurement_row(manifest: Manifest, measurement: Measurement) -> dict[str, object]:
     record, cell = measurement.record, measurement.cell
     placement = cell.placement
     sent = sent_by_adapter([record])
     row: dict[str, object] = {
-        "run": run,
+        "run": manifest.run,
         "measurement": measurement_id(cell, measurement.replicate),
         "cell": cell.id,
         "kernel": cell.kernel,
@@ -111,6 +113,7 @@ def _measurement_row(run: str, measurement: Measurement) -> dict[str, object]:
         "adapter": placement.adapter,
         "parameters": msgspec.json.encode(record.parameters, order="deterministic").decode(),
         "replicate": measurement.replicate,
+        "session": session_of(measurement.replicate, manifest.plan.replication),
         "launch": measurement.launch,
         "utc": measurement.utc,
         "status": record.status,
@@ -156,7 +159,7 @@ def measurement_table(run: RunData) -> pl.DataFrame:
     schema = measurement_columns() | dict.fromkeys(covariates, pl.Float64)
     parts = [
         pl.DataFrame(
-            [_measurement_row(run.manifest.run, m) for m in measurements[first : first + _ROWS]],
+            [_measurement_row(run.manifest, m) for m in measurements[first : first + _ROWS]],
             schema=schema,
         )
         for first in range(0, len(measurements), _ROWS)

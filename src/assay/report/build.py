@@ -19,7 +19,7 @@ from assay.report.model import REPORT_SCHEMA, Column, Entry, Figure, ReportModel
 from assay.report.phases import phase_table
 from assay.report.placement import placement_tables
 from assay.stats.model import CellSummary
-from assay.units import format_quantity, format_share
+from assay.units import format_duration, format_quantity, format_share
 
 
 def build(
@@ -138,11 +138,19 @@ def _tables(answer: Answer, cells: Sequence[CellSummary], run: RunData) -> list[
 def _sampling(run: RunData) -> list[str]:
     """What holds for every number of the run."""
     asked = run.manifest.plan.replication
+    fewest, most = asked.min_launches, asked.max_launches
+    times = f"{fewest} times" if fewest == most else f"{fewest} to {most} times"
+    until = (
+        f"until the {asked.confidence:.0%} interval of the median over launches was within "
+        f"±{asked.precision * 100:.3g}% of it or the budget was spent"
+    )
+    if asked.unbroken:
+        times, until = "again and again", f"for {format_duration(asked.duration)}"
+    if asked.repeated:
+        times += f" in each of {asked.planned} sessions {format_duration(asked.every)} apart"
     return [
-        f"Each cell was launched {asked.min_launches} to {asked.max_launches} times in randomised "
-        f"blocks (seed {run.manifest.plan.seed}), until the {asked.confidence:.0%} interval of the "
-        f"median over launches was within ±{asked.precision * 100:.3g}% of it or the budget was "
-        "spent. Intervals are nonparametric and hold across launches, not only within one."
+        f"Each cell was launched {times} in randomised blocks (seed {run.manifest.plan.seed}), "
+        f"{until}. Intervals are nonparametric and hold across launches, not only within one."
     ]
 
 

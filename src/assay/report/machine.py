@@ -154,6 +154,10 @@ def _origin(run: RunData) -> Table:
         ("Seed", str(manifest.plan.seed)),
         ("Precision asked", f"±{asked.precision * 100:.3g}% at {asked.confidence:.0%}"),
         ("Budget", format_duration(asked.budget)),
+        (
+            "Sessions",
+            f"{asked.planned}, one every {format_duration(asked.every)}" if asked.repeated else "",
+        ),
         ("Clock", ", ".join(dict.fromkeys(clock.source for clock in clocks))),
         (
             "Clock overhead",

@@ -238,7 +238,8 @@ def _metric_summaries(
 def _why_stopped(run: RunData, cell: Cell, launches: int, failed: bool) -> Stop:
     if failed:
         return "failed"
-    if is_search(cell) or launches >= run.manifest.plan.replication.max_launches:
+    rule = run.manifest.plan.replication
+    if is_search(cell) or launches >= rule.max_launches * rule.planned:
         return "launches"
     return "budget" if run.complete else "interrupted"
 

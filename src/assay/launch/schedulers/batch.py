@@ -30,6 +30,7 @@ from assay.launch.schedulers.commands import Answer
 from assay.launch.schedulers.model import JobRequest, JobState, JobStatus
 from assay.launch.schedulers.script import body, check_output, check_request, template
 from assay.records.files import write_atomically
+from assay.records.jobs import JobAccounting
 
 # Of an array whose tasks have ended, the worst end is the array's.
 _WORST_FIRST: tuple[JobState, ...] = (
@@ -83,6 +84,13 @@ class Batch(ABC):
     @abstractmethod
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         """The status of each of these jobs. Raises SchedulerSilent if there is no answer."""
+
+    @abstractmethod
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
+        """What its accounting says of these jobs, of those that have ended and that it tells of.
+
+        None where the site keeps no accounts. Raises SchedulerSilent if there is no answer.
+        """
 
     def script(self, request: JobRequest) -> str:
         """The job script. Raises AssayError for what the scheduler has no notation for."""

@@ -20,8 +20,15 @@ from psij.job_status import JobStatus as PsijStatus
 from assay.errors import AssayError
 from assay.launch.schedulers.batch import Batch, Unpolled, of_array
 from assay.launch.schedulers.commands import unreadable
-from assay.launch.schedulers.model import TASK_VARIABLE, JobRequest, JobState, JobStatus
-from assay.launch.schedulers.script import refused, warning
+from assay.launch.schedulers.model import (
+    ENDED,
+    TASK_VARIABLE,
+    JobRequest,
+    JobState,
+    JobStatus,
+)
+from assay.launch.schedulers.script import begin_at, refused, seconds, warning
+from assay.records.jobs import JobAccounting
 
 # flux-jobs(1), JOB STATUS: states, statuses and results.
 _STATES: dict[str, JobState] = {
@@ -33,6 +40,7 @@ _STATES: dict[str, JobState] = {
     "TIMEOUT": "timeout",
 }
 _FORMAT = "{id.f58}|{status}|{returncode}|{exception.type}|{exception.note}"
+_ACCOUNTED = "{id.f58}|{status}|{runtime}|{nodelist}"
 # RFC 19: a job's id in base 58 begins with ƒ, or with f where that can't be written.
 _ID = re.compile(r"[ƒf][1-9A-HJ-NP-Za-km-z]+")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+-]+", re.ASCII)
@@ -101,6 +109,7 @@ class FluxScheduler(Batch):
             "nodes": str(request.nodes),
             "exclusive": options.exclusive,
             "walltime": f"{math.ceil(request.walltime)}s",
+            "begin": begin_at(request, "%Y-%m-%d %H:%M:%S"),
             "warning": warning(request),
             "partition": options.partition,
             "account": options.account,
@@ -151,6 +160,30 @@ class FluxScheduler(Batch):
             raise unreadable(self.title, "flux jobs", answer)
         pairs = (line.strip().partition("|") for line in answer.out.splitlines())
         return {first[_ascii(job)]: name for job, _, name in pairs if _ascii(job) in first}
+
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
+        """flux-jobs(1): the time that a job ran and where. Flux counts no CPU time.
+
+        An array is so many jobs, and none of them is the whole.
+        """
+        asked = {_ascii(job): job for job in ids if _SEPARATOR not in job}
+        if not asked:
+            return {}
+        answer = self.run([*_flux(), "jobs", "-a", "-n", f"--format={_ACCOUNTED}", *asked])
+        found: dict[str, JobAccounting] = {}
+        for line in answer.out.splitlines():
+            fields = line.strip().split("|", 3)
+            if len(fields) != 4 or _ascii(fields[0]) not in asked:
+                continue
+            if _STATES.get(fields[1]) not in ENDED:
+                continue
+            found[asked[_ascii(fields[0])]] = JobAccounting(
+                source="flux jobs",
+                state=fields[1],
+                elapsed=seconds(fields[2]),
+                hosts=fields[3] or None,
+            )
+        return found
 
     def _told(self, jobs: list[str]) -> dict[str, JobStatus]:
         answer = self.run(self._executor.get_status_command(jobs))

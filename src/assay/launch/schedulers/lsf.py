@@ -12,10 +12,12 @@ from typing import Any
 from psij import Job
 from psij.executors.batch.lsf import LsfExecutorConfig, LsfJobExecutor
 
+from assay.hostnames import compress_hosts
 from assay.launch.schedulers.batch import Batch, Unpolled, of_array
 from assay.launch.schedulers.commands import Answer, unreadable
 from assay.launch.schedulers.model import JobRequest, JobState, JobStatus
-from assay.launch.schedulers.script import WARNING, plain, refused, warning
+from assay.launch.schedulers.script import WARNING, begin_at, plain, refused, seconds, warning
+from assay.records.jobs import JobAccounting
 
 # bjobs(1), "Job status".
 _STATES: dict[str, JobState] = {
@@ -34,6 +36,7 @@ _REASONS: dict[str, JobState] = {
     "TERM_PREEMPT": "preempted",
     **dict.fromkeys(("TERM_REMOVE_HUNG_JOB", "TERM_ZOMBIE", "TERM_RC_RECLAIM"), "node-failed"),
 }
+_ACCOUNTED = "jobid jobindex stat run_time cpu_used exec_host"
 _FIELDS = "jobid jobindex stat exit_code exit_reason kill_reason pend_reason job_name"
 # bsub(1), -J: brackets and a percent sign make an array, and * ? are patterns elsewhere.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
@@ -86,6 +89,7 @@ class LsfScheduler(Batch):
             "nodes": str(request.nodes),
             "exclusive": options.exclusive,
             "walltime": _minutes(request.walltime),
+            "begin": begin_at(request, "%Y:%m:%d:%H:%M", unit=60.0),
             "warning": _minutes(WARNING) if warning(request) else None,
             "partition": options.partition,
             "account": options.account,
@@ -107,6 +111,28 @@ class LsfScheduler(Batch):
                 number = int(index) if index.isdecimal() else 0
                 tasks.setdefault(job, {})[number - 1] = _status(record)
         return {job: _whole(tasks.get(job, {})) for job in asked}
+
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
+        """bjobs(1): run_time and cpu_used; an hour or so after the end, nothing."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        found: dict[str, JobAccounting] = {}
+        answer = self.run(["bjobs", "-a", "-json", "-o", _ACCOUNTED, *asked])
+        for record in self._records(answer):
+            job, word = str(record.get("JOBID", "")), str(record.get("STAT", ""))
+            if job not in asked or word not in ("DONE", "EXIT") or record.get("JOBINDEX") != "0":
+                continue
+            # "2*n1:2*n2", by slots.
+            hosts = re.findall(r"(?:^|:)(?:\d+\*)?([^:]+)", str(record.get("EXEC_HOST") or ""))
+            found[job] = JobAccounting(
+                source="bjobs",
+                state=word,
+                elapsed=seconds(str(record.get("RUN_TIME") or "")),
+                cpu=seconds(str(record.get("CPU_USED") or "")),
+                hosts=compress_hosts(list(dict.fromkeys(hosts))) or None,
+            )
+        return found
 
     def _records(self, answer: Answer) -> list[Mapping[str, Any]]:
         if not answer.out.strip() and self.gone.search(answer.said):

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from assay.config import SchedulerConfig
 from assay.errors import AssayError
+from assay.records.jobs import JobAccounting
 
 JobState = Literal[
     "queued",
@@ -42,6 +43,7 @@ class JobRequest:
     of each task. ``walltime``: seconds after which the scheduler may end it. ``output``: the file
     for what it prints; tasks of an array have one each, see ``output_of``. ``environment``:
     variables set ahead of the command, after the modules and setup lines of ``options``.
+    ``begin``: Unix time before which it is not to start, None for as soon as may be.
     """
 
     name: str
@@ -53,6 +55,7 @@ class JobRequest:
     tasks: int = 1
     options: SchedulerConfig = SchedulerConfig()  # noqa: RUF009
     environment: Mapping[str, str] = field(default_factory=dict)
+    begin: float | None = None
 
     def output_of(self, task: int) -> Path:
         """The output file of one task: ``job.out`` without an array, else ``job-3.out``."""
@@ -115,6 +118,13 @@ class BatchScheduler(Protocol):
         """What the scheduler calls these jobs, of those that it still knows.
 
         Ids are used again over the years, and a name tells whose a job is. Raises SchedulerSilent.
+        """
+        ...
+
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
+        """What its accounting says of these jobs, of those that have ended and that it tells of.
+
+        None where the site keeps no accounts. Raises SchedulerSilent if there is no answer.
         """
         ...
 

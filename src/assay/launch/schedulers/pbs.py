@@ -12,10 +12,12 @@ from psij.executors.batch.pbs import PBSJobExecutor
 from psij.executors.batch.pbs_base import PBSExecutorConfig
 from psij.executors.batch.pbs_classic import PBSClassicJobExecutor
 
+from assay.hostnames import compress_hosts
 from assay.launch.schedulers.batch import Batch, Unpolled, of_array
 from assay.launch.schedulers.commands import Answer, unreadable
 from assay.launch.schedulers.model import JobRequest, JobState, JobStatus
-from assay.launch.schedulers.script import clock, plain, refused
+from assay.launch.schedulers.script import begin_at, clock, plain, refused, seconds
+from assay.records.jobs import JobAccounting
 
 # PBS Reference Guide, 8.1 (states of jobs) and 8.2 (of subjobs); qstat(1B) of Torque adds C.
 _QUEUED, _RUNNING, _ENDED = "QHWTM", "RESUB", "FXC"
@@ -95,6 +97,16 @@ class PbsScheduler(Batch):
             answer = self.run([*(word for word in words if word != "-x"), *asked])
         return _sorted_out(asked, self._jobs(answer), _PRO)
 
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
+        """qstat(1B): ``resources_used`` of finished jobs."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        answer = self.run(["qstat", "-x", "-f", "-F", "json", *asked])
+        if answer.status != 0 and _NO_HISTORY.search(answer.said):
+            return None
+        return _accounted(asked, self._jobs(answer))
+
     def _jobs(self, answer: Answer) -> dict[str, Mapping[str, Any]]:
         # Jobs that are not known are complained of, the others told nevertheless.
         if not answer.out.strip() and (answer.status == 0 or _GONE.search(answer.said)):
@@ -138,6 +150,13 @@ class ClassicPbsScheduler(Batch):
             raise unreadable(self.title, "qstat", answer)
         return _sorted_out(asked, _read_full(answer.out), _CLASSIC)
 
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
+        """qstat(1B) of Torque: ``resources_used``, for some minutes after the end."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        return _accounted(asked, _read_full(self.run(["qstat", "-f", *asked]).out))
+
 
 def _common(
     request: JobRequest, longest_name: int, constraint: re.Pattern[str]
@@ -156,6 +175,7 @@ def _common(
         "nodes": str(request.nodes),
         "exclusive": options.exclusive,
         "walltime": clock(request.walltime),
+        "begin": begin_at(request, "%Y%m%d%H%M.%S"),
         "array": f"0-{request.tasks - 1}" if request.tasks > 1 else None,
         "account": options.account,
         "constraint": options.constraint,
@@ -206,6 +226,35 @@ def _sorted_out(
     return found
 
 
+def _accounted(
+    asked: Iterable[str], told: Mapping[str, Mapping[str, Any]]
+) -> dict[str, JobAccounting]:
+    """What was used by each job that has ended, on whatever server."""
+    by_number: dict[str, Mapping[str, Any]] = {}
+    for name, fields in told.items():
+        match = _ID.fullmatch(name)
+        if match is not None and match["task"] is None:
+            by_number[match["number"]] = fields
+    found = {}
+    for job in asked:
+        match = _ID.fullmatch(job)
+        fields = by_number.get(match["number"] if match else job, {})
+        word = str(fields.get("job_state", ""))
+        elapsed = seconds(_nested(fields, "resources_used", "walltime"))
+        if not word or word not in _ENDED or elapsed is None:
+            continue
+        # "n1/0*4+n1/1*4+n2/0*4": a host stands there once for each part of it.
+        hosts = re.findall(r"(?:^|\+)([^/+]+)", str(fields.get("exec_host", "")))
+        found[job] = JobAccounting(
+            source="qstat",
+            state=word,
+            elapsed=elapsed,
+            cpu=seconds(_nested(fields, "resources_used", "cput")),
+            hosts=compress_hosts(list(dict.fromkeys(hosts))) or None,
+        )
+    return found
+
+
 def _named(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) -> JobStatus:
     return replace(_status(fields, own), name=str(fields.get("Job_Name", "")))
 
@@ -237,8 +286,8 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
 
 def _killed(fields: Mapping[str, Any], number: int, reason: str) -> JobStatus:
     """A job that a signal has ended: at its walltime, or because somebody deleted it."""
-    used = _seconds(_nested(fields, "resources_used", "walltime"))
-    limit = _seconds(_nested(fields, "Resource_List", "walltime"))
+    used = seconds(_nested(fields, "resources_used", "walltime"))
+    limit = seconds(_nested(fields, "Resource_List", "walltime"))
     over = used is not None and limit is not None and used >= limit
     return JobStatus("timeout" if over else "cancelled", reason, 128 + number)
 
@@ -248,16 +297,6 @@ def _nested(fields: Mapping[str, Any], group: str, name: str) -> str:
     inside = fields.get(group)
     value = inside.get(name) if isinstance(inside, dict) else fields.get(f"{group}.{name}")
     return "" if value is None else str(value)
-
-
-def _seconds(text: str) -> float | None:
-    parts = text.split(":")
-    if not all(part.isdecimal() for part in parts):
-        return None
-    seconds = 0
-    for part in parts:
-        seconds = seconds * 60 + int(part)
-    return float(seconds)
 
 
 def _integer(fields: Mapping[str, Any], *names: str) -> int | None:

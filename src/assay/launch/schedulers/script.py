@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +34,8 @@ def check_request(request: JobRequest) -> None:
         raise ValueError("a job has a command, a node and a task at least")
     if not 0 < request.walltime < math.inf:
         raise ValueError(f"a walltime is a positive number of seconds, not {request.walltime}")
+    if request.begin is not None and not math.isfinite(request.begin):
+        raise ValueError(f"a job can't begin at {request.begin}")
     if not request.output.is_absolute() or not request.directory.is_absolute():
         raise ValueError("a job's paths are absolute")
     options = request.options
@@ -147,6 +150,27 @@ def clock(seconds: float) -> str:
     """``H:MM:SS``, rounded up; more than 24 hours stay hours."""
     whole = math.ceil(seconds)
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def begin_at(request: JobRequest, form: str, unit: float = 1.0) -> str | None:
+    """The local time before which a job is not to start, by strftime(3); None for at once.
+
+    Rounded up to ``unit``, the seconds in which the scheduler's notation counts.
+    """
+    if request.begin is None:
+        return None
+    return time.strftime(form, time.localtime(unit * math.ceil(request.begin / unit)))
+
+
+def seconds(text: str) -> float | None:
+    """Seconds of ``[days-][[hours:]minutes:]seconds``, or of "12.5 second(s)"; None of others."""
+    match = re.fullmatch(
+        r"(?:(\d+)-)?(?:(?:(\d+):)?(\d+):)?(\d+(?:\.\d+)?)(?: second\(s\))?", text.strip(), re.ASCII
+    )
+    if match is None:
+        return None
+    days, hours, minutes, rest = (float(part or 0) for part in match.groups())
+    return 86400 * days + 3600 * hours + 60 * minutes + rest
 
 
 def template(kind: str) -> Path:

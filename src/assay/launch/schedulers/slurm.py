@@ -12,8 +12,9 @@ from psij.executors.batch.slurm import SlurmExecutorConfig, SlurmJobExecutor
 
 from assay.launch.schedulers.batch import Batch, Unpolled, by_signal, of_array
 from assay.launch.schedulers.commands import Answer, unreadable
-from assay.launch.schedulers.model import JobRequest, JobState, JobStatus
-from assay.launch.schedulers.script import around_task, clock, refused, warning
+from assay.launch.schedulers.model import ENDED, JobRequest, JobState, JobStatus
+from assay.launch.schedulers.script import around_task, begin_at, clock, refused, seconds, warning
+from assay.records.jobs import JobAccounting
 
 # squeue(1) and sacct(1), JOB STATE CODES.
 _STATES: dict[str, JobState] = {
@@ -41,6 +42,7 @@ _STATES: dict[str, JobState] = {
 _RECORD = re.compile(r"^JobId=(\d+)(?: ArrayJobId=(\d+))?(?: ArrayTaskId=(\S+))? JobName=", re.M)
 _STATE = re.compile(r"^ +JobState=(\S+) Reason=(.*?) Dependency=", re.M)
 _EXIT = re.compile(r"^ +Requeue=.* ExitCode=(\d+):(\d+)\s*$", re.M)
+_ACCOUNTED = "--format=JobIDRaw,State,ElapsedRaw,Suspended,TotalCPU,UserCPU,SystemCPU,NodeList"
 _NO_REASON = ("", "None", "(null)", "N/A")
 _UNKNOWN = re.compile(r"invalid job id", re.I)
 # What needs no quotes in a directive.
@@ -95,6 +97,7 @@ class SlurmScheduler(Batch):
             "walltime": clock(request.walltime),
             "warning": warning(request),
             "array": f"0-{request.tasks - 1}" if request.tasks > 1 else None,
+            "begin": begin_at(request, "%Y-%m-%dT%H:%M:%S"),
             "partition": options.partition,
             "account": options.account,
             "reservation": options.reservation,
@@ -127,6 +130,41 @@ class SlurmScheduler(Batch):
             raise unreadable(self.title, "squeue", answer)
         pairs = (line.strip().partition("|") for line in answer.out.splitlines())
         return {job: name for job, _, name in pairs if name}
+
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
+        """sacct(1): a job's own line, in which its steps' CPU time is summed up.
+
+        Without the steps' lines (--allocations) there would be no CPU time. Sites that gather none
+        tell it as zero.
+        """
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        answer = self.run(
+            ["sacct", "--noheader", "--parsable2", f"--jobs={','.join(asked)}", _ACCOUNTED]
+        )
+        if answer.status != 0:
+            return None
+        found: dict[str, JobAccounting] = {}
+        for line in answer.out.splitlines():
+            fields = line.strip().split("|")
+            if len(fields) != _ACCOUNTED.count(",") + 1 or fields[0] not in asked:
+                continue  # a step, a task of an array, or the site's greeting
+            job, state, elapsed, suspended, cpu, user, system, hosts = fields
+            word = state.split()[0] if state else ""
+            if _STATES.get(word) not in ENDED:
+                continue  # the accounting is behind
+            found[job] = JobAccounting(
+                source="sacct",
+                state=word,
+                elapsed=seconds(elapsed),
+                suspended=seconds(suspended),
+                cpu=seconds(cpu) or None,
+                user=seconds(user) if seconds(cpu) else None,
+                system=seconds(system) if seconds(cpu) else None,
+                hosts=hosts if hosts not in ("", "None assigned") else None,
+            )
+        return found
 
     def _queue(self, ids: list[str]) -> dict[str, dict[int | None, JobStatus]]:
         answer = self.run(
