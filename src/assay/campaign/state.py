@@ -200,7 +200,8 @@ class CampaignState:
         if plain is None or (asked is not None and asked[0] < plain[0]):
             return asked
         if asked is not None and asked[0] == plain[0]:
-            return plain[0], [*plain[1], *asked[1]]
+            both = {cell.id: cell for cell in (*plain[1], *asked[1])}
+            return plain[0], list(both.values())
         return plain
 
     def _next_plain(self) -> tuple[int, list[Cell]] | None:
