@@ -221,6 +221,9 @@ def test_figures_show_what_was_tried_and_what_was_not(run: RunData) -> None:
     assert rows[2, 2]["best"] is True and rows[2, 2]["times"] == 1.0
     assert rows[2, 1]["how"] == "2 ranks, spread"  # the better of two bindings
     assert rows[2, 1]["tried"] == "2 of 2"
+    report = build_report(run, summarise_cells(run))
+    states = [row[4].text for row in report.cell_table.rows if row[3].text == "–"]
+    assert states == ["not tried"]
     for figure in found:
         assert svg(figure).startswith("<svg")
         assert csv_text(figure).count("\n") == len(figure.rows) + 1

@@ -70,7 +70,7 @@ def test_the_time_out_is_a_time() -> None:
         read_app("./a", None, None, "0 s")
 
 
-def placements(command: str, **levels: str) -> set[tuple[int, int, int, str, str, str | None]]:
+def placements(command: str) -> set[tuple[int, int, int, str, str, str | None]]:
     plan = load_plan(find_suite("placement"), CONTEXT, seed=1, app=App(command))
     assert {(cell.kernel, cell.toolchain) for cell in plan.cells} == {("app", "own")}
     assert len({cell.id for cell in plan.cells}) == len(plan.cells)
@@ -130,7 +130,9 @@ def test_a_command_in_a_plan_file_needs_no_option(tmp_path: Path) -> None:
 
 
 def test_measures_that_a_command_has_no_place_in_are_left_out() -> None:
-    plan = load_plan(find_suite("quick"), CONTEXT, seed=1)
-    assert plan.search is None
-    made = app_measures([], App("./a {ranks}"))
-    assert [measure.kernel for measure in made] == ["app"]
+    assert load_plan(find_suite("quick"), CONTEXT, seed=1).search is None
+    plan = load_plan(find_suite("quick"), CONTEXT, seed=1, app=App("mpirun -n {ranks} ./a"))
+    # Of STREAM, DGEMM, ping-pong and the rest only what is about ranks alone stays.
+    assert {cell.kernel for cell in plan.cells} == {"app"}
+    assert {cell.placement.ppn for cell in plan.cells} == {1, 4}
+    assert [measure.kernel for measure in app_measures([], App("./a {ranks}"))] == ["app"]

@@ -186,15 +186,15 @@ def test_any_results_give_a_finding_that_makes_sense(results: list[tuple[int, fl
 
 
 def test_on_simulated_machines_it_finds_the_best_within_a_quarter_of_the_measurements() -> None:
-    """In 95 of 100 (benchmarks/rates/placement.py); of 6 fewer than 4 are two in a thousand."""
+    """In 95 of 100 (benchmarks/rates/placement.py); of 5 fewer than 3 are one in a thousand."""
     found = 0
     drawn = (draw_machine(np.random.default_rng((8, seed))) for seed in itertools.count())
-    small = (machine for machine in drawn if len(machine.candidates) <= 60)
-    for seed, machine in enumerate(itertools.islice(small, 6)):
+    small = (machine for machine in drawn if len(machine.candidates) <= 40)
+    for seed, machine in enumerate(itertools.islice(small, 5)):
         explored = explore(machine, seed, Rule())
         assert explored.made <= 0.25 * explored.exhaustive
         found += explored.loss <= 0.02
-    assert found >= 4
+    assert found >= 3
 
 
 def test_the_simulated_best_is_the_best_of_all() -> None:

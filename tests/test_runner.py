@@ -168,9 +168,9 @@ HANGS = (
 
 
 def test_what_hangs_is_ended_whole_at_its_time_out(tmp_path: Path) -> None:
-    record, stream = launch(tmp_path, f"{PYTHON} -c {shlex.quote(HANGS)}", timeout=1.0)
+    record, stream = launch(tmp_path, f"{PYTHON} -c {shlex.quote(HANGS)}", timeout=3.0)
     assert (record.outcome, record.blamed) == ("timeout", "cell-0")
-    assert "1 s" in (record.error or "")
+    assert "3 s" in (record.error or "")
     assert stream.measurements == []
     pids = [int(word) for word in (tmp_path / "0000.out").read_text().split()]
     assert len(pids) == 2

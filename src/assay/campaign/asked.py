@@ -17,7 +17,7 @@ from assay.config import Config, SchedulerConfig
 from assay.plans.amend import override
 from assay.plans.app import App
 from assay.plans.levels import Written
-from assay.plans.model import Plan, PlanContext
+from assay.plans.model import OWN_TOOLCHAIN, Plan, PlanContext
 from assay.plans.suites import Source, count_named, find_plan, load_plan, most_nodes
 from assay.plans.words import read_words
 from assay.records.request import REQUEST_SCHEMA, JobShape, RunRequest
@@ -218,7 +218,7 @@ def estimate(plan: Plan, *, building: bool = True, longest: float = math.inf) ->
     # Each cell is measured once whatever the budget, so that a small one is exceeded.
     launching = sum(LAUNCH + LAUNCH_NODE * placement.nodes for _, placement in groups)
     measuring = plan.replication.budget + launching
-    toolchains = len({cell.toolchain for cell in plan.cells})
+    toolchains = len({cell.toolchain for cell in plan.cells} - {OWN_TOOLCHAIN})
     besides = SURVEY + CLOSING + (BUILDING * toolchains if building else 0.0)
     whole = minutes(SPARE * (measuring + besides))
     sessions = (plan.replication.planned, plan.replication.every or 0.0)

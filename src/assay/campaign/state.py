@@ -147,7 +147,7 @@ class CampaignState:
             state.values[replicate] = value
             state.satisfied = self._is_satisfied(state)
         if state.failure is not None:
-            state.failed_in = measurement.replicate
+            state.failed_in = replicate
 
     def blame(self, launch: LaunchRecord, cells: Sequence[Cell], *, progressed: bool) -> None:
         """A launch ended badly and left ``cells`` unmeasured.
@@ -161,10 +161,11 @@ class CampaignState:
         if not guilty and not progressed:
             guilty = list(cells)
         block = launch.blamed.rpartition("-")[2] if launch.blamed else ""
+        met = int(block) - self.first if block.isdigit() else None
         for cell in guilty:
             state = self.cells[cell.id]
             state.failure = launch.error or launch.outcome
-            state.failed_in = int(block) if block.isdigit() else max(state.values, default=-1) + 1
+            state.failed_in = max(state.values, default=-1) + 1 if met is None else met
 
     def leave_out(self, cells: Sequence[Cell]) -> None:
         """There are not hosts enough for these cells: they are for another execution to measure."""
@@ -199,7 +200,8 @@ class CampaignState:
         if plain is None or (asked is not None and asked[0] < plain[0]):
             return asked
         if asked is not None and asked[0] == plain[0]:
-            return plain[0], [*plain[1], *asked[1]]
+            both = {cell.id: cell for cell in (*plain[1], *asked[1])}
+            return plain[0], list(both.values())
         return plain
 
     def _next_plain(self) -> tuple[int, list[Cell]] | None:
@@ -236,9 +238,10 @@ class CampaignState:
         return (block, wanted) if wanted else None
 
     def _can_have(self, state: CellState, block: int) -> bool:
-        """Whether there is time for it in a block."""
-        if block == 0:
-            return True
+        """Whether there is time for it in a block, and a number for the block in its session."""
+        rule = self.plan.replication
+        if block == 0 or (rule.repeated and block >= rule.max_launches):
+            return block == 0
         return self.spent < self.plan.replication.budget and state.least <= self._time_left
 
     @property

@@ -160,6 +160,7 @@ def run(
             nodes=nodes,
             ppn=ppn,
             seed=seed,
+            app=command,
             rule={
                 "budget": budget,
                 "precision": precision,

@@ -25,8 +25,8 @@ _OMP_BINDINGS = {"compact": "close", "spread": "spread", "none": "false"}
 
 def is_command(order: LaunchOrder) -> bool:
     """Whether a launch is of a program that brings its own launcher."""
-    kernel = known_kernel(order.job.measurements[0].kernel)
-    return kernel is not None and kernel.outside
+    kernels = [known_kernel(entry.kernel) for entry in order.job.measurements]
+    return any(kernel is not None and kernel.outside for kernel in kernels)
 
 
 def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:

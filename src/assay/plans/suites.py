@@ -148,7 +148,7 @@ def most_nodes(
 ) -> int:
     """The most nodes that a plan names in figures; 1 where it names none. Raises AssayError."""
     source = source or Source()
-    measures = _measures_of(source.load(path), source, instead or {}, None)
+    measures = _measures_of(source.load(path), source, instead or {})
     written = [level for measure in measures for level in measure.factors.get("nodes", ())]
     return max([1, *(count_named(level) for level in written)])
 
@@ -224,14 +224,14 @@ def _measures_of(
     document: TomlDocument,
     source: Source,
     instead: Mapping[str, tuple[Written, ...]],
-    app: App | None,
+    app: App | None = None,
 ) -> list[Measure]:
     """What a plan measures, with other kernels and factors. Raises AssayError."""
     others = {name: levels for name, levels in instead.items() if name != KERNEL}
     measures = _measures(document, source)
     if app is not None:
         measures = app_measures(measures, app)
-    if KERNEL in instead:
+    elif KERNEL in instead:
         measures = _chosen(measures, instead[KERNEL], _shared(document))
     return _changed(measures, others)
 

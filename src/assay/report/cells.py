@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from assay.answers.select import placement_text, quantity_text
 from assay.kernels import known_kernel, parameters_text
-from assay.report.model import Column, Entry, Table
-from assay.stats.model import CellSummary, MetricSummary
+from assay.report.model import Column, Entry, Table, Tone
+from assay.stats.model import UNTRIED, CellSummary, MetricSummary
 from assay.units import MISSING
 
 _STOPS = {
@@ -83,14 +83,17 @@ def _row(cell: CellSummary, several: bool, scattered: bool, notes: dict[str, int
     numbers = Entry(", ".join(str(_note(sentence, notes)) for sentence in why))
     found = headline(cell)
     if found is None:
-        state = "wrong result" if cell.verified is False else cell.status
+        state: str = "wrong result" if cell.verified is False else cell.status
+        tone: Tone = "bad"
+        if cell.error == UNTRIED:
+            state, tone = "not tried", "quiet"
         blank = [Entry(MISSING, tone="quiet")] * 5
         return [
             *first,
             Entry(MISSING, tone="quiet"),
-            Entry(state, tone="bad"),
+            Entry(state, tone=tone),
             *blank,
-            Entry(cell.status),
+            Entry(state if cell.error == UNTRIED else cell.status),
             numbers,
         ]
     name, metric = found

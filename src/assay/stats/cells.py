@@ -16,7 +16,7 @@ from assay.records.model import Measurement, RunData
 from assay.records.schema import MeasurementRecord, Series
 from assay.stats.caveats import Evidence, caveats
 from assay.stats.intervals import Floats, checked, median_interval
-from assay.stats.model import CellSummary, MetricSummary, Stop
+from assay.stats.model import UNTRIED, CellSummary, MetricSummary, Stop
 from assay.stats.replication import relative_half_width
 from assay.stats.summary import coefficient_of_variation
 
@@ -133,7 +133,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
     if not metrics:
         search = run.manifest.plan.search
         unmeasured = (
-            "It was not tried: its search did not ask for it."
+            UNTRIED
             if search is not None and cell.id in search.optional
             else "It was not measured: the run ended before its turn."
         )

@@ -8,6 +8,9 @@ import msgspec
 
 from assay.plans.model import Cell
 
+# Why a candidate of a search has no numbers though the run is done.
+UNTRIED = "It was not tried: its search did not ask for it."
+
 Stop = Literal["precision", "budget", "launches", "interrupted", "failed"]
 
 
