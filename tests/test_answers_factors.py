@@ -37,6 +37,11 @@ def test_two_adapters_raise_variation_and_leave_the_median_alone():
     assert comparison.location.verdict == "alike"
 
 
+def test_less_variation_is_told_as_less():
+    (comparison,) = compared(two_adapters("ft", 40, 0.03, 0.005)).values()
+    assert sentence(comparison).startswith("two adapters lower FT's variation (p < 0.001, CoV ")
+
+
 def test_a_planted_shift_is_told_with_its_size():
     found = compared(two_adapters("ft", 20, 0.01, 0.01, factor=1.05))
     comparison = found["FT, adapter"]
@@ -78,6 +83,8 @@ def test_other_factors_are_held_equal():
     ]
     found = compared(cells)
     assert not moves(found["LU, adapter"].location)
+    covs = [group.cov for group in found["LU, adapter"].spread.groups]
+    assert covs == pytest.approx([0.004, 0.004], rel=0.25)
     order = found["LU, order"]
     assert order.location.verdict == "differs"
     assert order.location.pairs[0].ratio == pytest.approx(1.5, rel=0.01)

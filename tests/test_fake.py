@@ -13,7 +13,15 @@ import pytest
 from assay.errors import AssayError
 from assay.launch.executor import LaunchOrder
 from assay.launch.fake import FakeExecutor
-from assay.launch.scenario import Behaviour, Failure, Noise, Scenario, Warmup, load_scenario
+from assay.launch.scenario import (
+    Behaviour,
+    Failure,
+    Noise,
+    Scenario,
+    Warmup,
+    compile_scenario,
+    load_scenario,
+)
 from assay.plans.model import Placement
 from assay.records.schema import Job, MeasurementOrder, MeasurementRecord, Progress
 from assay.records.stream import decode_line, read_stream
@@ -467,3 +475,48 @@ def test_an_impossible_time_is_an_error_not_a_result(tmp_path):
         run(behave(time="bytes - 9"), order(tmp_path))
     with pytest.raises(AssayError, match="speaks of 'byts'"):
         run(behave(time="byts"), order(tmp_path))
+
+
+# --- Slow launches, tails, and what depends on the placement ---
+
+
+def test_slow_launches_make_a_mode_and_a_tail(tmp_path):
+    noise = Noise(slow_launches=0.3, slow_factor=1.5, slow_tail=0.2)
+    scenario = behave(time="1 ms", noise=noise, covariates={"steal_seconds": "0.5 * slow"})
+    entries = [entry(f"m-{i}", max_samples=5) for i in range(2000)]
+    _, stream = run(scenario, order(tmp_path, *entries))
+    medians = [values(m)[0] / 1e-3 for m in stream.measurements]
+    slow = [each for each in medians if each > 1.0001]
+    assert 520 <= len(slow) <= 680  # binomial(2000, 0.3): mean 600, sigma 20
+    assert min(slow) >= 1.5 * (1 - 1e-5)
+    # 1.5 times 1 + an exponential of mean 0.2, whose standard error is 0.3 / sqrt(600).
+    assert statistics.fmean(slow) == pytest.approx(1.8, abs=5 * 0.3 / 600**0.5)
+    assert [m.covariates["steal_seconds"] for m in stream.measurements] == [
+        0.5 if each > 1.0001 else 0.0 for each in medians
+    ]
+
+
+def test_scenarios_without_slow_launches_give_what_they_gave(tmp_path):
+    one = behave(time="1 ms", noise=Noise(sigma=0.1, launch_sigma=0.1))
+    other = behave(time="1 ms", noise=Noise(sigma=0.1, launch_sigma=0.1, slow_tail=5.0))
+    assert values(measure(tmp_path, one)) == values(measure(tmp_path, other))
+
+
+def test_behaviours_tell_placements_and_parameters_apart(tmp_path):
+    scenario = Scenario(
+        kernel=(
+            Behaviour(match="npb.*", where="adapters == 2 and node_set == 0", time=3.0),
+            Behaviour(match="npb.*", where='class == "W" or order == "cyclic"', time=2.0),
+            Behaviour(time=1.0),
+        )
+    )
+    machine = compile_scenario(scenario)
+
+    def seconds(size="S", **placement):
+        found = machine.behaviour("npb.ep", "any", {"class": size}, Placement(**placement))
+        return found.written.time
+
+    assert seconds(nodes=2, adapter="a,b") == 3.0
+    assert seconds(nodes=2, adapter="a,b", node_set=1) == 1.0
+    assert seconds(nodes=2, adapter="a") == 1.0
+    assert seconds("W") == seconds(nodes=2, order="cyclic") == 2.0

@@ -10,8 +10,10 @@ from html.parser import HTMLParser
 import pytest
 
 from assay.report import build_report, write_report
+from assay.stats.cells import summarise_cells
 from linpack_builder import whole
 from report_builder import make_run, quick_cells
+from variation_builder import normal, npb, run_of, tailed, two_speeds
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in _NAMES if (path := shutil.which(name))), None)
@@ -110,8 +112,8 @@ def page(tmp_path_factory):
     return probed(quick_cells(), tmp_path_factory.mktemp("page"))
 
 
-def probed(cells, folder):
-    (path,) = write_report(build_report(make_run(cells), cells), folder)
+def probed(cells, folder, run=None):
+    (path,) = write_report(build_report(run or make_run(cells), cells), folder)
     text = path.read_text(encoding="utf-8")
     text = text.replace("<body>", "<body>" + PROBE, 1)
     head, end, _ = text.rpartition("</body>")
@@ -148,6 +150,34 @@ def test_linpacks_figures_are_drawn_too(tmp_path):
     figures = {n: f for n, f in found["figures"].items() if n.startswith("linpack")}
     # Ten orders and a ring; two counts; five phases of ten orders; a line a rank of the lists.
     least = {"linpack": 11, "linpack-ranks": 2, "linpack-phases": 50, "linpack-top500": 4}
+    assert {name: figures[name]["marks"] >= n for name, n in least.items()} == dict.fromkeys(
+        least, True
+    )
+    assert all(figure["live"] and figure["wide"] for figure in figures.values())
+    assert not found["overflow"]
+
+
+@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 400)])
+def test_variations_figures_are_drawn_too(tmp_path, dark, width):
+    run = run_of(
+        [
+            (npb("ep"), normal(1, 60, 0.004)),
+            (npb("lu"), tailed(2, 60, 0.005, 0.1, 0.3)),
+            (npb("ft", nodes=2, adapter="eth0"), two_speeds(3, 60, 0.01, 0.3, 1.4)),
+            (npb("ft", nodes=2, adapter="eth0,eth1"), normal(4, 60, 0.03)),
+        ]
+    )
+    page = probed(summarise_cells(run), tmp_path, run)
+    found = look(page, tmp_path / "profile", dark=dark, width=width)
+    assert found["errors"] == []
+    figures = {n: f for n, f in found["figures"].items() if n.startswith("variation")}
+    # Five bins and sixty runs at least; 240 runs; four curves; four cells and 12 published; levels.
+    least = {f"variation-histogram-{k}": 65 for k in (1, 2, 3, 4)} | {
+        "variation-sequence": 240,
+        "variation-tails": 4,
+        "variation-cov": 16,
+        "variation-factors": 2,
+    }
     assert {name: figures[name]["marks"] >= n for name, n in least.items()} == dict.fromkeys(
         least, True
     )

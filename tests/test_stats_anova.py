@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.errors import AssayError
-from assay.stats.anova import anova
+from assay.stats.anova import _wald, anova
 from recorded_statistics import DESIGN, recorded
 
 FACTORS = {name: DESIGN[name] for name in ("adapters", "order", "host")}
@@ -95,17 +95,42 @@ def test_where_residuals_are_not_normal_permutations_decide() -> None:
 
 def test_permutations_agree_with_f_where_both_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
-    factors = {"a": ["x", "y"] * 20, "b": ["u"] * 20 + ["v"] * 20}
-    values = 100.0 + rng.standard_normal(40) + 0.6 * (np.arange(40) % 2)
-    by_f = anova(values, factors)
+    factors = {"a": ["x", "y"] * 20, "b": ["u"] * 36 + ["v"] * 4}
+    values = 100.0 + rng.standard_normal(40) + 0.5 * (np.arange(40) % 2)
+    # What one factor does is no chance that permutations could deal out anew.
+    values[36:] += 1000.0
+    by_f = anova(values, factors, log=False)
     assert by_f.test == "F"
-    monkeypatch.setattr("assay.stats.anova.LEVEL", 1.1)
     monkeypatch.setattr("assay.stats.group_tests.LEVEL", 1.1)
-    by_chance = anova(values, factors)
+    by_chance = anova(values, factors, log=False)
     assert by_chance.test == "permutation of residuals"
     for one, other in zip(by_f.effects, by_chance.effects, strict=True):
-        # Five standard errors of a share of 1,999 permutations.
-        assert abs(one.p - other.p) < 5 * np.sqrt(one.p * (1 - one.p) / 1999) + 0.01
+        # Three standard errors of a share of 1,999 permutations, and two of them.
+        assert abs(one.p - other.p) < 3 * np.sqrt(one.p * (1 - one.p) / 1999) + 2 / 2000
+
+
+def test_where_spreads_differ_each_value_has_a_variance_of_its_own() -> None:
+    rng = np.random.default_rng(8)
+    wide, narrow = rng.normal(100.0, 6.0, 12), rng.normal(102.0, 1.0, 24)
+    values, levels = np.concatenate([wide, narrow]), ["w"] * 12 + ["n"] * 24
+    found = anova(values, {"a": levels}, log=False)
+    assert found.test == "random signs of residuals"
+    assert "equal spread refuted" in found.why
+    # The squared difference of means over its variance, residuals over one less their leverage.
+    parts = [
+        ((g - g.mean()) ** 2).sum() / (1 - 1 / g.size) ** 2 / g.size**2 for g in (wide, narrow)
+    ]
+    expected = (wide.mean() - narrow.mean()) ** 2 / sum(parts)
+    codes = np.array([0] * 12 + [1] * 24)
+    both = np.eye(2)[codes] / np.sqrt(np.bincount(codes))
+    y = (values - values.mean())[:, None]
+    one = np.full((36, 1), 1 / 6)
+    assert _wald(y, one, both, both)[0] == pytest.approx(expected)
+    # Welch's t, which allows for the same, has nearly the same p; F, which doesn't, another.
+    (effect,) = found.effects
+    welch = stats.ttest_ind(wide, narrow, equal_var=False).pvalue
+    assert effect.p == pytest.approx(welch, abs=0.05)
+    assert effect.f == pytest.approx(stats.f_oneway(wide, narrow).statistic)
 
 
 def test_holes_in_the_design_are_said() -> None:

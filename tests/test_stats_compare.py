@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from assay.errors import AssayError
 from assay.stats.compare import (
     FEWEST_FOR_F,
+    _location_test,
     correct,
     location_differs,
     spread_differs,
@@ -39,9 +41,14 @@ def test_spreads_are_compared_as_scipy_and_r_compare_them() -> None:
 
 
 def test_locations_are_compared_as_scipy_and_r_compare_them() -> None:
-    assert brunner_munzel(ONE, SKEWED) == pytest.approx(
-        [-recorded("brunnermunzel")[0], recorded("brunnermunzel")[1]], rel=1e-9
-    ) or brunner_munzel(ONE, SKEWED) == pytest.approx(recorded("brunnermunzel"), rel=1e-9)
+    assert brunner_munzel(ONE, SKEWED) == pytest.approx(recorded("brunnermunzel"), rel=1e-9)
+    several = [ONE, TWO, SKEWED]
+    name, *found = _location_test(several, normal=False, even=True)
+    assert name == "Kruskal–Wallis"
+    assert found == pytest.approx(recorded("kruskal.test"), rel=1e-9)
+    name, *found = _location_test(several, normal=True, even=False)
+    assert name == "Welch's analysis of variance"
+    assert found == pytest.approx(recorded("oneway.test"), rel=1e-9)
     welch = location_differs({"one": ONE, "two": TWO})
     assert welch.test == "Welch's t"
     assert (welch.statistic, welch.p) == pytest.approx(recorded("ttest_ind(two, one"), rel=1e-9)
@@ -87,7 +94,7 @@ def test_assumptions_decide_and_are_said() -> None:
     assert spread_differs({"a": normal[0], "b": normal[1]}).test == "F of logarithms"
     few = spread_differs({"a": normal[0], "b": normal[1][:-1]})
     assert few.test == "Brown–Forsythe of logarithms"
-    assert "Fewer than 20" in few.why
+    assert f"Fewer than {FEWEST_FOR_F}" in few.why
     long = spread_differs({"a": skewed[0], "b": -skewed[1]})
     assert long.test == "Brown–Forsythe"
 
@@ -111,6 +118,15 @@ def test_two_adapters_raise_the_variation_and_leave_the_median_alone() -> None:
     assert location_differs({"1": one[:8], "2": two[:8]}).verdict == "open"
 
 
+def test_spreads_are_compared_relative_to_where_values_lie() -> None:
+    values = 100.0 + np.random.default_rng(14).standard_normal(100)
+    slower = spread_differs({"a": values, "b": 2.0 * values})
+    assert slower.verdict == "alike"
+    assert slower.pairs[0].ratio == pytest.approx(1.0)
+    below = spread_differs({"a": values - 100.0, "b": 2.0 * (values - 100.0)})
+    assert (below.test, below.verdict) == ("F", "differs")  # no logarithms of negative values
+
+
 def test_a_difference_that_is_there_is_never_called_alike() -> None:
     rng = np.random.default_rng(7)
     one, other = (c + rng.standard_normal(200) for c in (100.0, 102.0))
@@ -122,11 +138,8 @@ def test_a_difference_that_is_there_is_never_called_alike() -> None:
 
 
 def test_correcting_makes_verdicts_by_the_corrected_p() -> None:
-    rng = np.random.default_rng(8)
-    found = [
-        location_differs({"a": rng.normal(100, 1, 30), "b": rng.normal(100 + s, 1, 30)})
-        for s in (0.0, 0.8, 3.0)
-    ]
+    plain = 100.0 + np.random.default_rng(8).permutation(ndtri((np.arange(30) + 0.5) / 30))
+    found = [location_differs({"a": plain, "b": plain + shift}) for shift in (0.0, 0.6, 3.0)]
     again = correct([*found, *found, *found])
     assert [each.p for each in again] == [each.p for each in [*found] * 3]
     assert all(each.p_corrected >= each.p for each in again)

@@ -13,7 +13,15 @@ from scipy.special import bdtrc
 
 from assay.errors import AssayError
 from assay.stats.spread import cov_interval, describe
-from assay.stats.tails import FAR, medcouple, robust_deviation, skewness, tails
+from assay.stats.tails import (
+    FAR,
+    NORMAL,
+    long_tail_p,
+    medcouple,
+    robust_deviation,
+    skewness,
+    tails,
+)
 from assay.stats.trend import trend
 from recorded_statistics import INPUTS, recorded
 
@@ -90,7 +98,15 @@ def test_order_and_unit_do_not_matter(values: list[float], unit: float, random) 
 def test_what_few_or_equal_values_cannot_tell_is_missing_not_nothing() -> None:
     one = describe([5.0], [0.0])
     assert (one.n, one.minimum, one.maximum) == (1, 5.0, 5.0)
-    assert one.deviation is one.cov is one.cov_ci95 is one.skew is one.medcouple is None
+    assert (
+        one.deviation
+        is one.robust_deviation
+        is one.cov
+        is one.cov_ci95
+        is one.skew
+        is one.medcouple
+        is None
+    )
     assert one.autocorrelation is one.trend is one.median_ci95 is None
     equal = describe([5.0] * 20, np.arange(20.0))
     assert equal.cov == 0.0
@@ -106,22 +122,38 @@ def test_what_few_or_equal_values_cannot_tell_is_missing_not_nothing() -> None:
         describe([1.0, math.nan])
 
 
-def test_the_cov_interval_is_bonetts_where_the_mean_is_as_good_as_known() -> None:
+def test_the_cov_interval_is_bonetts_with_t_and_longer_tails_where_the_mean_is_known() -> None:
     # With a mean a million times the deviation the CoV's interval is the deviation's over the mean.
     values = np.array(INPUTS["skewed"]) + 1e6
-    n, z = values.size, 1.959963984540054
+    n, t = values.size, 2.022690920036762  # Student's, of 39 degrees of freedom
     ordered = np.sort(values)
     cut = int(n * 0.5 / math.sqrt(n - 4))
     about = ordered[cut : n - cut].mean()
     squares = ((values - values.mean()) ** 2).sum()
     kurtosis = n * ((values - about) ** 4).sum() / squares**2
-    c = n / (n - z)
-    reach = z * c * math.sqrt((kurtosis - (n - 3) / n) / (n - 1))
+    assert kurtosis > 3.0
+    kurtosis += (kurtosis - 3.0) * 60.0 / n
+    c = n / (n - t)
+    reach = t * c * math.sqrt((kurtosis - (n - 3) / n) / (n - 1))
     variance = squares / (n - 1)
     expected = [math.sqrt(math.exp(math.log(c * variance) + s * reach)) for s in (-1, 1)]
     interval = cov_interval(values)
     assert interval is not None
     assert np.array(interval) * values.mean() == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_means_error_counts_where_values_spread_as_far_as_their_mean() -> None:
+    values = np.array(INPUTS["skewed"]) - 100.0
+    far, near = cov_interval(values + 1e6), cov_interval(values)
+    assert far is not None
+    assert near is not None
+    n, cov = values.size, values.std(ddof=1) / values.mean()
+    t = 2.022690920036762
+    deviation = (math.log(far[1] / far[0]) / (2 * t)) ** 2  # what there is without the mean's error
+    skew = ((values - values.mean()) ** 3).mean() / values.var() ** 1.5
+    expected = deviation + (cov**2 - cov * skew) / n
+    assert cov * skew > cov**2  # which makes the interval narrower
+    assert (math.log(near[1] / near[0]) / (2 * t)) ** 2 == pytest.approx(expected, rel=1e-3)
 
 
 def test_dependent_values_have_wider_intervals_of_the_cov() -> None:
@@ -171,6 +203,20 @@ def test_without_dependence_the_p_of_a_trend_is_kendalls() -> None:
     assert found.p == pytest.approx(recorded("kendalltau"), abs=0.02)
 
 
+def test_slow_changes_are_rarely_taken_for_trends() -> None:
+    rng = np.random.default_rng(14)
+    found = 0
+    for _ in range(100):
+        noise = rng.standard_normal(80)
+        for place in range(1, 80):
+            noise[place] += 0.7 * noise[place - 1]
+        result = trend(100.0 + noise, np.arange(80.0))
+        assert result is not None
+        found += result.p <= 0.05
+    # Mann and Kendall's own variance would give about 40 of 100.
+    assert found <= 20
+
+
 def test_a_planted_slope_is_found_and_told_over_the_span() -> None:
     rng = np.random.default_rng(8)
     utc = 86400.0 * np.arange(50)
@@ -203,3 +249,19 @@ def test_a_trend_needs_a_time_for_each_value() -> None:
         trend([1.0, 2.0], [1.0])
     assert trend([1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0]) is None
     assert trend([1.0, 2.0, 3.0, 4.0, 5.0], [1.0] * 5) is None
+
+
+def test_far_out_values_of_bell_curves_are_as_likely_as_told() -> None:
+    """The chance of so many far-out values, against 40,000 simulated series of each size."""
+    rng = np.random.default_rng(11)
+    for n in (20, 60):
+        values = rng.standard_normal((40_000, n))
+        middle = np.median(values, axis=1, keepdims=True)
+        sigma = NORMAL * n / (n - 0.8) * np.median(np.abs(values - middle), axis=1, keepdims=True)
+        counts = (values > middle + FAR * sigma).sum(axis=1)
+        for count in (1, 2, 3, 4):
+            found, told = (counts >= count).mean(), long_tail_p(count, n)
+            # Never less than is true, within five standard errors, and not twice as much.
+            assert told > found - 5.0 * (found / 40_000) ** 0.5
+            assert told < 2.0 * found + 5.0 * (found / 40_000) ** 0.5
+    assert long_tail_p(0, 20) == 1.0

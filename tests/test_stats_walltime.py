@@ -35,10 +35,14 @@ def test_with_enough_runs_an_order_statistic_bounds_the_quantile(n: int) -> None
 def test_with_fewer_runs_an_exponential_tail_does() -> None:
     values = np.array([100.0] + [v for k in range(1, 11) for v in (99.0, 100.0 + k)])
     found = asked_walltime(values)
-    # 10 of 21 lie above the median, on average 5.5 s.
-    scale = 2 * 10 * 5.5 / stats.chi2.ppf(0.05, 20)
+    bounds = []
+    # 5 of 21 lie above the upper quartile; of the last tenth, and of what is beyond, the last 3.
+    for threshold, above in ((105.0, 5), (107.0, 3)):
+        mean = 110.0 - threshold - (above - 1) / 2
+        scale = 2 * above * mean / stats.chi2.ppf(0.05, 2 * above)
+        bounds.append(threshold + scale * math.log(above / 21 / 0.01))
     assert found.basis == "tail model"
-    assert found.seconds == pytest.approx(100.0 + scale * math.log(10 / 21 / 0.01))
+    assert found.seconds == pytest.approx(max(bounds))
 
 
 def test_never_less_than_the_slowest_seen() -> None:

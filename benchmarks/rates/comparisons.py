@@ -44,7 +44,8 @@ def lognormal(rng: Rng, n: int, sigma: float = 0.5) -> np.ndarray:
 
 
 def t3(rng: Rng, n: int) -> np.ndarray:
-    return 100.0 * (1.0 + COV * rng.standard_t(3, n) / math.sqrt(3.0))
+    # One in a hundred thousand would be a negative time.
+    return np.maximum(100.0 * (1.0 + COV * rng.standard_t(3, n) / math.sqrt(3.0)), 1.0)
 
 
 def long_tail(rng: Rng, n: int) -> np.ndarray:
@@ -138,20 +139,30 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     yield from _spreads(table)
     yield from _factors(table)
     yield from _walltimes(table)
+    yield from _uneven_factors(table)
+
+
+# What the interval of the CoV is stated to hold, by the number of values. Of ten values with a long
+# tail a third has no value from the tail, and t3 has no fourth moment: no interval holds there.
+_COV_STATED = {
+    "normal": dict.fromkeys((10, 30, 100, 1000), 0.93),
+    "lognormal": dict.fromkeys((10, 30, 100, 1000), 0.90),
+    "t3": dict.fromkeys((10, 30, 100, 1000), 0.75),
+    "long tail": {10: 0.65, 30: 0.70, 100: 0.85, 1000: 0.90},
+}
 
 
 def _cov(table: Table) -> Iterator[Rate]:
-    stated = {"normal": 0.93, "lognormal": 0.88, "t3": 0.80, "long tail": 0.75}
-    for name, truth in TRUE_COV.items():
-        draw = SHAPES[name]
-        for n in (10, 30, 100, 1000):
+    for name, stated in _COV_STATED.items():
+        draw, truth = SHAPES[name], TRUE_COV[name]
+        for n, share in stated.items():
 
             def holds(rng: Rng, draw: Draw = draw, n: int = n, truth: float = truth) -> bool:
                 interval = cov_interval(draw(rng, n))
                 return interval is not None and interval[0] <= truth <= interval[1]
 
             yield table.rate(
-                "95% interval holds the CoV", f"{name}, n = {n}", stated[name], "coverage", holds
+                "95% interval holds the CoV", f"{name}, n = {n}", share, "coverage", holds
             )
 
 
@@ -160,7 +171,7 @@ def _tails(table: Table) -> Iterator[Rate]:
         yield table.rate(
             "a long right tail is seen",
             f"none: normal, n = {n}",
-            0.02,
+            0.05,
             "false alarm",
             lambda rng, n=n: tails(normal(rng, n)).long_right,
         )
@@ -168,7 +179,7 @@ def _tails(table: Table) -> Iterator[Rate]:
         yield table.rate(
             "a long right tail is seen",
             f"long tail, n = {n}",
-            0.95 if n == 100 else 0.7,
+            0.9 if n == 100 else 0.4,
             "detection",
             lambda rng, n=n: tails(long_tail(rng, n)).long_right,
         )
@@ -194,7 +205,7 @@ def _modes(table: Table) -> Iterator[Rate]:
         yield table.rate(
             "both modes are seen, and no third",
             f"two modes, n = {n}",
-            0.95 if n == 100 else 0.9,
+            0.95 if n == 100 else 0.75,
             "detection",
             lambda rng, n=n: len(find_modes(two_modes(rng, n))) == 2,
         )
@@ -215,7 +226,7 @@ def _trends(table: Table) -> Iterator[Rate]:
             yield table.rate(
                 "a trend is seen (p ≤ 5%)",
                 f"none: {name}, n = {n}",
-                0.05 if name != "AR(1) 0.5" else 0.10,
+                0.05 if name != "AR(1) 0.5" else 0.12,
                 "false alarm",
                 alarms,
             )
@@ -271,7 +282,7 @@ def _components(table: Table) -> Iterator[Rate]:
     yield table.rate(
         "host sets differ (p ≤ 5%)",
         "half of the variance: 6 sets crossed with 10 days",
-        0.95,
+        0.90,
         "detection",
         lambda rng: found(rng, 1.0)[1] <= 0.05,
     )
@@ -440,8 +451,14 @@ def _factors(table: Table) -> Iterator[Rate]:
         )
 
 
+# Of ten runs with a long tail a third has no late run: nothing tells them apart from normal ones.
+_WALLTIME_STATED = {
+    **{("long tail", n): share for n, share in ((10, 0.55), (30, 0.70), (100, 0.85))},
+    **{("t3", n): 0.90 for n in (10, 30, 100)},
+}
+
+
 def _walltimes(table: Table) -> Iterator[Rate]:
-    stated = {"t3": 0.80}
     for name, draw in SHAPES.items():
         for n in (10, 30, 100, 400):
 
@@ -451,7 +468,32 @@ def _walltimes(table: Table) -> Iterator[Rate]:
             yield table.rate(
                 "99% of future runs finish within the walltime asked",
                 f"{name}, n = {n}",
-                0.95 if n >= 299 else stated.get(name, 0.95),
+                _WALLTIME_STATED.get((name, n), 0.95),
                 "coverage",
                 enough,
             )
+
+
+def _uneven_factors(table: Table) -> Iterator[Rate]:
+    """One level of a factor three times as wide as the other, with half or twice as many values."""
+    for wide, narrow in ((15, 15), (20, 10), (10, 20)):
+
+        def alarms(rng: Rng, wide: int = wide, narrow: int = narrow) -> bool:
+            values = np.concatenate(
+                [100.0 + 3.0 * (normal(rng, wide) - 100.0), normal(rng, narrow)]
+            )
+            levels = ["two"] * wide + ["one"] * narrow
+            order = [str(x) for x in rng.permutation(np.arange(30) % 3)]
+            found = anova(
+                values, {"adapters": levels, "order": order}, seed=int(rng.integers(1 << 30))
+            )
+            return found.effects[0].p <= 0.05
+
+        yield table.rate(
+            "a factor matters (p ≤ 5%)",
+            f"it doesn't: normal, {wide} values three times as wide as {narrow} others",
+            0.10,
+            "false alarm",
+            alarms,
+            0.5,
+        )

@@ -7,12 +7,12 @@ are.
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.answers.benchmarks import TITLES
 from assay.answers.select import counted
@@ -23,17 +23,19 @@ from assay.stats.intervals import Floats
 if TYPE_CHECKING:
     from assay.stats.anova import Anova
     from assay.stats.compare import Difference
+    from assay.stats.repeats import Ints
 
 # Factors that leave the work as it is, so that where the times lie is a question, too.
 LOCATED = (
     "adapter", "order", "toolchain", "node set", "binding", "hosts", "session", "time of day",
 )  # fmt: skip
-# Factors of a result and not of its cell: found in the records.
-_FOUND = ("hosts", "session", "time of day")
+# Factors that change what each core has to do, and that the analysis of variance knows too.
+_SIZED = ("nodes", "ppn", "threads")
 # More levels are a sweep, whose differences are no finding; fewer results make no level.
 _MOST_LEVELS, _LEAST_RESULTS = 8, 5
-# Results that a test looks at, of all levels together.
-_MOST_RESULTS = 2000
+# Results that a test looks at, of all levels together, and an analysis of variance, which may have
+# to permute them two thousand times.
+_MOST_RESULTS, _MOST_PERMUTED = 2000, 500
 _DAY = 86400.0
 _QUARTERS = ("00 to 06 h UTC", "06 to 12 h UTC", "12 to 18 h UTC", "18 to 24 h UTC")
 # Factors whose interactions are looked at together.
@@ -82,19 +84,37 @@ class Factors:
 
 
 @dataclass(frozen=True)
-class _Table:
-    """A kernel's results: their times, in order of time, with the level of each factor.
+class _Column:
+    """One factor: of each result the number of its level; ``levels`` stand in the plan's order.
 
-    ``levels``: of each factor, in the plan's order. ``cells``: the number of each result's cell, in
-    ``ids``.
+    ``found``: it belongs to the results and not to their cells.
     """
+
+    codes: Ints
+    levels: tuple[str, ...]
+    found: bool = False
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A kernel's results in order of time, with the factors in which they differ."""
 
     title: str
     times: Floats
-    factors: Mapping[str, list[str]]
-    levels: Mapping[str, list[str]]
-    cells: list[int]
+    columns: Mapping[str, _Column]
     ids: tuple[str, ...]
+
+    def blocks(self, without: Collection[str]) -> Ints:
+        """Of each result the number of its combination of all cells' factors but some."""
+        kept = [
+            column.codes
+            for name, column in self.columns.items()
+            if name not in without and not column.found
+        ]
+        if not kept:
+            return np.zeros(self.times.size, dtype=np.int64)
+        together = np.unique(np.stack(kept), axis=1, return_inverse=True)[1]
+        return np.asarray(together, dtype=np.int64).reshape(-1)
 
 
 def factors_of(study: Study) -> Factors | None:
@@ -105,10 +125,10 @@ def factors_of(study: Study) -> Factors | None:
     variances: list[Variance] = []
     left_out: list[str] = []
     for table in _tables(study):
-        for factor in table.factors:
+        for factor, column in table.columns.items():
             compared = _compare(table, factor)
             if isinstance(compared, str):
-                if factor not in _FOUND:  # nobody asked for them to be compared
+                if not column.found:  # what nobody varied on purpose is not missed
                     left_out.append(compared)
             else:
                 found.append((table.title, factor, *compared, table.ids))
@@ -151,25 +171,25 @@ def _tables(study: Study) -> Iterator[_Table]:
 
 def _table(found: Sequence[Varied]) -> _Table | None:
     """The table of one kernel's cells; None where they differ in nothing."""
-    columns: dict[str, list[str]] = {}
-    for name in dict.fromkeys(name for each in found for name in _of_cell(each)):
-        columns[name] = [
-            level for each in found for level in [_of_cell(each).get(name, "")] * len(each.times)
-        ]
-    for name in _FOUND:
-        columns[name] = [level for each in found for level in _of_results(each, name)]
-    kept = {name: column for name, column in columns.items() if len(set(column)) > 1}
-    if not kept:
-        return None
+    sizes = [each.times.size for each in found]
     utc = np.concatenate([each.repeats.utc for each in found])
     order = np.argsort(utc, kind="stable")
-    cells = [place for place, each in enumerate(found) for _ in each.times]
+    cells = [_of_cell(each.cell) for each in found]
+    columns = {}
+    for name in dict.fromkeys(name for cell in cells for name in cell):
+        levels = [cell.get(name, "") for cell in cells]
+        numbers = {level: number for number, level in enumerate(dict.fromkeys(levels))}
+        codes = np.repeat([numbers[level] for level in levels], sizes)[order]
+        columns[name] = _Column(codes, tuple(numbers))
+    hosts = np.concatenate([each.repeats.hosts for each in found])[order]
+    columns |= _of_results(utc[order], hosts)
+    columns = {name: column for name, column in columns.items() if len(column.levels) > 1}
+    if not columns:
+        return None
     return _Table(
         title=_title([each.cell for each in found]),
         times=np.concatenate([each.times for each in found])[order],
-        factors={name: [column[i] for i in order] for name, column in kept.items()},
-        levels={name: list(dict.fromkeys(column)) for name, column in kept.items()},
-        cells=[cells[i] for i in order],
+        columns=columns,
         ids=tuple(each.cell.id for each in found),
     )
 
@@ -181,9 +201,9 @@ def _title(cells: Sequence[Cell]) -> str:
     return TITLES.get(kernel) or (shared.pop() if len(shared) == 1 else kernel)
 
 
-def _of_cell(varied: Varied) -> dict[str, str]:
+def _of_cell(cell: Cell) -> dict[str, str]:
     """The levels that a cell has, by factor."""
-    cell, placement = varied.cell, varied.cell.placement
+    placement = cell.placement
     return {
         **{name: f"{value}" for name, value in cell.parameters.items()},
         "nodes": counted(placement.nodes, "node"),
@@ -197,16 +217,20 @@ def _of_cell(varied: Varied) -> dict[str, str]:
     }
 
 
-def _of_results(varied: Varied, name: str) -> list[str]:
-    """The levels of a factor that each result has of its own."""
-    if name == "session":
-        return [f"session {number}" for number in sessions(varied.repeats)]
-    if name == "hosts":
-        return [hosts or "unknown hosts" for hosts in varied.repeats.hosts]
-    if np.ptp(varied.repeats.utc) < _DAY:  # within a day, hours and the passing of time are one
-        return [""] * len(varied.times)
-    hours = [datetime.datetime.fromtimestamp(t, datetime.UTC).hour for t in varied.repeats.utc]
-    return [_QUARTERS[hour // 6] for hour in hours]
+def _of_results(utc: Floats, hosts: npt.NDArray[np.str_]) -> dict[str, _Column]:
+    """The factors that each result has of its own, from when (ascending) and where it was made."""
+    names, places = np.unique(hosts, return_inverse=True)
+    number = sessions(utc)
+    found = {
+        "hosts": _Column(places, tuple(str(name) or "unknown hosts" for name in names), True),
+        "session": _Column(
+            number - 1, tuple(f"session {k}" for k in range(1, int(number[-1]) + 1)), True
+        ),
+    }
+    if np.ptp(utc) >= _DAY:  # within a day, hours and the passing of time are one
+        quarters, codes = np.unique((utc % _DAY // (_DAY / 4)).astype(int), return_inverse=True)
+        found["time of day"] = _Column(codes, tuple(_QUARTERS[k] for k in quarters), True)
+    return found
 
 
 def _compare(table: _Table, factor: str) -> tuple[Difference, Difference | None] | str:
@@ -217,26 +241,25 @@ def _compare(table: _Table, factor: str) -> tuple[Difference, Difference | None]
     """
     from assay.stats.compare import location_differs, spread_differs
 
-    column, levels = table.factors[factor], table.levels[factor]
-    where = f"{table.title}, {factor}"
+    column = table.columns[factor]
+    levels, where = column.levels, f"{table.title}, {factor}"
     if len(levels) > _MOST_LEVELS:
         return f"{where}: {len(levels)} levels are too many to be held side by side."
-    rest = _rest(table, factor)
     spread: dict[str, list[Floats]] = {level: [] for level in levels}
     place: dict[str, list[Floats]] = {level: [] for level in levels}
-    places: dict[tuple[str, ...], dict[str, list[int]]] = {}
-    for i, (which, level) in enumerate(zip(rest, column, strict=True)):
-        places.setdefault(which, {}).setdefault(level, []).append(i)
-    groups = len(places)
-    for by_level in places.values():
-        parts = {level: table.times[by_level.get(level, [])] for level in levels}
-        if min(part.size for part in parts.values()) < _LEAST_RESULTS:
+    blocks = table.blocks({factor})
+    most = _MOST_RESULTS // (len(levels) * (int(blocks.max()) + 1))
+    for block in np.unique(blocks):
+        parts = [
+            table.times[(blocks == block) & (column.codes == code)] for code in range(len(levels))
+        ]
+        if min(part.size for part in parts) < _LEAST_RESULTS:
             continue
-        centre = float(np.mean([np.median(part) for part in parts.values()]))
-        for level, part in parts.items():
-            part = part[_thinned(part.size, _MOST_RESULTS // (len(levels) * groups))]
-            spread[level].append(part / np.median(part))
-            place[level].append(part / centre)
+        centre = float(np.mean([np.median(part) for part in parts]))
+        for level, part in zip(levels, parts, strict=True):
+            some = part[_thinned(part.size, most)]
+            spread[level].append(some / np.median(some))
+            place[level].append(some / centre)
     if not spread[levels[0]]:
         return (
             f"{where}: no {_LEAST_RESULTS} results of each level with everything else equal, so "
@@ -248,45 +271,27 @@ def _compare(table: _Table, factor: str) -> tuple[Difference, Difference | None]
     return differs, location_differs({level: np.concatenate(each) for level, each in place.items()})
 
 
-def _rest(table: _Table, factor: str) -> list[tuple[str, ...]]:
-    """Of each result the levels of all other factors of its cell."""
-    others = [
-        column for name, column in table.factors.items() if name != factor and name not in _FOUND
-    ]
-    return list(zip(*others, strict=True)) if others else [()] * len(table.cells)
-
-
 def _variance(table: _Table) -> Variance | None:
     """ANOVA of the logarithms, those of what changes the work set on their own medians."""
     from assay.stats.anova import anova
 
     names = [
         name
-        for name, column in table.factors.items()
-        if (name in LOCATED or name in ("nodes", "ppn", "threads"))
-        and len(set(column)) <= _MOST_LEVELS
+        for name, column in table.columns.items()
+        if name in (*LOCATED, *_SIZED) and len(column.levels) <= _MOST_LEVELS
     ][:_MOST_FACTORS]
     if not names:
         return None
-    blocks: dict[tuple[str, ...], list[int]] = {}
-    others = [
-        column for name, column in table.factors.items() if name not in names and name not in _FOUND
-    ]
-    keys = list(zip(*others, strict=True)) if others else [()] * len(table.cells)
-    for place, key in enumerate(keys):
-        blocks.setdefault(key, []).append(place)
     values = np.log(table.times)
-    for members in blocks.values():
-        values[members] -= np.median(values[members])
-    kept = _thinned(values.size, _MOST_RESULTS)
-    return Variance(
-        table.title,
-        anova(
-            values[kept],
-            {name: [table.factors[name][i] for i in kept] for name in names},
-            log=False,
-        ),
-    )
+    blocks = table.blocks(names)
+    for block in np.unique(blocks):
+        values[blocks == block] -= np.median(values[blocks == block])
+    kept = _thinned(values.size, _MOST_PERMUTED)
+    chosen = {
+        name: [table.columns[name].levels[code] for code in table.columns[name].codes[kept]]
+        for name in names
+    }
+    return Variance(table.title, anova(values[kept], chosen, log=False))
 
 
 def _thinned(size: int, most: int) -> list[int]:

@@ -5,8 +5,8 @@ Results of other runs of the same suite on the same machine count as much as the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from assay.units import format_duration
 
 if TYPE_CHECKING:
     from assay.stats.modes import Mode
-    from assay.stats.repeats import Repeats
+    from assay.stats.repeats import Ints, Repeats
     from assay.stats.spread import Spread
 
 # Fewest results of a cell whose spread is spoken of. The coefficient of variation of twenty normal
@@ -32,7 +32,7 @@ ENOUGH = 20
 FEW = smallest_size()
 # Seconds without a result from which on what follows is another session; and at least so many
 # times the usual pause.
-PAUSE, _PAUSES = 1800.0, 5.0
+PAUSE, _PAUSES = 300.0, 5.0
 # Chance that anything at all is claimed of the tails, or of the trends, of a run without any.
 ALPHA = 0.01
 # Greatest p of the dip test that counts: the least that its table knows, and a rounding error.
@@ -128,10 +128,14 @@ def study(run: RunData, history: Sequence[RunData] = ()) -> Study:
     """The study of a run; of ``history``, those runs count that are of the same suite."""
     from assay.stats.repeats import joined, repeats_of
 
-    alike = [each for each in history if each.manifest.plan.name == run.manifest.plan.name]
     own = repeats_of(run)
-    wanted = {each.cell.id for each in own}
-    others = [each for past in alike for each in repeats_of(past) if each.cell.id in wanted]
+    wanted = {each.cell.id for each in own if _studied(each.cell)}
+    others = [
+        each
+        for past in history
+        if past.manifest.plan.name == run.manifest.plan.name
+        for each in repeats_of(_of_cells(past, wanted))
+    ]
     resolved = {m.cell.id: m.record.parameters for m in run.measurements if m.record.parameters}
     return study_of(joined([*own, *others]) if others else own, resolved, complete=run.complete)
 
@@ -169,6 +173,11 @@ def study_of(
         runs=len({name for each in enough for name in each.run}) or 1,
         complete=complete,
     )
+
+
+def _of_cells(run: RunData, ids: Collection[str]) -> RunData:
+    """The measurements of these cells alone: the samples of the others needn't be read."""
+    return replace(run, measurements=tuple(m for m in run.measurements if m.cell.id in ids))
 
 
 def _studied(cell: Cell) -> bool:
@@ -235,37 +244,47 @@ def labels_of(cells: Sequence[Cell]) -> Mapping[str, str]:
         if cell.kernel in TITLES and len({title_of(other) for other in same}) == 1:
             title = TITLES[cell.kernel]
         alike = [other for other in same if other.parameters == cell.parameters]
+        alone = len({other.placement.nodes for other in alike}) == 1
         words = [
             word
-            for place, word in enumerate(_placed(cell))
-            if len({_placed(other)[place] for other in alike}) > 1
+            for place, word in enumerate(_placed(cell, alone))
+            if len({_placed(other, alone)[place] for other in alike}) > 1
         ]
+        sets = {other.placement.node_set for other in alike if _nodes(other) == _nodes(cell)}
+        if len(sets) > 1:
+            words.append(f"node set {cell.placement.node_set}")
         made[cell.id] = " ".join([title, *words])
     return made
 
 
-def _placed(cell: Cell) -> tuple[str, ...]:
-    """What tells a cell's placement and toolchain from others, each in a few words."""
+def _nodes(cell: Cell) -> int:
+    return cell.placement.nodes
+
+
+def _placed(cell: Cell, alone: bool) -> tuple[str, ...]:
+    """What tells a cell's placement and toolchain from others, each in a few words.
+
+    ``alone``: the number of nodes is the same for all, so that ranks tell the rest.
+    """
     placement = cell.placement
     long = len(placement.order) > _LONG
     order = f"{placement.order[:_LONG]}…" if long else placement.order
     return (
         f"on {counted(placement.nodes, 'node')}",
-        f"{placement.ppn} per node",
+        f"on {counted(placement.ranks, 'rank')}" if alone else f"{placement.ppn} per node",
         f"with {counted(placement.threads, 'thread')}",
         f"in {order} order",
         f"{placement.binding} binding",
         f"over {placement.adapter or 'any adapter'}",
-        f"node set {placement.node_set}",
         f"by {cell.toolchain}",
     )
 
 
-def sessions(repeats: Repeats) -> list[int]:
-    """The number of the session, from 1, of each result.
+def sessions(utc: Floats) -> Ints:
+    """The number of the session, from 1, of each of these ascending times (s).
 
-    A new one begins after a pause of half an hour, or of five times the usual one if that is more.
+    A new one begins after a pause of five minutes, or of five times the usual one if that is more.
     """
-    gaps = np.diff(repeats.utc, prepend=repeats.utc[:1])
+    gaps = np.diff(utc, prepend=utc[:1])
     usual = float(np.median(gaps[1:])) if gaps.size > 1 else 0.0
-    return [int(number) for number in 1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual))]
+    return np.asarray(1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual)), dtype=np.int64)

@@ -19,6 +19,8 @@ from assay.units import format_duration, format_share
 # Up to this coefficient of variation a cell is called steady: what the well-kept systems of
 # Kramer & Ryan (2003) reach in most codes (tables 1 and 2).
 STEADY = 0.02
+# And only if the interval of the coefficient ends below this.
+SURELY = 0.05
 # Cells that a verdict names one by one; of more, so many with something to say.
 _NAMED, _NOTED = 4, 2
 # How much slower than the median a run is by round numbers; the greatest that enough runs exceed
@@ -64,7 +66,7 @@ def confidence_in(study: Study) -> tuple[Confidence, str]:
     fewest = min(study.varied, key=lambda each: each.spread.n)
     reasons = []
     if fewest.spread.n < MANY:
-        reasons.append(f"{fewest.label} ran only {fewest.spread.n} times")
+        reasons.append(f"only {fewest.spread.n} runs of {fewest.label}")
     wide = [each for each in study.varied if _ratio(each.spread) > NARROW]
     if wide:
         worst = max(wide, key=lambda each: _ratio(each.spread))
@@ -102,13 +104,14 @@ def _remark(study: Study) -> str:
         return f"{study.when}, {'; '.join(clause(each) for each in study.varied)}"
     ordered = sorted(study.varied, key=lambda each: each.spread.cov or 0.0)
     middle = ordered[len(ordered) // 2].spread.cov or 0.0
-    words = [
-        f"{study.when}, half of {len(ordered)} cells vary by less than {format_share(middle)} from "
-        f"run to run",
-        f"the steadiest is {ordered[0].label} ({_cov(ordered[0].spread)})",
-        f"the least steady {ordered[-1].label} ({_cov(ordered[-1].spread)})",
-    ]
     shaped = [each for each in notable(study, _NOTED) if each.shape]
+    words = [
+        f"{study.when}, half of {len(ordered)} cells vary by less than {100 * middle:.2g}% from "
+        "run to run",
+        f"the steadiest is {ordered[0].label} ({_cov(ordered[0].spread)})",
+    ]
+    if ordered[-1] not in shaped:
+        words.append(f"the least steady {ordered[-1].label} ({_cov(ordered[-1].spread)})")
     return "; ".join([*words, *(clause(each) for each in shaped)])
 
 
@@ -120,11 +123,17 @@ def clause(varied: Varied) -> str:
         told = f"{varied.label} runs at {len(shape.modes)} speeds: {modes_text(varied)} (CoV {cov})"
     elif shape.long_tail:
         told = f"{varied.label} has a long right tail: {slow_text(varied)} (CoV {cov})"
-    elif (spread.cov or 0.0) <= STEADY:
+    elif _is_steady(spread):
         told = f"{varied.label} is steady to {cov}"
     else:
         told = f"{varied.label} varies by {cov}"
     return f"{told}, and {drift_text(varied)}" if shape.drifts else told
+
+
+def _is_steady(spread: Spread) -> bool:
+    """Whether a cell varies little, and surely not much."""
+    surely = spread.cov_ci95[1] if spread.cov_ci95 else 0.0
+    return (spread.cov or 0.0) <= STEADY and surely <= SURELY
 
 
 def _cov(spread: Spread) -> str:

@@ -81,8 +81,8 @@ def two_sigma_text(ask: Ask) -> str:
             f"nothing in 100 jobs of an hour, against {idle_text(ask, advised)}."
         )
     killed = (
-        f"would have ended {counted(choice.killed, 'run')} of {ask.walltime.n} before they were "
-        f"done, {format_quantity(ask.in_hours(choice.lost_hours), '', digits=2)} h lost in 100 "
+        f"would have ended {counted(choice.killed, 'run')} of {ask.walltime.n} too "
+        f"early, {format_quantity(ask.in_hours(choice.lost_hours), '', digits=2)} h lost in 100 "
         "jobs of an hour"
         if choice.killed
         else f"ended none of these {ask.walltime.n} runs, which leaves up to "

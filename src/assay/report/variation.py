@@ -91,8 +91,8 @@ def _spread(study: Study) -> Table:
         ],
         rows=[_spread_row(each) for each in study.varied],
         caption="Far out: share of the runs more than three robust standard deviations from the "
-        "median; a bell curve has 0.13% on either side. Bold claims are made of what is sure of "
-        "all cells together, here stands what was found of each.",
+        "median; a bell curve has 0.13% on either side. Set off is what is sure of all cells "
+        "together.",
         folded=True,
     )
 

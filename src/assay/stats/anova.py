@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
-from assay.stats.group_tests import Check, checks_text, normality, spread_test
+from assay.stats.group_tests import EQUAL_SPREAD, LEVEL, Check, checks_text, normality, spread_test
 from assay.stats.intervals import Floats, checked
 from assay.stats.multiple import corrected
 
 Ints = npt.NDArray[np.int64]
 
-LEVEL = 0.05
 # Permutations of residuals, and how many at a time.
 PERMUTATIONS = 1999
 _AT_ONCE = 250
@@ -76,8 +76,10 @@ def anova(
     Least squares with type II sums of squares: each effect against all others that don't contain
     it, so that unequal numbers do no harm. ``log``: of logarithms, so that effects are ratios; by
     default where all values are positive. Where residuals may be normal (Shapiro & Wilk) and spread
-    alike (Brown & Forsythe), p is that of F; else that of F among 1,999 permutations of the reduced
-    model's residuals (Freedman & Lane 1983), drawn from ``seed``. Factors of one level are left
+    alike (Brown & Forsythe), p is that of F; where only the former fails, that of F among 1,999
+    permutations of the reduced model's residuals (Freedman & Lane 1983); where spreads differ, that
+    of a Wald statistic which allows for it, among as many residuals with random signs (Davidson &
+    Flachaire 2008). ``seed``: of what is drawn. Factors of one level are left
     out, and interactions for which combinations or values lack; both are said. Raises AssayError
     for no values, and for a factor with another number of levels' names.
     """
@@ -100,10 +102,10 @@ def anova(
         return Anova([], "none", "", [], float(y @ y), max(freedom, 0), 0.0, log, y.size, missing)
     left = y - everything @ (everything.T @ y)
     residual = float(left @ left)
-    checks = _checks(left, _cells(codes))
-    by_f = all(check.holds for check in checks)
+    checks = _checks(left, codes)
+    way = _way(checks)
     tested = [
-        _tested(y, term, terms, bases, everything, by_f, seed + place)
+        _tested(y, term, terms, bases, everything, way, seed + place)
         for place, term in enumerate(terms)
     ]
     adjusted = corrected([p for _, _, _, p in tested])
@@ -125,7 +127,7 @@ def anova(
                 terms, tested, adjusted, strict=True
             )
         ],
-        test="F" if by_f else "permutation of residuals",
+        test=way,
         why=checks_text(checks),
         checks=checks,
         residual=residual,
@@ -138,6 +140,16 @@ def anova(
 
 
 Term = tuple[str, ...]
+Way = Literal["F", "permutation of residuals", "random signs of residuals"]
+_BY_F: Way = "F"
+_BY_SIGNS: Way = "random signs of residuals"
+
+
+def _way(checks: Sequence[Check]) -> Way:
+    refuted = {check.assumption for check in checks if not check.holds}
+    if not refuted:
+        return _BY_F
+    return _BY_SIGNS if EQUAL_SPREAD in refuted else "permutation of residuals"
 
 
 class _Bases:
@@ -221,7 +233,7 @@ def _tested(
     terms: Sequence[Term],
     bases: _Bases,
     everything: Floats,
-    by_f: bool,
+    way: Way,
     seed: int,
 ) -> tuple[float, int, float, float]:
     """Sum of squares, degrees of freedom, F and p of one effect."""
@@ -231,29 +243,51 @@ def _tested(
     reduced, extended = bases.of(others), bases.of([*others, term])
     extra = extended.shape[1] - reduced.shape[1]
     freedom = y.size - everything.shape[1]
-    squares, f = _f(y[:, None], reduced, extended, everything, extra, freedom)
-    if by_f:
+    squares, f = _f(y[:, None], reduced, extended, everything)
+    if way == _BY_F:
         return float(squares[0]), extra, float(f[0]), float(fdtrc(extra, freedom, f[0]))
+    found = _wald(y[:, None], reduced, extended, everything) if way == _BY_SIGNS else f
     rng = np.random.default_rng(seed)
     residuals = y - reduced @ (reduced.T @ y)
     reached = 0
     for first in range(0, PERMUTATIONS, _AT_ONCE):
         count = min(_AT_ONCE, PERMUTATIONS - first)
-        drawn = rng.permuted(np.broadcast_to(residuals[:, None], (y.size, count)), axis=0)
-        _, chance = _f(drawn, reduced, extended, everything, extra, freedom)
-        reached += int(np.count_nonzero(chance >= f[0] * (1.0 - 1e-12)))
+        if way == _BY_SIGNS:
+            signs = rng.choice((-1.0, 1.0), size=(y.size, count))
+            chance = _wald(signs * residuals[:, None], reduced, extended, everything)
+        else:
+            drawn = rng.permuted(np.broadcast_to(residuals[:, None], (y.size, count)), axis=0)
+            _, chance = _f(drawn, reduced, extended, everything)
+        reached += int(np.count_nonzero(chance >= found[0] * (1.0 - 1e-12)))
     return float(squares[0]), extra, float(f[0]), (reached + 1) / (PERMUTATIONS + 1)
 
 
+def _wald(columns: Floats, reduced: Floats, extended: Floats, everything: Floats) -> Floats:
+    """What an effect adds, over what its error is if each value has a variance of its own.
+
+    The variances are the squares of the residuals over one less their leverage (HC3: MacKinnon &
+    White 1985). For each column.
+    """
+    added = extended - reduced @ (reduced.T @ extended)
+    u, singular, _ = np.linalg.svd(added, full_matrices=False)
+    own = u[:, singular > 0.5]  # of a projection they are 0 or 1, but for rounding
+    effect = own.T @ columns
+    left = columns - everything @ (everything.T @ columns)
+    free = np.maximum(1.0 - np.einsum("ij,ij->i", everything, everything), _REDUNDANT)
+    variances = (left / free[:, None]) ** 2
+    between = np.einsum("ia,ib,ic->cab", own, own, variances, optimize=True)
+    scale = np.einsum("caa->c", between)
+    between += (1e-12 * scale + np.finfo(float).tiny)[:, None, None] * np.eye(own.shape[1])
+    solved = np.linalg.solve(between, effect.T[:, :, None])[:, :, 0]
+    return np.asarray(np.einsum("ac,ca->c", effect, solved) / own.shape[1])
+
+
 def _f(
-    columns: Floats,
-    reduced: Floats,
-    extended: Floats,
-    everything: Floats,
-    extra: int,
-    freedom: int,
+    columns: Floats, reduced: Floats, extended: Floats, everything: Floats
 ) -> tuple[Floats, Floats]:
     """Sums of squares of an effect and F, of each column."""
+    extra = extended.shape[1] - reduced.shape[1]
+    freedom = columns.shape[0] - everything.shape[1]
     squares = _explained(extended, columns) - _explained(reduced, columns)
     left = np.einsum("ij,ij->j", columns, columns) - _explained(everything, columns)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -266,13 +300,20 @@ def _explained(basis: Floats, columns: Floats) -> Floats:
     return np.asarray(np.einsum("ij,ij->j", fitted, fitted))
 
 
-def _checks(left: Floats, cells: Ints) -> list[Check]:
+def _checks(left: Floats, codes: Mapping[str, Ints]) -> list[Check]:
+    """Of the residuals; their spread between each factor's levels and between combinations.
+
+    Combinations alone, of a few values each, rarely show that one level of a factor is wider.
+    """
+    p: list[float] = []
+    for groups in [*codes.values(), *([_cells(codes)] if len(codes) > 1 else [])]:
+        several = [left[groups == each] for each in np.flatnonzero(np.bincount(groups) > 1)]
+        if len(several) > 1:
+            p.append(spread_test(several, by_f=False)[2])
     checks = [normality(left)]
-    sizes = np.bincount(cells)
-    several = [left[cells == cell] for cell in np.flatnonzero(sizes > 1)]
-    if len(several) > 1:
-        _, _, p = spread_test(several, by_f=False)
-        checks.append(Check("equal spread", "Brown–Forsythe", p, p > LEVEL))
+    if p:
+        least = float(corrected(p).min())
+        checks.append(Check(EQUAL_SPREAD, "Brown–Forsythe", least, least > LEVEL))
     return checks
 
 

@@ -22,6 +22,8 @@ PULLED = 6.0
 # Residual degrees of freedom without which nothing can be told apart.
 _FEWEST_FREE = 2
 _SECONDS_A_DAY = 86400.0
+# Launches, spread evenly over all, whose samples are looked at.
+_LOOKED_AT = 200
 # The alternating fit ends when no fitted mean changes by more than this share of the deviation.
 _STILL = 1e-10
 _MOST_ROUNDS = 2000
@@ -64,8 +66,8 @@ def variance_components(repeats: Repeats) -> Components:
     Measurements are launches' medians = day + set of hosts + launch, all random. Days (UTC) and
     sets of hosts cross, unequally often; their variances come from the sums of squares that each
     adds to the other, set equal to what is expected of them (Henderson 1953, method III). The
-    samples' variance within launches is the mean over launches; what the error of a launch's median
-    makes of it (its 95% interval's width) is taken off the variance between launches.
+    samples' variance within launches is the mean over launches (200 of more); what the error of a
+    launch's median makes of it (its 95% interval's width) is taken off the variance between them.
     """
     cost = repeats.cost
     centre = float(np.median(cost))
@@ -138,7 +140,10 @@ def _within(repeats: Repeats, centre: float) -> tuple[float | None, float]:
         return None, 0.0
     samples = repeats.sample_costs / centre if centre else repeats.sample_costs
     variances, errors = [], []
-    for launch in np.split(samples, np.cumsum(repeats.sizes)[:-1]):
+    ends = np.cumsum(repeats.sizes)
+    looked_at = np.unique(np.linspace(0, ends.size - 1, _LOOKED_AT).astype(np.int64))
+    for place in looked_at:
+        launch = samples[ends[place] - repeats.sizes[place] : ends[place]]
         if launch.size < 2:
             continue
         inside, _ = _pulled_in(launch)
@@ -156,10 +161,10 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
     from scipy.special import fdtrc
 
     n = values.size
-    levels = {"sets of hosts": int(hosts.max()) + 1, "days": int(days.max()) + 1}
+    levels = {"set of hosts": int(hosts.max()) + 1, "day": int(days.max()) + 1}
     for what, count in levels.items():
         if count == 1:
-            untold.append(f"All on one of the {what}: differences between them can't be told.")
+            untold.append(f"All on one {what}: how much these differ can't be told.")
     pieces = _connected(hosts, days)
     rank = sum(levels.values()) - pieces
     free = n - rank
@@ -172,12 +177,15 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
         return _Fit(float(values.var(ddof=1)), None, None)
     residual = squares / free
     found: dict[str, _Factor | None] = {}
-    for what, own, other in (("sets of hosts", hosts, days), ("days", days, hosts)):
+    for what, own, other in (("set of hosts", hosts, days), ("day", days, hosts)):
         count = levels[what]
         extra = count - pieces
         if count == 1 or extra == 0:
             if count > 1:
-                untold.append(f"Each of the {what} goes with one of the others: not to be told.")
+                (other_name,) = levels.keys() - {what}
+                untold.append(
+                    f"Each {other_name} had one {what}: what either does can't be told apart."
+                )
             found[what] = None
             continue
         without = values - (np.bincount(other, values) / np.bincount(other))[other]
@@ -186,7 +194,7 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
         variance = (added - extra * residual) / weight
         ratio = added / extra / residual if residual > 0.0 else float("inf")
         found[what] = _Factor(variance, float(fdtrc(extra, free, max(ratio, 0.0))))
-    return _Fit(residual, found["sets of hosts"], found["days"])
+    return _Fit(residual, found["set of hosts"], found["day"])
 
 
 def _squares_left(values: Floats, hosts: Ints, days: Ints) -> float:

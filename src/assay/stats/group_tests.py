@@ -12,7 +12,9 @@ from assay.stats.correlation import evidence_of_dependence, integrated_time
 from assay.stats.intervals import Floats, Interval, checked
 from assay.stats.warmup import mid_ranks
 
+# At which a difference counts, and an assumption as refuted.
 LEVEL = 0.05
+EQUAL_SPREAD = "equal spread"
 # What Shapiro and Wilk's approximation is made for.
 _MOST_FOR_SHAPIRO = 5000
 # Standard deviations from independence at which a group's values count as dependent.

@@ -13,8 +13,9 @@ FEWEST_BINS, MOST_BINS = 5, 50
 # Bins by which a histogram reaches beyond the quartiles, down and up: what is further off would
 # press the rest into one bin. Slow runs are what is looked for, so there is more room above.
 _BELOW, _ABOVE = 15, 30
-# Share of the values that may be left out on either side: a group of slow runs never is.
-_CUT = 0.02
+# Share of the values that may be left out on either side: a group of slow runs never is; and how
+# far the bins go on beyond such a group, of the distance between the ends of what is kept.
+_CUT, _ROOM = 0.02, 0.25
 # Places on which the values are counted before they are smoothed.
 _FINE = 2048
 
@@ -41,8 +42,10 @@ def histogram(values: Floats) -> Histogram | None:
         return None
     width = 2.0 * (high - low) / values.size ** (1.0 / 3.0)
     if width > 0.0:
-        least = max(least, min(low - _BELOW * width, first))
-        most = min(most, max(high + _ABOVE * width, last))
+        room = _ROOM * (last - first)
+        bottom, top = low - _BELOW * width, high + _ABOVE * width
+        least = max(least, bottom if bottom <= first else first - room)
+        most = min(most, top if top >= last else last + room)
         count = int(np.clip(np.ceil((most - least) / width), FEWEST_BINS, MOST_BINS))
     else:
         count = MOST_BINS  # more than half of the values are one and the same

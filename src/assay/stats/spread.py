@@ -22,6 +22,9 @@ from assay.stats.warmup import mid_ranks
 
 # Fewer values carry no interval of the coefficient of variation.
 FEWEST = 5
+# Few values of a distribution with long tails rarely show them: a kurtosis above the normal
+# distribution's counts 1 + this / n times. Calibrated by benchmarks/rates/comparisons.py.
+LONGER = 60.0
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -41,7 +44,7 @@ class Spread(msgspec.Struct, frozen=True):
     mean: float
     maximum: float
     deviation: float | None
-    robust_deviation: float
+    robust_deviation: float | None
     cov: float | None
     cov_ci95: Interval | None
     skew: float | None
@@ -71,7 +74,7 @@ def describe(
         mean=float(array.mean()),
         maximum=float(array.max()),
         deviation=float(array.std(ddof=1)) if n > 1 else None,
-        robust_deviation=robust_deviation(array),
+        robust_deviation=robust_deviation(array) if n > 1 else None,
         cov=coefficient_of_variation(array),
         cov_ci95=cov_interval(array, effective_n=n * worth_each(array)),
         skew=skewness(array),
@@ -93,30 +96,32 @@ def cov_interval(
     """Interval of the coefficient of variation, for distributions that needn't be normal.
 
     Bonett's (2006) interval of a standard deviation, whose width follows the kurtosis about a
-    trimmed mean, with the mean's own error and its correlation with the deviation added by the
+    trimmed mean; here with Student's t, and a kurtosis that is raised for few values, both of which
+    long tails need. The mean's own error and its correlation with the deviation are added by the
     delta method: var(ln CoV) = var(ln s) + (CoV**2 - CoV * skew) / n. ``effective_n``: how many
     independent values these are worth. None of fewer than five values, of equal ones, and where the
     mean is 0. How often it holds the truth: docs/methods.md, "Variation".
     """
-    from scipy.special import ndtri
+    from scipy.special import stdtrit
 
     array = checked(values)
     n = int(array.size)
     cov = coefficient_of_variation(array)
     if n < FEWEST or not cov:
         return None
-    z = float(ndtri(0.5 + confidence / 2.0))
+    t = float(stdtrit(n - 1, 0.5 + confidence / 2.0))
     centred = array - array.mean()
     squares = float((centred**2).sum())
     about = array - _trimmed_mean(array, 0.5 / math.sqrt(n - 4.0))
     kurtosis = n * float((about**4).sum()) / squares**2
-    small = n / (n - z)
+    kurtosis += max(kurtosis - 3.0, 0.0) * LONGER / n
+    small = n / (n - t)
     deviation = small**2 * max(kurtosis - (n - 3.0) / n, 0.0) / (n - 1.0) / 4.0
     skew = float((centred**3).mean()) / (squares / n) ** 1.5
     variance = max(deviation + (cov**2 - cov * skew) / n, 0.25 * deviation)
     if effective_n is not None:
         variance *= n / min(effective_n, n)
-    reach = z * math.sqrt(variance)
+    reach = t * math.sqrt(variance)
     middle = math.log(cov) + 0.5 * math.log(small)
     return math.exp(middle - reach), math.exp(middle + reach)
 

@@ -16,8 +16,9 @@ from assay.stats.proportions import clopper_pearson
 
 Basis = Literal["order statistic", "tail model", "slowest seen"]
 
-# The tail model is fitted to what lies above this quantile, and needs so many values there.
-_TAIL_FROM = 0.5
+# The tail model is fitted to what lies above each of these quantiles, and needs so many values
+# there: where few runs are late but very late, only what lies far out shows how late.
+_TAILS_FROM = (0.75, 0.9, 0.97)
 _FEWEST_ABOVE = 3
 # The papers' rule (Kramer & Ryan 2003, section 3: users ask for more than they need, or lose work).
 SIGMAS = 2.0
@@ -66,9 +67,10 @@ def asked_walltime(
 
     ``costs``: seconds of whole runs, in order of time. With enough of them (299 for 99% at 95%) it
     is an order statistic, an upper confidence bound of the quantile whatever the distribution. With
-    fewer it is the bound that an exponential tail gives: what exceeds the median is taken to do so
-    by amounts that are exponential, or die out faster (normal values do), whose mean is bounded by
-    its gamma distribution; and never less than the slowest run seen. Runs that depend on their
+    fewer it is the bound that an exponential tail gives: what exceeds the 75th, the 90th or the
+    97th percentile is taken to do so by amounts that are exponential, or die out faster (normal
+    values do), whose mean is bounded by its gamma distribution. The greatest of the three bounds
+    counts, and never less than the slowest run seen. Runs that depend on their
     predecessors count for fewer. Raises AssayError for no costs, or ones that aren't positive.
     """
     ordered = np.sort(values := checked(costs))
@@ -90,13 +92,13 @@ def asked_walltime(
         basis = "slowest seen" if model is None or model <= slowest else "tail model"
         seconds = slowest if model is None else max(model, slowest)
         why = {
-            "tail model": f"{n} runs are too few without a model: what exceeds the median is taken "
-            "to do so exponentially",
+            "tail model": f"{n} runs are too few without a model: an exponential tail is assumed",
             "slowest seen": f"{n} runs are too few without a model, and the slowest of them took "
             "as long as one would give",
         }[basis]
         if model is None:
-            why = f"{n} runs are too few for anything but the slowest of them"
+            few = "one run is" if n == 1 else f"{n} runs are"
+            why = f"{few} too few for anything but the slowest seen"
     deviation = float(values.std(ddof=1)) if n > 1 else 0.0
     return Walltime(
         seconds=seconds,
@@ -150,21 +152,28 @@ def _bounding_rank(worth: float, share: float, confidence: float) -> int | None:
 
 
 def _tail_bound(ordered: Floats, worth: float, share: float, confidence: float) -> float | None:
-    """The quantile's upper bound by an exponential tail above the median; None of too few.
+    """The quantile's upper bound by exponential tails above thresholds; None of too few values.
 
     Of k excesses with mean m over a threshold that a share t exceeds, 2 k m / scale is chi-squared
     with 2 k degrees of freedom, and the quantile is threshold + scale * ln(t / (1 - share)).
     """
     from scipy.special import gammaincinv
 
-    threshold = float(np.quantile(ordered, _TAIL_FROM))
-    above = ordered[ordered > threshold] - threshold
-    k = above.size * worth / ordered.size
-    if above.size < _FEWEST_ABOVE:
-        return None
-    scale = float(above.mean()) * k / float(gammaincinv(k, 1.0 - confidence))
-    reached = above.size / ordered.size
-    return threshold + scale * math.log(max(reached / (1.0 - share), 1.0))
+    bounds = []
+    for start in _TAILS_FROM:
+        threshold = float(np.quantile(ordered, start))
+        above = ordered[ordered > threshold] - threshold
+        if above.size < _FEWEST_ABOVE:
+            # The values farthest out, of few, are as many as are needed, above the next one.
+            if ordered.size <= _FEWEST_ABOVE:
+                continue
+            threshold = float(ordered[-_FEWEST_ABOVE - 1])
+            above = ordered[-_FEWEST_ABOVE:] - threshold
+        k = above.size * worth / ordered.size
+        scale = float(above.mean()) * k / float(gammaincinv(k, 1.0 - confidence))
+        reached = above.size / ordered.size
+        bounds.append(threshold + scale * math.log(max(reached / (1.0 - share), 1.0)))
+    return max(bounds, default=None)
 
 
 def _ordinal(number: int) -> str:

@@ -149,7 +149,7 @@ def _dots(rows: list[Row], hue: str, low: float) -> Spec:
     ]
     shade = colour(hue, rows)
     return {
-        "height": {"step": _STEP},
+        "height": _STEP * len(rows),
         "transform": [
             {"calculate": f"max(datum.cov, {least!r})", "as": "shown"},
             {

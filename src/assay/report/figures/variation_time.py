@@ -39,7 +39,7 @@ def sequence_figure(study: Study) -> Figure | None:
         "type": "quantitative",
         "title": f"time since {start} ({unit})",
         "scale": {"nice": False, "padding": 8},
-        "axis": {"tickCount": 8, "format": "~g"},
+        "axis": {"tickCount": 8, "format": ",.6~g"},
     }
     y: Spec = {"type": "quantitative", "title": "slower than the median"}
     axis: Spec = {"axis": {"format": "~%", "tickCount": 6}, "scale": {"zero": False, "nice": True}}
@@ -61,7 +61,7 @@ def sequence_figure(study: Study) -> Figure | None:
         },
         {
             "transform": [{"filter": "datum.kind === 'window'"}],
-            "mark": {"type": "area", "opacity": 0.25},
+            "mark": {"type": "area", "opacity": 0.15},
             "encoding": {
                 "x": x,
                 "y": {"field": "low", **y, **axis},
@@ -119,7 +119,7 @@ def sequence_figure(study: Study) -> Figure | None:
 def _course(varied: Varied, began: float, most: int, windows: int) -> Iterator[Row]:
     """A cell's points and its windows."""
     time, slower = varied.repeats.utc - began, varied.slower
-    session = np.array(sessions(varied.repeats))
+    session = sessions(varied.repeats.utc)
     for place in _kept(slower, most):
         yield {
             "kind": "run",
