@@ -137,19 +137,20 @@ def test_no_figure_where_nothing_is_named() -> None:
     assert math.isclose(causes.cells[0].attribution.unexplained, 1.0)
 
 
-def jobs_that(tmp_path: Path, suspended: bool, count: int = 12, **ends: str) -> RunData:
+def jobs_that(tmp_path: Path, suspended: bool, short: int = 0, **ends: str) -> RunData:
     """A run of jobs that computed for about 100 s each, some held up for up to 60 s more."""
     random = np.random.default_rng(10)
     book = JobBook(tmp_path)
     book.folder.mkdir()
-    for number in range(1, count + 1):
+    for number in range(1, 13):
         cpu = 100.0 + 0.3 * random.normal()
         held = 60.0 * random.random() if number % 3 == 0 else 2.0 * random.random()
         book.append(JobEvent("submitted", number, 1000.0 * number, f"7{number}"))
         book.append(JobEvent("started", number, 1000.0 * number + 5.0))
         end = 1000.0 * number + 5.0 + cpu + held
         how = ends.get(f"job{number}", "session")
-        book.write_end(JobEnd(number=number, utc=end, how=how, made=40, missing=[]))
+        made = 20 if number == short else 40
+        book.write_end(JobEnd(number=number, utc=end, how=how, made=made, missing=[]))
         book.account(
             number,
             JobAccounting(
@@ -175,6 +176,10 @@ def test_jobs_by_their_accounting(tmp_path: Path, suspended: bool) -> None:
 
 
 def test_jobs_that_did_not_do_all_are_left_out(tmp_path: Path) -> None:
+    few, all_but_one = tmp_path / "few", tmp_path / "all"
+    few.mkdir()
+    all_but_one.mkdir()
     ends = {f"job{number}": "time" for number in range(1, 8)}
-    assert accounting_of(jobs_that(tmp_path, False, **ends)) is None
+    assert accounting_of(jobs_that(few, False, **ends)) is None
+    assert accounting_of(jobs_that(all_but_one, False, short=4)).clocks.n == 11
     assert accounting_of(RUN) is None

@@ -189,6 +189,10 @@ def test_slow_hosts_are_a_cause_of_their_own() -> None:
     assert share.cause == "hosts" and share.quick is None
     assert share.ci95[0] <= truth <= share.ci95[1]
     assert cause_of("hosts") is HOSTS
+    # With three launches a host the hosts explain a third of anything.
+    many = replace(repeats, hosts=tuple(f"n{i % 40}" for i in range(120)))
+    by_host = np.exp(0.05 * random.normal(size=40))[np.arange(120) % 40]
+    assert attribute(replace(many, values=many.values * by_host)).shares == []
     # With a host of its own for every launch there is nothing to compare.
     lone = replace(repeats, hosts=tuple(f"n{i}" for i in range(120)))
     assert attribute(lone).shares == []
@@ -218,15 +222,18 @@ def test_sessions_hours_and_trend() -> None:
 
 def test_a_drift_that_both_share_by_chance_is_no_cause() -> None:
     """Two random walks go together for long stretches: they are worth few independent pairs."""
-    named = 0
+    named = trends = 0
     for seed in range(60):
         random = np.random.default_rng(seed)
         cost = np.exp(0.01 * np.cumsum(random.normal(size=100)))
         memory = 1e10 + 1e8 * np.cumsum(random.normal(size=100))
         found = attribute(make_repeats(cost, {"memory_available": memory}))
         named += any(share.cause == "memory" for share in found.shares)
+        trends += any(share.cause == "trend" for share in found.shares)
     # Taken as independent, some 70% of them would be named.
     assert named <= 9
+    # Nor is time itself, which most random walks seem to go with.
+    assert trends <= 9
 
 
 def test_clean_cells_name_nothing() -> None:
@@ -320,6 +327,12 @@ def test_shares_are_averages_over_orders(tiers: list[int]) -> None:
     grams = (data.T @ data)[None]
     found = averaged_over_orders(grams, [1] * len(tiers), tiers)[0]
     assert found == pytest.approx(brute_force_shares(y, columns, tiers), abs=1e-6)
+
+
+def test_normal_scores_are_quantiles_at_the_ranks() -> None:
+    found = normal_scores(np.array([30.0, 10.0, 20.0]))
+    # The normal distribution's quantiles at 3/4, 1/4 and 1/2.
+    assert found == pytest.approx([0.6744898, -0.6744898, 0.0], abs=1e-6)
 
 
 def test_normal_scores_have_the_variance_of_permutations() -> None:
