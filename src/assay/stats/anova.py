@@ -82,8 +82,9 @@ def anova(
     alike (Brown & Forsythe), p is that of F; where only the former fails, that of F among 1,999
     permutations of the reduced model's residuals (Freedman & Lane 1983); where spreads may differ,
     that of a Wald statistic which allows for it, among as many residuals with random signs
-    (Davidson & Flachaire 2008). ``seed``: of what is drawn. Factors of one level are left out, and interactions for which combinations or values lack; both are said. Raises AssayError
-    for no values, and for a factor with another number of levels' names.
+    (Davidson & Flachaire 2008). ``seed``: of what is drawn. Factors of one level are left out, and
+    interactions for which combinations or values lack; both are said. Raises AssayError for no
+    values, and for a factor with another number of levels' names.
     """
     given = checked(values)
     if any(len(levels) != given.size for levels in factors.values()):
