@@ -314,16 +314,17 @@ def _event(series: Series, change: Change, machines: Machines) -> Event:
         worse=more if change.kind == "spread" or series.better == "less" else not more,
         p=change.p,
         differences=found,
-        remark=_remark(found),
+        remark=_remark(found, change.kind),
     )
 
 
-def _remark(found: Sequence[Difference]) -> str:
+def _remark(found: Sequence[Difference], kind: str) -> str:
     """What is to be said of the snapshots beside a change."""
     together = [each for each in found if each.coincides]
     others = [each for each in found if not each.coincides]
     if together:
-        return f"With it came: {'; '.join(difference_text(each) for each in together)}."
+        head = "Meanwhile changed" if kind == "drift" else "With it came"
+        return f"{head}: {'; '.join(difference_text(each) for each in together)}."
     if others:
         said = "; ".join(difference_text(each) for each in others[:3])
         return f"Nothing changed with it alone; what comes and goes otherwise too: {said}."

@@ -159,7 +159,7 @@ def _next(x: Floats, weights: Floats, start: int, after: int, past: Floats) -> A
     first = max(after + 1, start + fewest + SPLITS[0] - 1)
     while first < x.size:
         have = first - start
-        last = min(x.size, first + min(max(have // 4, 4), 64))
+        last = min(x.size, first + min(max(have // 3, 4), 100))
         alarm = _look(x, weights, (start, first, last), fewest, past)
         if alarm is not None:
             return alarm

@@ -74,7 +74,7 @@ def overview(history: History) -> Figure | None:
         "field": "percent",
         "type": "quantitative",
         "title": "better than the best stretch before (%)",
-        "axis": {"grid": True, "format": "+~g"},
+        "axis": {"grid": True, "format": "+~g", "tickCount": 8},
         "scale": {"padding": 12},
     }
     spec: Spec = {
