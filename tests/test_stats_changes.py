@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.errors import AssayError
 from assay.stats import scan
 from assay.stats.changes import find_changes
-from assay.stats.scan import LEVEL, SPLITS, alarms, inflation, thresholds
+from assay.stats.scan import LEVELS, SPLITS, alarms, inflation, thresholds
 from assay.stats.stretches import compared, segmented
 
 
@@ -188,7 +188,7 @@ def test_the_statistic_is_student_s() -> None:
     x = np.random.default_rng(13).standard_normal(40)
     weights = np.ones(40)
     scores = scan._Scores(x, x, x)
-    table = scan._exceeding(scores, weights, np.arange(20, 40), SPLITS, LEVEL, 8, np.empty(0), 0.0)
+    table = scan._exceeding(scores, weights, np.arange(20, 40), SPLITS, LEVELS, 8, np.empty(0), 0.0)
     for row, n in enumerate(range(20, 40)):
         for column, k in enumerate(SPLITS):
             near, far = x[: max(n - k + 1, 0)], x[max(n - k + 1, 0) : n + 1]
@@ -200,7 +200,7 @@ def test_the_statistic_is_student_s() -> None:
             from scipy.stats import t
 
             assert table.threshold[row, column] == pytest.approx(
-                t.isf(LEVEL / 2, near.size - 1), rel=1e-6
+                t.isf(LEVELS[column] / 2, near.size - 1), rel=1e-6
             )
 
 

@@ -18,7 +18,7 @@ Noise = Callable[[np.random.Generator, int], np.ndarray]
 LIFE = 400  # runs of a clean series
 BEFORE = 50
 OTAVA = {1: 0.19, 2: 0.47, 3: 0.72, 4: 0.88}
-TOLD = {2: 0.10, 3: 0.35, 4: 0.60}
+TOLD = {3: 0.20, 4: 0.50}
 
 
 def normal(drawn: np.random.Generator, n: int) -> np.ndarray:
@@ -154,7 +154,7 @@ def otava(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
             f"a drop of 5% suspected or told after {runs} (Otava: {theirs:.0%})",
             f"CoV 2%, after {BEFORE} runs", either, trials, theirs, "detection",
         )  # fmt: skip
-        if after > 1:
+        if after in TOLD:
             yield Rate(
                 f"the same told, at 1 false alarm in 1,000 runs, after {runs}",
                 f"CoV 2%, after {BEFORE} runs", told, trials, TOLD[after], "detection",
