@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.answers.history import CellHistory, Event, History, Points, Stretch
+from assay.answers.snapshots import Difference
 from assay.plans.model import Cell, Placement, Replication
 from assay.records import schema
 from assay.records.directory import Seal
@@ -15,8 +17,10 @@ from assay.records.jobs import JobEnd, JobEvent
 from assay.records.model import LaunchRecord, Manifest
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunRequest
+from assay.records.store import PassedOver
 from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_table
+from assay.stats.changes import Suspect
 from assay.stats.model import CellSummary, MetricSummary
 from assay.system.survey import AdapterFact, HostSurvey
 from records_builder import make_cell, make_plan, make_record, make_run, make_stream
@@ -41,6 +45,7 @@ STRUCTS += [
     CellSummary,
     MetricSummary,
 ]
+STRUCTS += [History, CellHistory, Event, Stretch, Points, Difference, PassedOver, Suspect]
 STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd, HostSurvey, AdapterFact]
 
 

@@ -18,12 +18,14 @@ from assay.cli.app import main
 from assay.cli.history import history as command
 from assay.errors import AssayError
 from assay.records.store import Choice, Store
+from assay.report import write_report
 from assay.report.figures.history import MOST_DOTS, calendar, history_figures, trend
 from assay.report.history_report import build_history
 from assay.report.history_terminal import print_history
 from assay.report.sparkline import sparkline
 from history_builder import BEGIN, DAY, TOOLCHAIN, barrier, file_run, nightly, system_with, triad
 from openmetrics_grammar import parse
+from test_report_browser import CHROMIUM, PROBE, REPORT, look
 
 STEP, NIGHTS = 60, 90
 ASKED = Asked(Choice())
@@ -357,3 +359,23 @@ def test_sparklines() -> None:
     assert sparkline([1.0, 1.001, 1.0], 10) in ("▄▅▄", "▅▅▅")
     assert len(sparkline(list(range(1, 1000)), 20)) == 20
     assert sparkline([1.0, 9.0], 5, plain=True) == ".@"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="There is no Chromium on this machine.")
+@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 400)])
+def test_a_browser_draws_every_figure_and_complains_of_nothing(
+    found: History, tmp_path: Path, dark: bool, width: int
+) -> None:
+    (path,) = write_report(build_history(found), tmp_path)
+    text = path.read_text(encoding="utf-8").replace("<body>", "<body>" + PROBE, 1)
+    head, end, _ = text.rpartition("</body>")
+    path.write_text(head + REPORT + end + "</html>", encoding="utf-8")
+    seen = look(path, tmp_path / "profile", dark=dark, width=width)
+    assert seen["errors"] == []
+    assert not seen["overflow"]
+    figures = seen["figures"]
+    assert list(figures) == ["history-overview", "history-calendar", "history-0-memory-stream"]
+    assert all(figure["live"] and figure["wide"] for figure in figures.values())
+    assert figures["history-calendar"]["marks"] >= NIGHTS
+    assert figures["history-0-memory-stream"]["marks"] >= NIGHTS

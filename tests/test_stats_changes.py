@@ -55,7 +55,7 @@ def test_size_does_not_depend_on_the_unit_nor_the_way() -> None:
 
 
 def test_what_was_said_of_a_run_depends_on_the_runs_before_it_alone() -> None:
-    values = np.log(noise(3, 300) * steps((90, 1.0), (40, 1.04), (170, 1.01)))
+    values = np.log(noise(3, 170) * steps((60, 1.0), (40, 1.05), (70, 1.01)))
     ones = np.ones(values.size)
     whole = alarms(values, ones)
     assert len(whole) >= 2
