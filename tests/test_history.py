@@ -17,6 +17,8 @@ from assay.answers.history_query import Asked, ask, moment
 from assay.cli.app import main
 from assay.cli.history import history as command
 from assay.errors import AssayError
+from assay.records.directory import create_requested
+from assay.records.request import JobShape, RunRequest
 from assay.records.store import Choice, Store
 from assay.report import write_report
 from assay.report.figures.history import MOST_DOTS, calendar, history_figures, trend
@@ -101,6 +103,24 @@ def test_what_did_not_change_is_steady(found: History) -> None:
 def test_runs_that_tell_nothing_are_passed_over_and_counted(found: History) -> None:
     assert found.passed_over == {"unfinished": 1, "groups": 0, "older": 1, "damaged": 2}
     assert found.runs == NIGHTS + 1
+
+
+def test_groups_and_runs_of_older_versions_are_told_from_unfinished_ones(tmp_path: Path) -> None:
+    runs = [file_run(tmp_path, [(barrier(), [1e-6])], utc=BEGIN + DAY * i) for i in range(3)]
+    older = runs[1].path / "seal.json"
+    older.write_text(json.dumps({**json.loads(older.read_text()), "summary": None}))
+    request = RunRequest(
+        schema=1, run="group", utc=BEGIN, assay="0", command=[], tag="t", folder="/", plan="quick",
+        texts={}, words=[], nodes=None, budget=None, precision=None, seed=1, config=None,
+        fake=None, report=True, job=JobShape(nodes=1, seconds=60.0, longest=None), scheduler=None,
+        members=2,
+    )  # fmt: skip
+    create_requested(tmp_path, "20990101T000000Z-group", request)
+    found = Store(tmp_path).passed_over()
+    assert msgspec.structs.asdict(found) == {
+        "unfinished": 0, "groups": 1, "older": 1, "damaged": 0,
+    }  # fmt: skip
+    assert ask(tmp_path, ASKED).runs == 2
 
 
 def test_the_verdict_says_what_became_worse(found: History) -> None:
