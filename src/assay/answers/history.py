@@ -90,8 +90,8 @@ class CellHistory(msgspec.Struct, frozen=True):
     ``short``: too few runs to tell. ``level``, ``level_ci95``, ``deviation``: of the present
     stretch. ``reference``: the level that the present is held against, of the runs from
     ``reference_first`` to ``reference_last`` (indices of points); null where there is but one
-    stretch. ``against``: the present over it, less 1, with its interval; ``p``, and the same
-    corrected for all cells looked at. ``suspect``: the newest runs, where they are off but
+    stretch. ``against``: the present over it, less 1, with its interval; ``p``, times the number
+    of places where stretches might have begun, and the same corrected for all cells looked at. ``suspect``: the newest runs, where they are off but
     too few to tell. ``outliers``: names of runs that lay apart alone.
     ``dependence``: autocorrelation of neighbouring runs.
     """
@@ -197,7 +197,10 @@ def _against(series: Series, changes: Changes) -> _Against | None:
         *((_around(series, each), np.ones(each.runs)) for each in (best, present)),
         rho=changes.dependence,
     )
-    return _Against(best, difference.size, difference.interval, difference.p)
+    # A stretch is where the series was found to change, and the best one at that: chosen by what
+    # it shows, out of as many as there are places.
+    p = min(1.0, difference.p * series.values.size)
+    return _Against(best, difference.size, difference.interval, p)
 
 
 def _around(series: Series, segment: Segment) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
