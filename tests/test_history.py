@@ -178,12 +178,17 @@ def test_a_drift_to_the_worse_is_a_regression(tmp_path: Path) -> None:
     assert cell.against == pytest.approx(0.06, abs=0.02)
 
 
-def test_a_lucky_stretch_is_no_level_to_fall_from(tmp_path: Path) -> None:
-    """Forty steady cells: none of them is called worse or better."""
-    nightly(tmp_path, 150, [(barrier(ppn), lambda _: 1e-6) for ppn in range(2, 42)], launches=1)
-    found = ask(tmp_path, Asked(Choice(), least=0.0))
-    assert {cell.state for cell in found.cells} == {"steady"}
-    assert found.verdict == "Steady: none of 40 cells is worse or better than it was."
+def test_the_p_of_the_present_counts_the_places_where_it_might_have_begun(tmp_path: Path) -> None:
+    from scipy.stats import ttest_ind
+
+    nightly(tmp_path, 50, [(barrier(), lambda night: 1e-6 * (1.0 + 0.02 * (night >= 30)))])
+    (cell,) = ask(tmp_path, Asked(Choice(), least=0.0)).cells
+    logs = np.log(cell.points.value)
+    edge = cell.stretches[1].first
+    assert cell.p is not None and cell.p < 1e-4
+    single = ttest_ind(logs[:edge], logs[edge:]).pvalue
+    assert cell.p == pytest.approx(50 * single, rel=0.5)  # but for values that are clipped
+    assert cell.p_corrected == pytest.approx(cell.p)  # the only one
 
 
 def test_small_changes_don_t_count_however_significant(tmp_path: Path) -> None:

@@ -90,10 +90,10 @@ class CellHistory(msgspec.Struct, frozen=True):
     ``short``: too few runs to tell. ``level``, ``level_ci95``, ``deviation``: of the present
     stretch. ``reference``: the level that the present is held against, of the runs from
     ``reference_first`` to ``reference_last`` (indices of points); null where there is but one
-    stretch. ``against``: the present over it, less 1, with its interval; ``p``, times the number
-    of places where stretches might have begun, and the same corrected for all cells looked at. ``suspect``: the newest runs, where they are off but
-    too few to tell. ``outliers``: names of runs that lay apart alone.
-    ``dependence``: autocorrelation of neighbouring runs.
+    stretch. ``against``: the present over it, less 1, with its interval; ``p``, times the number of
+    places where stretches might have begun, and the same corrected for all cells looked at.
+    ``suspect``: the newest runs, where they are off but too few to tell. ``outliers``: names of
+    runs that lay apart alone. ``dependence``: autocorrelation of neighbouring runs.
     """
 
     system: str
