@@ -44,6 +44,14 @@ def test_a_step_is_found_where_it_is_with_its_size() -> None:
     assert found.segments[1].deviation == pytest.approx(0.01, rel=0.35)
 
 
+def test_a_short_stretch_in_a_long_history_has_its_place() -> None:
+    found = find_changes(noise(31, 2000) * steps((1500, 1.0), (12, 1.02), (488, 1.0)))
+    places = [(c.earliest, c.latest) for c in found.changes if c.kind == "step"]
+    near = [(a, b) for a, b in places if 1450 < a <= b < 1560]
+    assert len(near) == 2
+    assert near[0][0] <= 1500 <= near[0][1] and near[1][0] <= 1512 <= near[1][1]
+
+
 def test_size_does_not_depend_on_the_unit_nor_the_way() -> None:
     values = noise(2, 100) * steps((50, 1.0), (50, 1.05))
     plain, tiny = find_changes(values), find_changes(values * 1e-9)

@@ -213,8 +213,8 @@ def _told(
             rest = last
         else:
             for k in range(i, j):
-                beside = bounded(rows.x, outliers, bounds[k : k + 3])
-                early, late = place_interval(beside, bounds[k], rho)
+                low, at, high = _beside(bounds[k : k + 3])
+                early, late = place_interval(bounded(rows.x, outliers, (low, at, high)), low, rho)
                 step, difference = steps[k], difference_of(rows, bounds[k : k + 3], rho)
                 p = min(1.0, difference.p * (bounds[k + 2] - bounds[k]))
                 changes.append(
@@ -228,6 +228,16 @@ def _told(
     if bounds[len(steps)] < rows.x.size:
         segments.append(_segment(rows, bounds[len(steps)], rows.x.size, rho))
     return changes, segments
+
+
+def _beside(bounds: Sequence[int]) -> tuple[int, int, int]:
+    """The runs among which a change's place is sought, and the place.
+
+    Of a long stretch beside a short one as many as are comparable: thousands of unlikely places
+    would outweigh a likely one.
+    """
+    low, at, high = bounds
+    return max(low, at - 8 * (high - at) - 32), at, min(high, at + 8 * (at - low) + 32)
 
 
 def _relative(difference: Difference) -> tuple[float, Interval]:
