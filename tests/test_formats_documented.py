@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.answers.history import CellHistory, Event, History, Points, Stretch
+from assay.answers.snapshots import Difference
 from assay.plans.model import Cell, Placement, Replication
 from assay.records import schema
 from assay.records.directory import Seal
@@ -16,8 +18,10 @@ from assay.records.model import LaunchRecord, Manifest
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunRequest
 from assay.records.sessions import SessionEvent
+from assay.records.store import PassedOver
 from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_table
+from assay.stats.changes import Suspect
 from assay.stats.model import CellSummary, MetricSummary
 from assay.system.survey import AdapterFact, HostSurvey
 from assay.watch import model as watch_model
@@ -52,6 +56,7 @@ STRUCTS += [
 ]
 STRUCTS += [RunRequest, JobShape, JobEvent, JobEnd, JobAccounting, SessionEvent]
 STRUCTS += [Cause, Why, HostSurvey, AdapterFact]
+STRUCTS += [History, CellHistory, Event, Stretch, Points, Difference, PassedOver, Suspect]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)

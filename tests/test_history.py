@@ -17,13 +17,17 @@ from assay.answers.history_query import Asked, ask, moment
 from assay.cli.app import main
 from assay.cli.history import history as command
 from assay.errors import AssayError
+from assay.records.directory import create_requested
+from assay.records.request import JobShape, RunRequest
 from assay.records.store import Choice, Store
+from assay.report import write_report
 from assay.report.figures.history import MOST_DOTS, calendar, history_figures, trend
 from assay.report.history_report import build_history
 from assay.report.history_terminal import print_history
 from assay.report.sparkline import sparkline
 from history_builder import BEGIN, DAY, TOOLCHAIN, barrier, file_run, nightly, system_with, triad
 from openmetrics_grammar import parse
+from test_report_browser import CHROMIUM, PROBE, REPORT, look
 
 STEP, NIGHTS = 60, 90
 ASKED = Asked(Choice())
@@ -101,6 +105,24 @@ def test_runs_that_tell_nothing_are_passed_over_and_counted(found: History) -> N
     assert found.runs == NIGHTS + 1
 
 
+def test_groups_and_runs_of_older_versions_are_told_from_unfinished_ones(tmp_path: Path) -> None:
+    runs = [file_run(tmp_path, [(barrier(), [1e-6])], utc=BEGIN + DAY * i) for i in range(3)]
+    older = runs[1].path / "seal.json"
+    older.write_text(json.dumps({**json.loads(older.read_text()), "summary": None}))
+    request = RunRequest(
+        schema=1, run="group", utc=BEGIN, assay="0", command=[], tag="t", folder="/", plan="quick",
+        texts={}, words=[], nodes=None, budget=None, precision=None, seed=1, config=None,
+        fake=None, report=True, job=JobShape(nodes=1, seconds=60.0, longest=None), scheduler=None,
+        members=2,
+    )  # fmt: skip
+    create_requested(tmp_path, "20990101T000000Z-group", request)
+    found = Store(tmp_path).passed_over()
+    assert msgspec.structs.asdict(found) == {
+        "unfinished": 0, "groups": 1, "older": 1, "damaged": 0,
+    }  # fmt: skip
+    assert ask(tmp_path, ASKED).runs == 2
+
+
 def test_the_verdict_says_what_became_worse(found: History) -> None:
     assert found.verdict.startswith("1 cell of 2 is worse than it has been, most memory.stream")
     assert re.search(r"\(-[45]\.\d% bandwidth\)", found.verdict)
@@ -154,6 +176,19 @@ def test_a_drift_to_the_worse_is_a_regression(tmp_path: Path) -> None:
     assert [event.kind for event in cell.events] == ["drift"]
     assert cell.state == "regression"
     assert cell.against == pytest.approx(0.06, abs=0.02)
+
+
+def test_the_p_of_the_present_counts_the_places_where_it_might_have_begun(tmp_path: Path) -> None:
+    from scipy.stats import ttest_ind
+
+    nightly(tmp_path, 50, [(barrier(), lambda night: 1e-6 * (1.0 + 0.02 * (night >= 30)))])
+    (cell,) = ask(tmp_path, Asked(Choice(), least=0.0)).cells
+    logs = np.log(cell.points.value)
+    edge = cell.stretches[1].first
+    assert cell.p is not None and cell.p < 1e-4
+    single = ttest_ind(logs[:edge], logs[edge:]).pvalue
+    assert cell.p == pytest.approx(50 * single, rel=0.5)  # but for values that are clipped
+    assert cell.p_corrected == pytest.approx(cell.p)  # the only one
 
 
 def test_small_changes_don_t_count_however_significant(tmp_path: Path) -> None:
@@ -357,3 +392,23 @@ def test_sparklines() -> None:
     assert sparkline([1.0, 1.001, 1.0], 10) in ("▄▅▄", "▅▅▅")
     assert len(sparkline(list(range(1, 1000)), 20)) == 20
     assert sparkline([1.0, 9.0], 5, plain=True) == ".@"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="There is no Chromium on this machine.")
+@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 400)])
+def test_a_browser_draws_every_figure_and_complains_of_nothing(
+    found: History, tmp_path: Path, dark: bool, width: int
+) -> None:
+    (path,) = write_report(build_history(found), tmp_path)
+    text = path.read_text(encoding="utf-8").replace("<body>", "<body>" + PROBE, 1)
+    head, end, _ = text.rpartition("</body>")
+    path.write_text(head + REPORT + end + "</html>", encoding="utf-8")
+    seen = look(path, tmp_path / "profile", dark=dark, width=width)
+    assert seen["errors"] == []
+    assert not seen["overflow"]
+    figures = seen["figures"]
+    assert list(figures) == ["history-overview", "history-calendar", "history-0-memory-stream"]
+    assert all(figure["live"] and figure["wide"] for figure in figures.values())
+    assert figures["history-calendar"]["marks"] >= NIGHTS
+    assert figures["history-0-memory-stream"]["marks"] >= NIGHTS

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.errors import AssayError
 from assay.stats import scan
 from assay.stats.changes import find_changes
-from assay.stats.scan import LEVEL, SPLITS, alarms, inflation, thresholds
+from assay.stats.scan import LEVELS, SPLITS, alarms, inflation, thresholds
 from assay.stats.stretches import compared, segmented
 
 
@@ -44,6 +44,14 @@ def test_a_step_is_found_where_it_is_with_its_size() -> None:
     assert found.segments[1].deviation == pytest.approx(0.01, rel=0.35)
 
 
+def test_a_short_stretch_in_a_long_history_has_its_place() -> None:
+    found = find_changes(noise(31, 2000) * steps((1500, 1.0), (12, 1.02), (488, 1.0)))
+    places = [(c.earliest, c.latest) for c in found.changes if c.kind == "step"]
+    near = [(a, b) for a, b in places if 1450 < a <= b < 1560]
+    assert len(near) == 2
+    assert near[0][0] <= 1500 <= near[0][1] and near[1][0] <= 1512 <= near[1][1]
+
+
 def test_size_does_not_depend_on_the_unit_nor_the_way() -> None:
     values = noise(2, 100) * steps((50, 1.0), (50, 1.05))
     plain, tiny = find_changes(values), find_changes(values * 1e-9)
@@ -55,7 +63,7 @@ def test_size_does_not_depend_on_the_unit_nor_the_way() -> None:
 
 
 def test_what_was_said_of_a_run_depends_on_the_runs_before_it_alone() -> None:
-    values = np.log(noise(3, 300) * steps((90, 1.0), (40, 1.04), (170, 1.01)))
+    values = np.log(noise(3, 170) * steps((60, 1.0), (40, 1.05), (70, 1.01)))
     ones = np.ones(values.size)
     whole = alarms(values, ones)
     assert len(whole) >= 2
@@ -127,12 +135,20 @@ def test_scatter_that_grows_is_a_change_of_scatter() -> None:
 
 
 def test_changes_that_later_runs_refute_are_left_out() -> None:
-    values = noise(10, 200)
-    values[100:103] *= 1.05
-    found = find_changes(values)
-    assert found.alarms != []
-    assert len(found.changes) in (0, 2)  # three runs: nothing, or up and back
-    assert found.segments[-1].level == pytest.approx(1.0, rel=0.004)
+    """A clean series in which, as in one of some, a night long ago raised a false alarm."""
+    found = find_changes(noise(4, 400))
+    assert [alarm.kind for alarm in found.alarms] == ["step"]
+    assert found.changes == []
+    assert len(found.segments) == 1
+
+
+def test_an_outlier_has_no_company() -> None:
+    z = np.array([0.0, 5.0, 4.5, 0.0, -5.0, 1.6, 6.0])
+    scores = scan._scores_of(z, 3.0)
+    assert scores.raw.tolist() == [0.0, 3.0, 3.0, 0.0, -3.0, 1.6, 3.0]
+    assert scores.clean.tolist() == [0.0, 3.0, 3.0, 0.0, 0.0, 1.6, 3.0]
+    # The second was alone until the third came.
+    assert scores.newest.tolist() == [0.0, 0.0, 3.0, 0.0, 0.0, 1.6, 3.0]
 
 
 def test_runs_that_are_less_sure_count_for_less() -> None:
@@ -187,11 +203,13 @@ def test_the_statistic_is_student_s() -> None:
     """Running sums against scipy.stats.ttest_ind with the variance of the runs before alone."""
     x = np.random.default_rng(13).standard_normal(40)
     weights = np.ones(40)
-    scores = scan._Scores(x, x, x)
-    table = scan._exceeding(scores, weights, np.arange(20, 40), SPLITS, LEVEL, 8, np.empty(0), 0.0)
+    newest = x + 0.25  # what is known of the newest run differs
+    scores = scan._Scores(x, x, newest)
+    table = scan._exceeding(scores, weights, np.arange(20, 40), SPLITS, LEVELS, 8, np.empty(0), 0.0)
     for row, n in enumerate(range(20, 40)):
         for column, k in enumerate(SPLITS):
-            near, far = x[: max(n - k + 1, 0)], x[max(n - k + 1, 0) : n + 1]
+            near = x[: max(n - k + 1, 0)]
+            far = np.append(x[max(n - k + 1, 0) : n], newest[n])
             if near.size < 8:
                 assert table.statistic[row, column] == 0.0
                 continue
@@ -200,7 +218,7 @@ def test_the_statistic_is_student_s() -> None:
             from scipy.stats import t
 
             assert table.threshold[row, column] == pytest.approx(
-                t.isf(LEVEL / 2, near.size - 1), rel=1e-6
+                t.isf(LEVELS[column] / 2, near.size - 1), rel=1e-6
             )
 
 
@@ -281,7 +299,7 @@ def test_a_step_of_two_deviations_is_noticed_within_eight_runs() -> None:
         found += bool(find_changes(values).changes)
     from scipy.stats import binom
 
-    assert found >= binom.ppf(1e-3, trials, 0.90)
+    assert found >= binom.ppf(1e-3, trials, 0.80)
 
 
 def test_kinds_on_the_whole() -> None:

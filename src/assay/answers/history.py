@@ -90,10 +90,10 @@ class CellHistory(msgspec.Struct, frozen=True):
     ``short``: too few runs to tell. ``level``, ``level_ci95``, ``deviation``: of the present
     stretch. ``reference``: the level that the present is held against, of the runs from
     ``reference_first`` to ``reference_last`` (indices of points); null where there is but one
-    stretch. ``against``: the present over it, less 1, with its interval; ``p``, and the same
-    corrected for all cells looked at. ``suspect``: the newest runs, where they are off but
-    too few to tell. ``outliers``: names of runs that lay apart alone.
-    ``dependence``: autocorrelation of neighbouring runs.
+    stretch. ``against``: the present over it, less 1, with its interval; ``p``, times the number of
+    places where stretches might have begun, and the same corrected for all cells looked at.
+    ``suspect``: the newest runs, where they are off but too few to tell. ``outliers``: names of
+    runs that lay apart alone. ``dependence``: autocorrelation of neighbouring runs.
     """
 
     system: str
@@ -197,7 +197,10 @@ def _against(series: Series, changes: Changes) -> _Against | None:
         *((_around(series, each), np.ones(each.runs)) for each in (best, present)),
         rho=changes.dependence,
     )
-    return _Against(best, difference.size, difference.interval, difference.p)
+    # A stretch is where the series was found to change, and the best one at that: chosen by what
+    # it shows, out of as many as there are places.
+    p = min(1.0, difference.p * series.values.size)
+    return _Against(best, difference.size, difference.interval, p)
 
 
 def _around(series: Series, segment: Segment) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -314,16 +317,17 @@ def _event(series: Series, change: Change, machines: Machines) -> Event:
         worse=more if change.kind == "spread" or series.better == "less" else not more,
         p=change.p,
         differences=found,
-        remark=_remark(found),
+        remark=_remark(found, change.kind),
     )
 
 
-def _remark(found: Sequence[Difference]) -> str:
+def _remark(found: Sequence[Difference], kind: str) -> str:
     """What is to be said of the snapshots beside a change."""
     together = [each for each in found if each.coincides]
     others = [each for each in found if not each.coincides]
     if together:
-        return f"With it came: {'; '.join(difference_text(each) for each in together)}."
+        head = "Meanwhile changed" if kind == "drift" else "With it came"
+        return f"{head}: {'; '.join(difference_text(each) for each in together)}."
     if others:
         said = "; ".join(difference_text(each) for each in others[:3])
         return f"Nothing changed with it alone; what comes and goes otherwise too: {said}."

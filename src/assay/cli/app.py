@@ -54,8 +54,8 @@ COMMANDS = {
         "Say how results have gone over all runs: what changed when, by how much, and with what.",
         """
         assay history                                 every cell, a line each
-        assay history npb --since "90 d" --html       a report with a calendar and trends
-        assay history --fail-on regression --least 2% exit with 1 if a cell has become worse
+        assay history npb --since "90 d" --html       with a calendar and trends
+        assay history --fail-on regression            exit with 1 if a cell is worse
         assay history --format openmetrics -o assay.prom
         """,
     ),

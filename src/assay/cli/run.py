@@ -169,7 +169,6 @@ def run(
                 "every": every,
                 "sessions": sessions,
             },
-            app=command,
         )
         return begin(asked, how)
     if factors or nodes or ppn or app:

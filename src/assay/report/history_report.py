@@ -11,7 +11,7 @@ from assay.answers.model import Answer, Confidence
 from assay.answers.select import counted, quantity_text
 from assay.report.build import section_of
 from assay.report.figures.history import history_figures
-from assay.report.history_terminal import event_text, summary_line, suspect_text
+from assay.report.history_terminal import event_text, percent, summary_line, suspect_text
 from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Table, Tone
 from assay.report.sparkline import sparkline
 from assay.stats.scan import FIRST
@@ -145,7 +145,7 @@ def _cell_table(history: History) -> Table:
                 Entry(
                     "" if cell.deviation is None else f"{100 * cell.deviation:.2g}%", cell.deviation
                 ),
-                Entry("" if cell.against is None else f"{100 * cell.against:+.2g}%", cell.against),
+                Entry("" if cell.against is None else percent(cell.against), cell.against),
                 Entry(
                     "too few runs" if cell.state == "short" else cell.state,
                     cell.state,

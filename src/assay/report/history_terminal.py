@@ -65,7 +65,7 @@ def _lines(cells: list[CellHistory], width: int, several: bool, fancy: bool) -> 
     course = min(max(width - 90, _COURSE[0]), _COURSE[1]) if width >= _NARROW else 0
     levels = [quantity_text(cell.level, cell.unit) for cell in cells]
     names = [f"{c.system}: {c.label}" if several else c.label for c in cells]
-    room = max(width - course - max(map(len, levels), default=0) - 34, 16)
+    room = max(width - course - max(map(len, levels), default=0) - 28, 16)
     column = min(max(map(len, names), default=0), room)
     made = []
     for cell, name, level in zip(cells, names, levels, strict=True):
@@ -82,7 +82,13 @@ def _lines(cells: list[CellHistory], width: int, several: bool, fancy: bool) -> 
 
 
 def _change_text(cell: CellHistory) -> str:
-    return "" if cell.against is None else f"{100 * cell.against:+.1f}%"
+    return "" if cell.against is None else percent(cell.against)
+
+
+def percent(share: float) -> str:
+    """A relative change: ``+1.2%``; one that rounds to nothing has no sign."""
+    text = f"{100 * share:+.1f}%"
+    return "0.0%" if text in ("+0.0%", "-0.0%") else text
 
 
 def _print_events(cell: CellHistory, console: Console) -> None:

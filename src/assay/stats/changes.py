@@ -56,8 +56,8 @@ class Change(msgspec.Struct, frozen=True):
     ``spread``, of scatter alone. ``at``: the first run after it; ``earliest``, ``latest``: its 95%
     interval. ``found``: the run after which it could first be told. ``size``: of a step or drift
     the level after it over that before, less 1; of scatter the deviation after over that before,
-    less 1. ``size_ci95``: its 95% interval. ``p``: of the comparison that told it, for all splits
-    that were looked at after that run.
+    less 1. ``size_ci95``: its 95% interval. ``p``: of the runs before it against those after
+    it, times the number of places where it might have been.
     """
 
     kind: Kind
@@ -141,8 +141,11 @@ def find_changes(
     residuals = residuals_of(rows, steps)
     rho = dependence(residuals / robust_scale(residuals))
     changes, segments = _told(rows, outliers, steps, rho)
-    spreads = [_spread(rows, a, changes) for a in noticed if a.kind == "spread"]
-    changes += [spread for spread in spreads if spread is not None]
+    # Scatter that grew looks like steps that later runs refute.
+    kept = {step.found for step in steps}
+    for alarm in noticed:
+        if alarm.found not in kept:
+            changes += _spread(rows, alarm, changes)
     return Changes(
         changes=sorted(changes, key=lambda change: change.at),
         segments=segments,
@@ -200,20 +203,23 @@ def _told(
         drift = drift_of(rows, span, rho)
         if drift is not None:
             first, last, difference = drift
-            noticed, p = steps[i].found, min(step.p for step in steps[i:j])
-            changes.append(Change("drift", first, first, last, noticed, *_relative(difference), p))
+            noticed = steps[i].found
+            changes.append(
+                Change("drift", first, first, last, noticed, *_relative(difference), difference.p)
+            )
             if first > span[0]:
                 segments.append(_segment(rows, span[0], first, rho))
             segments.append(_drifting(rows, first, last, rho))
             rest = last
         else:
             for k in range(i, j):
-                beside = bounded(rows.x, outliers, bounds[k : k + 3])
-                early, late = place_interval(beside, bounds[k], rho)
-                step = steps[k]
+                low, at, high = _beside(bounds[k : k + 3])
+                early, late = place_interval(bounded(rows.x, outliers, (low, at, high)), low, rho)
+                step, difference = steps[k], difference_of(rows, bounds[k : k + 3], rho)
+                p = min(1.0, difference.p * (bounds[k + 2] - bounds[k]))
                 changes.append(
                     Change("step", step.at, min(early, step.at), max(late, step.at), step.found,
-                           *_relative(difference_of(rows, bounds[k : k + 3], rho)), step.p)
+                           *_relative(difference), p)
                 )  # fmt: skip
                 segments.append(_segment(rows, bounds[k], bounds[k + 1], rho))
             rest = bounds[j]
@@ -222,6 +228,16 @@ def _told(
     if bounds[len(steps)] < rows.x.size:
         segments.append(_segment(rows, bounds[len(steps)], rows.x.size, rho))
     return changes, segments
+
+
+def _beside(bounds: Sequence[int]) -> tuple[int, int, int]:
+    """The runs among which a change's place is sought, and the place.
+
+    Of a long stretch beside a short one as many as are comparable: thousands of unlikely places
+    would outweigh a likely one.
+    """
+    low, at, high = bounds
+    return max(low, at - 8 * (high - at) - 32), at, min(high, at + 8 * (at - low) + 32)
 
 
 def _relative(difference: Difference) -> tuple[float, Interval]:
@@ -263,28 +279,27 @@ def _drifting(rows: Rows, start: int, stop: int, rho: float) -> Segment:
     return Segment(start, stop, math.exp(end), interval, deviation, drifting=True)
 
 
-def _spread(rows: Rows, alarm: Alarm, changes: Sequence[Change]) -> Change | None:
+def _spread(rows: Rows, alarm: Alarm, changes: Sequence[Change]) -> list[Change]:
     """A change of scatter, if it is one: around each side's own middle (Brown & Forsythe, 1974)."""
     from scipy.special import stdtrit
     from scipy.stats import levene
 
-    levels = [change.at for change in changes if change.kind != "spread"]
-    low = max((at for at in levels if at <= alarm.at - FIRST), default=0)
-    high = min((at for at in levels if at >= alarm.at + FIRST), default=rows.x.size)
-    sides = [rows.tidy[low : alarm.at], rows.tidy[alarm.at : high]]
+    at, others = alarm.at, [change.at for change in changes]
+    low = max((each for each in others if each <= at), default=0)
+    high = min((each for each in others if each > at), default=rows.x.size)
+    sides = [rows.x[low:at], rows.x[at:high]]
     if min(side.size for side in sides) < FIRST:
-        return None
-    if float(levene(*sides, center="median").pvalue) > _KEPT:
-        return None
+        return []
+    p = float(levene(*sides, center="median").pvalue) * (high - low)
+    if not p <= _KEPT:
+        return []
     logs = [np.log(np.maximum(np.abs(side - np.median(side)), FLOOR)) for side in sides]
     deviations = [robust_scale(side - np.median(side)) for side in sides]
     size = math.log(deviations[1] / deviations[0])
     error = math.sqrt(sum(float(np.var(each, ddof=1)) / each.size for each in logs))
     reach = -float(stdtrit(sum(side.size for side in sides) - 2, 0.025)) * error
     interval = (math.expm1(size - reach), math.expm1(size + reach))
-    return Change(
-        "spread", alarm.at, alarm.at, alarm.at, alarm.found, math.expm1(size), interval, alarm.p
-    )
+    return [Change("spread", at, at, at, alarm.found, math.expm1(size), interval, p)]
 
 
 def _suspect(x: Floats, segment: Segment, rho: float) -> Suspect | None:

@@ -27,8 +27,10 @@ SPLITS = (2, 3, 4, 5, 6, 8, 11, 16, 24, 32, 48, 64, 96)
 SPREAD_SPLITS = (8, 11, 16, 24, 32, 48, 64, 96)
 # The two-sided level of a single comparison. With it, alarms come less than once in 1,000 clean
 # runs: benchmarks/rates/changes.py counts them.
-LEVEL = 2e-4
-SPREAD_LEVEL = 1e-5
+LEVEL = 1.8e-4
+# Of two to four runs less is believed: a long tail brings that many together now and then.
+LEVELS = (2e-5, 5e-5, 1.5e-4, *(LEVEL,) * (len(SPLITS) - 3))
+SPREAD_LEVELS = (1e-5,) * len(SPREAD_SPLITS)
 # Runs back to which the present is compared.
 WINDOW = 256
 # Runs of earlier stretches whose scatter counts for the present one.
@@ -159,7 +161,7 @@ def _next(x: Floats, weights: Floats, start: int, after: int, past: Floats) -> A
     first = max(after + 1, start + fewest + SPLITS[0] - 1)
     while first < x.size:
         have = first - start
-        last = min(x.size, first + min(max(have // 4, 4), 64))
+        last = min(x.size, first + min(max(have // 3, 4), 100))
         alarm = _look(x, weights, (start, first, last), fewest, past)
         if alarm is not None:
             return alarm
@@ -187,12 +189,12 @@ def _look(
     rho = dependence(np.clip(settled, -clip, clip))
     w = weights[back:last]
     newest = np.arange(first - back, last - back)
-    step = _exceeding(scores, w, newest, SPLITS, LEVEL, fewest, before, rho)
+    step = _exceeding(scores, w, newest, SPLITS, LEVELS, fewest, before, rho)
     found = _first(step, SPLITS)
     size = np.abs(scores.raw)
     spread_fewest = max(fewest, FIRST)
     spread = _exceeding(
-        _Scores(size, size, size), w, newest, SPREAD_SPLITS, SPREAD_LEVEL, spread_fewest,
+        _Scores(size, size, size), w, newest, SPREAD_SPLITS, SPREAD_LEVELS, spread_fewest,
         np.abs(before), 0.0,
     )  # fmt: skip
     wider = _first(spread, SPREAD_SPLITS)
@@ -202,11 +204,11 @@ def _look(
         row, k, ratio = found
         n = first + row
         at = back + _place(scores.clean[: n - back + 1], k)
-        return Alarm("step", at, n, _p_of(ratio, LEVEL, len(SPLITS)))
+        return Alarm("step", at, n, _p_of(ratio, k, SPLITS, LEVELS))
     assert wider is not None
     row, k, ratio = wider
     n = first + row
-    return Alarm("spread", n - k + 1, n, _p_of(ratio, SPREAD_LEVEL, len(SPREAD_SPLITS)))
+    return Alarm("spread", n - k + 1, n, _p_of(ratio, k, SPREAD_SPLITS, SPREAD_LEVELS))
 
 
 class _Table(NamedTuple):
@@ -221,7 +223,7 @@ def _exceeding(
     w: Floats,
     newest: np.ndarray[tuple[int], np.dtype[np.int64]],
     splits: tuple[int, ...],
-    level: float,
+    levels: tuple[float, ...],
     fewest: int,
     before: Floats,
     rho: float,
@@ -250,7 +252,10 @@ def _exceeding(
     variance = np.maximum((spread + own) / np.maximum(df, 1), _LEAST_VARIANCE)
     error = inflation(rho, k.astype(float)) / far + inflation(rho, m.astype(float)) / near
     statistic = (far_mean - near_mean) / np.sqrt(variance * error)
-    return _Table(np.where(usable, statistic, 0.0), thresholds(level)[np.maximum(df, 1)])
+    bounds = np.stack([thresholds(level) for level in levels])
+    return _Table(
+        np.where(usable, statistic, 0.0), bounds[np.arange(len(splits))[None, :], np.maximum(df, 1)]
+    )
 
 
 def _first(table: _Table, splits: tuple[int, ...]) -> tuple[int, int, float] | None:
@@ -273,11 +278,12 @@ def thresholds(level: float) -> Floats:
     return np.asarray(-stdtrit(np.maximum(df, 1.0), level / 2.0))
 
 
-def _p_of(ratio: float, level: float, comparisons: int) -> float:
-    """The level of a statistic that is so many times the threshold, by the normal tail."""
+def _p_of(ratio: float, k: int, splits: tuple[int, ...], levels: tuple[float, ...]) -> float:
+    """The level of a statistic that is so many times its threshold, by the normal tail."""
     from scipy.special import ndtr, ndtri
 
-    return float(min(1.0, comparisons * 2.0 * ndtr(ndtri(level / 2.0) * ratio)))
+    level = levels[splits.index(k)]
+    return float(min(1.0, len(splits) * 2.0 * ndtr(ndtri(level / 2.0) * ratio)))
 
 
 def _place(scores: Floats, k: int) -> int:

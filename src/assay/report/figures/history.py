@@ -74,11 +74,11 @@ def overview(history: History) -> Figure | None:
         "field": "percent",
         "type": "quantitative",
         "title": "better than the best stretch before (%)",
-        "axis": {"grid": True, "format": "+~g"},
+        "axis": {"grid": True, "format": "+~g", "tickCount": 8},
         "scale": {"padding": 12},
     }
     spec: Spec = {
-        "height": {"step": 22},
+        "height": 22 * len(shown),
         "transform": [
             {"calculate": "100 * datum.better", "as": "percent"},
             {"calculate": "100 * datum.better_low", "as": "from"},
@@ -148,7 +148,7 @@ def calendar(history: History) -> Figure | None:
     end = 100 * min(max(far, _FAINTEST), _STRONGEST)
     weeks = len({row["week"] for row in rows})
     spec: Spec = {
-        "height": {"step": 20},
+        "height": 20 * len(_WEEKDAYS),
         "transform": [
             {"calculate": "1000 * datum.week", "as": "from"},
             {"calculate": "1000 * (datum.week + 604800)", "as": "to"},
@@ -208,6 +208,7 @@ def trend(cell: CellHistory, number: int, several: bool) -> Figure | None:
         return None
     factor, prefix = scale_of(cell.points.value)
     rows = [*_dots(cell), *_levels(cell), *_changes(cell)]
+    kinds = {row["kind"] for row in rows}  # a layer of nothing would have a scale without ends
     unit = f"{prefix}{cell.unit}"
     spec: Spec = {
         "height": 220,
@@ -224,20 +225,7 @@ def trend(cell: CellHistory, number: int, several: bool) -> Figure | None:
             "x": {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "title": None,
                   "axis": {"labelOverlap": "greedy", "tickCount": 6}},
         },
-        "layer": [
-            _layer("change", {"type": "rect", "opacity": 0.22},
-                   x2={"field": "t_to"}, y={"value": 0}, y2={"value": "height"}),
-            _layer("run", {"type": "point", "filled": True, "size": 26, "opacity": 0.65},
-                   y=_y(cell, unit), tooltip=_told(unit),
-                   shape={"field": "apart", "type": "nominal", "legend": None,
-                          "scale": {"domain": ["no", "yes"], "range": ["circle", "cross"]}}),
-            _layer("runs", {"type": "rule", "opacity": 0.4},
-                   y={"field": "y_low", "type": "quantitative"}, y2={"field": "y_high"}),
-            _layer("runs", {"type": "point", "filled": True, "size": 20, "opacity": 0.8},
-                   y=_y(cell, unit), tooltip=_told(unit)),
-            _layer("level", {"type": "rule", "strokeWidth": 2.5},
-                   x2={"field": "t_to"}, y=_y(cell, unit), y2={"field": "y_to"}),
-        ],
+        "layer": [layer for kind, layer in _layers(cell, unit) if kind in kinds],
     }  # fmt: skip
     system = f"{cell.system}: " if several else ""
     put_together = len(cell.points.utc) > MOST_DOTS
@@ -276,6 +264,24 @@ def _course(cell: CellHistory) -> str:
     change = "" if cell.against is None else f" ({100 * cell.against:+.1f}% {cell.metric})"
     events = f", {counted(len(cell.events), 'change')}" if cell.events else ""
     return f"{words}{change}{events}."
+
+
+def _layers(cell: CellHistory, unit: str) -> list[tuple[str, Spec]]:
+    """What is drawn of rows of each kind, from back to front."""
+    return [
+        ("change", _layer("change", {"type": "rect", "opacity": 0.22},
+               x2={"field": "t_to"}, y={"value": 0}, y2={"value": "height"})),
+        ("run", _layer("run", {"type": "point", "filled": True, "size": 26, "opacity": 0.65},
+               y=_y(cell, unit), tooltip=_told(unit),
+               shape={"field": "apart", "type": "nominal", "legend": None,
+                      "scale": {"domain": ["no", "yes"], "range": ["circle", "cross"]}})),
+        ("runs", _layer("runs", {"type": "rule", "opacity": 0.4},
+               y={"field": "y_low", "type": "quantitative"}, y2={"field": "y_high"})),
+        ("runs", _layer("runs", {"type": "point", "filled": True, "size": 20, "opacity": 0.8},
+               y=_y(cell, unit), tooltip=_told(unit))),
+        ("level", _layer("level", {"type": "rule", "strokeWidth": 2.5},
+               x2={"field": "t_to"}, y=_y(cell, unit), y2={"field": "y_to"})),
+    ]  # fmt: skip
 
 
 def _layer(kind: str, mark: Spec, **encoding: object) -> Spec:
