@@ -35,7 +35,7 @@ struct Counter {
   bool on = false;
   std::int64_t runs = 0;
   std::map<std::string, Count> counts;
-  std::map<int, std::int64_t> peers;               // bytes by rank of the world
+  std::map<int, std::int64_t> peers;  // bytes by rank of the world
   std::map<MPI_Request, Persistent> persistent;
 
   void add(const char* name, std::int64_t bytes) {
@@ -168,7 +168,7 @@ int MPI_Finalize() {
 
 #define ASSAY_SEND(Name)                                                                           \
   int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) { \
-    send(#Name, count, type, to, comm);                                                                  \
+    send(#Name, count, type, to, comm);                                                            \
     return PMPI_##Name(data, count, type, to, tag, comm);                                          \
   }
 ASSAY_SEND(Send)
@@ -179,7 +179,7 @@ ASSAY_SEND(Rsend)
 #define ASSAY_ISEND(Name)                                                                        \
   int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, \
                  MPI_Request* request) {                                                         \
-    send(#Name, count, type, to, comm);                                                                \
+    send(#Name, count, type, to, comm);                                                          \
     return PMPI_##Name(data, count, type, to, tag, comm, request);                               \
   }
 ASSAY_ISEND(Isend)
@@ -205,7 +205,7 @@ int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int t
   int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, \
                  MPI_Request* request) {                                                         \
     const int result = PMPI_##Name(data, count, type, to, tag, comm, request);                   \
-    remember(*request, count, type, to, comm);                                                         \
+    remember(*request, count, type, to, comm);                                                   \
     return result;                                                                               \
   }
 ASSAY_SEND_INIT(Send_init)
