@@ -14,6 +14,8 @@ settings.register_profile("assay", deadline=None, print_blob=True)
 settings.load_profile("assay")
 # A shell's background jobs ignore Ctrl-C, and so would all that tests start and send one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# And what nohup starts ignores the end of its terminal.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -40,6 +40,14 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+def _runs(process: psutil.Process) -> bool:
+    """Whether a process has not ended, not even since it was found."""
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
 class ProcessScheduler:
     """See ``assay.launch.schedulers.model.BatchScheduler``."""
 
@@ -140,7 +148,7 @@ class ProcessScheduler:
         for home in homes:
             with contextlib.suppress(psutil.Error, OSError, ValueError):
                 found += psutil.Process(int((home / "keeper").read_text())).children(recursive=True)
-        return [process for process in found if process.status() != psutil.STATUS_ZOMBIE]
+        return [process for process in found if _runs(process)]
 
     def end(self) -> None:
         """End whatever still runs, keepers too."""
