@@ -12,6 +12,7 @@ from assay.answers.history import History, answer_history
 from assay.answers.history_data import Machines, Series, read_series
 from assay.errors import AssayError
 from assay.records.store import Choice, Store
+from assay.stats.one_thread import one_thread
 from assay.units import parse_quantity
 
 
@@ -64,6 +65,7 @@ def moment(text: str, where: str) -> float:
     return (day if day.tzinfo else day.replace(tzinfo=datetime.UTC)).timestamp()
 
 
+@one_thread
 def ask(root: Path, asked: Asked) -> History:
     """The history of what is asked for, from the runs under ``root``.
 

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.intervals import Floats
+from assay.stats.one_thread import one_thread
 
 Ints = npt.NDArray[np.intp]
 
@@ -110,6 +111,7 @@ class Finding:
     high: Floats
 
 
+@one_thread
 def search(
     candidates: Sequence[Candidate],
     trials: Sequence[Trial],

@@ -22,9 +22,11 @@ from assay.report.phases import phase_table
 from assay.report.placement import placement_tables
 from assay.report.variation import variation_tables
 from assay.stats.model import CellSummary
+from assay.stats.one_thread import one_thread
 from assay.units import format_duration, format_quantity, format_share
 
 
+@one_thread
 def build(
     run: RunData, cells: Sequence[CellSummary], history: Sequence[RunData] = ()
 ) -> ReportModel:

@@ -26,6 +26,7 @@ from assay.report.figures.nodes import nodes_figure
 from assay.report.machine import system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Table
 from assay.stats.occasions import occasions_before
+from assay.stats.one_thread import one_thread
 from assay.units import format_share
 
 # How many nodes' names a sentence holds.
@@ -48,6 +49,7 @@ def _name(member: Member, hosts: Counter[str | None]) -> str:
     return member.host
 
 
+@one_thread
 def examine_group(group: GroupData, nodes: Sequence[MeasuredNode]) -> Examined | None:
     """Look for bad nodes, with what the folder holds of them from before."""
     cells = by_node(nodes)
@@ -55,6 +57,7 @@ def examine_group(group: GroupData, nodes: Sequence[MeasuredNode]) -> Examined |
     return examine(nodes, cells, group.request.utc, before)
 
 
+@one_thread
 def build_group(
     group: GroupData, nodes: Sequence[MeasuredNode], examined: Examined | None
 ) -> ReportModel:

@@ -159,4 +159,6 @@ def thinned(values: Floats, most: int = 2000) -> Floats:
     """So many evenly spaced quantiles of more values."""
     if values.size <= most:
         return values
-    return np.asarray(np.quantile(values, (np.arange(most) + 0.5) / most))
+    # As np.quantile, which looks for each of thousands of places by itself.
+    places = (np.arange(most) + 0.5) / most * (values.size - 1)
+    return np.interp(places, np.arange(values.size), np.sort(values))
