@@ -84,7 +84,7 @@ bytes = {{ from = 1, to = {cells}, step = 1 }}
 
 
 def measure_plan() -> None:
-    from assay.campaign.carry_out import _state_of
+    from assay.campaign.carry_out import state_of
     from assay.plans.model import PlanContext
     from assay.plans.schedule import block_order
     from assay.plans.suites import load_plan
@@ -121,7 +121,7 @@ def measure_plan() -> None:
             say(f"plan, {name}: the run directory with its manifest", taken)
             taken, manifest = best_of(3, run.manifest)
             say(f"plan, {name}: the manifest read back", taken)
-            state = _state_of(manifest)
+            state = state_of(manifest)
             taken, _ = best_of(3, lambda: state.measurement_budgets(0, order[0]))  # noqa: B023
             say(f"plan, {name}: the budgets of a launch", taken)
 
