@@ -87,14 +87,17 @@ std::int64_t sum(const int* counts, MPI_Comm comm) {
   return total;
 }
 
+// Counts bytes to a rank of a communicator by its rank of the world.
+std::int64_t to_peer(int rank, std::int64_t bytes, MPI_Comm comm) {
+  if (bytes > 0) counter().peers[world_rank_of(rank, comm)] += bytes;
+  return bytes;
+}
+
 // What a rank sends to the others of an all-to-all with counts, which are counted as its peers.
 std::int64_t others(const int* counts, MPI_Datatype type, MPI_Comm comm) {
   std::int64_t total = 0;
   for (int rank = 0; rank < size_of(comm); ++rank) {
-    if (rank == rank_in(comm) || counts[rank] == 0) continue;
-    const std::int64_t bytes = bytes_of(counts[rank], type);
-    counter().peers[world_rank_of(rank, comm)] += bytes;
-    total += bytes;
+    if (rank != rank_in(comm)) total += to_peer(rank, bytes_of(counts[rank], type), comm);
   }
   return total;
 }
@@ -103,7 +106,7 @@ std::int64_t others(const int* counts, MPI_Datatype type, MPI_Comm comm) {
 std::int64_t others(const int* counts, const MPI_Datatype* types, MPI_Comm comm) {
   std::int64_t total = 0;
   for (int rank = 0; rank < size_of(comm); ++rank) {
-    if (rank != rank_in(comm)) total += bytes_of(counts[rank], types[rank]);
+    if (rank != rank_in(comm)) total += to_peer(rank, bytes_of(counts[rank], types[rank]), comm);
   }
   return total;
 }
@@ -111,7 +114,7 @@ std::int64_t others(const int* counts, const MPI_Datatype* types, MPI_Comm comm)
 void send(const char* name, int count, MPI_Datatype type, int to, MPI_Comm comm) {
   if (!counter().on || to == MPI_PROC_NULL) return;
   counter().add(name, bytes_of(count, type));
-  counter().peers[world_rank_of(to, comm)] += bytes_of(count, type);
+  to_peer(to, bytes_of(count, type), comm);
 }
 
 void remember(MPI_Request request, int count, MPI_Datatype type, int to, MPI_Comm comm) {
