@@ -50,7 +50,7 @@ def test_what_was_done_is_named_first(name: str, tmp_path: Path) -> None:
     cell = outcome.causes.cells[0]
     said = f"slowdown {outcome.slowdown:.2f}: {cell.attribution}"
     assert outcome.named[:1] == [experiment.cause], said
-    # What else runs here may compete, too: then the launches that were left alone had to wait as well.
+    # What else runs here may compete, too: then launches that were left alone had to wait as well.
     others = [share for share in cell.named[1:] if share.cause in MADE.NAMES]
     assert all((share.quick or 0.0) > REAL for share in others), said
     assert cell.named[0].share > 0.2, said
