@@ -11,9 +11,12 @@ from pathlib import Path
 
 import msgspec
 
+from assay.config import Config
+from assay.kernels import building as product
+from assay.kernels.toolchains import select_toolchain
 from assay.plans.model import Value
 from assay.records.schema import Job, MeasurementOrder, MeasurementRecord, StreamEnd, StreamRecord
-from native_build import TOOLS, build_kernels
+from native_build import FAULTY, SANITIZED, TOOLS, build_kernels
 
 # Leaks are not looked for: MPI libraries keep for good what they allocate in MPI_Init. Threads that
 # wait sleep, for tests may run while others keep the CPUs busy.
@@ -26,29 +29,22 @@ ENVIRONMENT = {
 
 @cache
 def plain() -> Path:
-    """The executable as it is shipped, warnings being errors."""
-    return build_kernels({"ASSAY_WERROR": "ON"})
+    """The executable as it is shipped: what ``make build`` has built."""
+    return product.build_kernels(select_toolchain("embedded", Config()))
 
 
 @cache
 def faulty() -> Path:
-    """The executable whose kernels take a parameter ``fault``, damage planted before the check.
-
-    It is compiled quickly; that what is shipped verifies, ``plain`` tests.
+    """As it is shipped, warnings being errors, and more in it: the kernels ``test.*``, and a
+    parameter ``fault``, damage planted before the check.
     """
-    return build_kernels(
-        {
-            "ASSAY_WERROR": "ON",
-            "ASSAY_CXX_FLAGS": "-O1 -march=native -fopenmp",
-            "CMAKE_CXX_FLAGS": "-DASSAY_TEST_FAULTS",
-        }
-    )
+    return build_kernels(FAULTY)
 
 
 @cache
 def sanitized() -> Path:
     """The executable under the address and undefined-behaviour sanitizers."""
-    return build_kernels({"ASSAY_SANITIZE": "address;undefined", "ASSAY_CXX_FLAGS": "-O1 -fopenmp"})
+    return build_kernels(SANITIZED)
 
 
 def measure(

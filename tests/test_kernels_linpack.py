@@ -109,7 +109,7 @@ def test_solutions_are_right_at_every_grid(p: int, q: int) -> None:
         for n in (1, 100)
         for kind in ("graded", "nearly-singular")
     ]
-    for record in measure(plain(), *orders, ranks=p * q, samples=(1, 1)):
+    for record in measure(faulty(), *orders, ranks=p * q, samples=(1, 1)):
         _assert_solved(record)
 
 
@@ -127,7 +127,7 @@ def test_every_scheme_solves(p: int) -> None:
     ]
     if p == 2:
         orders += [_solution(90, 16, p=p, swap=swap) for swap in SWAPS]
-    for record in measure(plain(), *orders, ranks=4, samples=(2, 2)):
+    for record in measure(faulty(), *orders, ranks=4, samples=(2, 2)):
         _assert_solved(record)
 
 
@@ -135,13 +135,13 @@ def test_every_scheme_solves(p: int) -> None:
 def test_threads_solve_too(ranks: int, p: int) -> None:
     """With rows enough for every thread to have some of a panel's, and with too few."""
     orders = [_solution(n, nb, p=p) for n, nb in ((300, 16), (ranks * 1200, 100))]
-    for record in measure(plain(), *orders, ranks=ranks, threads=3, samples=(1, 1)):
+    for record in measure(faulty(), *orders, ranks=ranks, threads=3, samples=(1, 1)):
         _assert_solved(record)
 
 
 def test_shares_told_rise_to_one() -> None:
     """By the panels' share of the operations: after half of the columns 7/8 are done."""
-    (record,) = measure(plain(), _solution(80, 10), samples=(1, 1))
+    (record,) = measure(faulty(), _solution(80, 10), samples=(1, 1))
     left = 1 - np.arange(1, 9) / 8
     assert _told(record, "told") == pytest.approx(1 - left**3)
 

@@ -373,7 +373,7 @@ def test_real_ranks_that_hang_are_ended_by_the_timeout(tiny, tmp_path, name):
 def test_real_crash_names_the_signal(tiny, tmp_path, name):
     record = real(tiny, name, "segv")[0].start(order(tmp_path)).wait(60)
     assert record is not None
-    assert (record.outcome, record.blamed) == ("crash", "m-0")
+    assert (record.outcome, record.blamed) == ("crash", "m-0"), record
     assert (record.error or "").startswith("a rank was ended by SIGSEGV")
     assert gone(tmp_path)
 

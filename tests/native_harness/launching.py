@@ -28,7 +28,7 @@ from assay.records.schema import (
 )
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from native_build import TOOLS, build_kernels
+from native_build import FAULTY, SANITIZED, TOOLS, build_kernels
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "start": StreamStart,
@@ -43,7 +43,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
 @pytest.fixture(scope="session")
 def kernels() -> Path:
     """The executable with the test kernels in it."""
-    return build_kernels({"ASSAY_WERROR": "ON"})
+    return build_kernels(FAULTY)
 
 
 def job(
@@ -149,9 +149,4 @@ def launch(kernels: Path, tmp_path: Path) -> Launch:
 
 def native_sanitized() -> Path:
     """The executable under the address and undefined-behaviour sanitizers."""
-    return build_kernels(
-        {
-            "ASSAY_SANITIZE": "address;undefined",
-            "ASSAY_CXX_FLAGS": "-O1 -fopenmp",
-        }
-    )
+    return build_kernels(SANITIZED)
