@@ -170,8 +170,10 @@ def level_words(factor: str, level: str, base: str) -> tuple[str, bool]:
         )
     if factor in ("nodes", "threads"):
         return level, not level.startswith("1 ")
-    if factor == "hosts":
+    if factor in ("hosts", "CPUs"):
         return level, "[" in level or "," in level
+    if factor == "beside":
+        return ("being alone", False) if level == "alone" else (f"{level} beside it", "," in level)
     if factor in ("session", "node set", "time of day"):
         return level, False
     return f"{factor} {level}", False
