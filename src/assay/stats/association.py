@@ -160,7 +160,10 @@ def choose(
             if each.candidate.cause.name in most.candidate.cause.way
             and each.gain >= HALF * most.gain
         ]
-        chosen.append(min(near, key=lambda each: (each.candidate.cause.tier, -each.gain)))
+        best = min(near, key=lambda each: (each.candidate.cause.tier, -each.gain))
+        # Of one cause, what says it by one level alone rather than by many.
+        alike = [each for each in near if each.candidate.cause is best.candidate.cause]
+        chosen.append(min(alike, key=lambda each: (each.candidate.scores.shape[1], -each.gain)))
     while len(chosen) > 1:
         again = []
         for each in chosen:
