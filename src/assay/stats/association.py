@@ -160,7 +160,15 @@ def choose(
             if each.candidate.cause.name in most.candidate.cause.way
             and each.gain >= HALF * most.gain
         ]
-        best = min(near, key=lambda each: (each.candidate.cause.tier, -each.gain))
+        causes = {each.candidate.cause.name for each in near}
+        best = min(
+            near,
+            key=lambda each: (
+                each.candidate.cause.tier,
+                not causes.isdisjoint(each.candidate.cause.way),
+                -each.gain,
+            ),
+        )
         # Of one cause, what says it by one level alone rather than by many.
         alike = [each for each in near if each.candidate.cause is best.candidate.cause]
         chosen.append(min(alike, key=lambda each: (each.candidate.scores.shape[1], -each.gain)))

@@ -82,6 +82,8 @@ CAUSES: tuple[Cause, ...] = (
             Reading("worst_involuntary_switches", instead="worst_wait_seconds"),
             Reading("involuntary_switches", instead="wait_seconds"),
         ),
+        # Threads that a quota holds back wait for a CPU, by the scheduler's account (Linux 6.18).
+        way=("quota",),
     ),
     Cause(
         "clock",
