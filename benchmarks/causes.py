@@ -48,7 +48,7 @@ from assay.stats.repeats import repeats_of
 
 LAUNCHES = 40
 # Bytes of a file that is read again and again, and of the memory that the ranks may then have.
-FILE, LIMIT = 256 << 20, 128 << 20
+FILE, LIMIT = 128 << 20, 80 << 20
 # Seconds after which a launch is given up, and what disturbs it ends by itself.
 PATIENCE = 60.0
 # A share of a CPU, in microseconds of each period of so many.
@@ -310,13 +310,13 @@ def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
     if "memory" in wanted and where is not None:
         yield Experiment(
             *("memory", "memory", "storage.file", {"op": "reread", "file_size": FILE}),
-            *(Placement(), limited(where), (3, 20), 0.6),
+            *(Placement(), limited(where), (3, 6), 0.4),
         )
     if "retransmits" in wanted and network.why_not() is None:
         with VirtualCluster(2, rates=(GIGABIT,)) as cluster:
             yield Experiment(
                 *("retransmits", "retransmits", "network.pingpong", {"bytes": 1 << 18}),
-                *(Placement(nodes=2), shaped(cluster), (10, 200), 0.6, cluster),
+                *(Placement(nodes=2), shaped(cluster), (10, 60), 0.3, cluster),
             )
 
 

@@ -137,7 +137,8 @@ def choose(
     """The causes that stand up to correction, one covariate each, in the order in which found.
 
     Forward: of those that hold, the one that explains most, or a more direct one that explains
-    nearly as much; then again given it. At the end each must hold given the others.
+    nearly as much; then again given it. At the end each must hold given the others that are as
+    direct as it is, or more.
     """
     series = scores, values
     chosen: list[Tested] = []
@@ -175,7 +176,13 @@ def choose(
     while len(chosen) > 1:
         again = []
         for each in chosen:
-            others = [other.candidate for other in chosen if other is not each]
+            # What an indirect cause shares with a direct one is the direct one's.
+            tier = each.candidate.cause.tier
+            others = [
+                other.candidate
+                for other in chosen
+                if other is not each and other.candidate.cause.tier <= tier
+            ]
             (tested,) = _test(series, others, [each.candidate])
             again.append(tested.p * len(candidates))
         worst = int(np.argmax(again))
