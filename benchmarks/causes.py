@@ -134,8 +134,12 @@ def _beside(cpu: int, setup: str, turn: str) -> Iterator[None]:
 
 
 def competing(cpu: int) -> Disturb:
-    """A process that never gives that CPU away."""
-    return lambda _: _beside(cpu, "pass", "sum(range(100_000))")
+    """A process that takes some 30 ms of that CPU at a time, whenever it is its turn.
+
+    If it kept the CPU for the whole slices of SCHED_RR, of 100 ms, ranks that wait for each other
+    would take seconds to begin.
+    """
+    return lambda _: _beside(cpu, "import os", "sum(range(2_000_000)); os.sched_yield()")
 
 
 def parent_of_groups(controller: str) -> Path | None:
