@@ -228,7 +228,7 @@ def test_a_run_beside_is_a_cause_and_a_factor() -> None:
     assert share.detail.startswith(("those beside npb.lu took", "those alone took"))
     (comparison,) = (c for c in factors_of(studied).comparisons if c.factor == "beside")
     assert comparison.location.verdict == "differs"
-    assert sentence(comparison).startswith("npb.lu beside it ")
+    assert sentence(comparison).startswith("LU beside it ")
     assert " median by 5.0% [" in sentence(comparison)
     # Alone, there is nothing to tell.
     assert study(run).varied[0].repeats.beside == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.answers.benchmarks import TITLES
 from assay.answers.factors import Comparison, Factors
 from assay.answers.model import Evidence
 from assay.answers.select import Part, counted
@@ -173,7 +174,10 @@ def level_words(factor: str, level: str, base: str) -> tuple[str, bool]:
     if factor in ("hosts", "CPUs"):
         return level, "[" in level or "," in level
     if factor == "beside":
-        return ("being alone", False) if level == "alone" else (f"{level} beside it", "," in level)
+        if level == "alone":
+            return "being alone", False
+        names = [TITLES.get(name, name) for name in level.split(", ")]
+        return f"{', '.join(names)} beside it", len(names) > 1
     if factor in ("session", "node set", "time of day"):
         return level, False
     return f"{factor} {level}", False
