@@ -301,7 +301,7 @@ def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
     if "stopped" in wanted and two:
         yield Experiment(
             *("stopped", "stopped", "npb.ep", {"class": "A"}, Placement(ppn=2)),
-            *(stopping(1), (1, 1), 5.0),
+            *(stopping(1), (2, 2), 5.0),
         )
     where = parent_of_groups("cpu")
     if "quota" in wanted and where is not None:
