@@ -1,15 +1,20 @@
 """How long questions over a million measurements take.
 
-    python benchmarks/analysis.py [--runs 500] [--cells 334] [--launches 6] [--keep FOLDER]
+    python benchmarks/analysis.py history [--runs 500] [--cells 334] [--launches 6] [--keep FOLDER]
+    python benchmarks/analysis.py steadiness [--cells 60] [--launches 16667]
 
 A store of nightly runs is made, with a step and a drift in some cells and a new kernel at the step,
 and `assay history` is asked of it, each time in a process of its own: seconds on the wall clock
 from its start to its end, and CPU seconds of all its threads.
+
+Of steadiness what is timed is what a report finds of results that are in memory: how they are
+spread, what their factors and covariates do to them, and the walltimes to ask for.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -100,7 +105,8 @@ def make(root: Path, runs: int, cells: int, launches: int) -> None:
         table.select(*measurement_columns(), *named).write_parquet(path / MEASUREMENTS)
         pl.DataFrame(schema=sample_columns()).write_parquet(path / SAMPLES)
         data = RunData(path, manifest, (), (), complete=True)
-        RunDirectory(path).seal(summarise_run(data, launches=launches, tables=TABLES_SCHEMA))
+        summary = summarise_run(data, launches=launches, tables=TABLES_SCHEMA)
+        RunDirectory(path).seal(msgspec.structs.replace(summary, covariates=covariates))
 
 
 def timed(what: str, words: list[str]) -> None:
@@ -118,13 +124,80 @@ def timed(what: str, words: list[str]) -> None:
     print(f"{what:<58} {wall:8.2f} s  {cpu:8.2f} s of CPU", flush=True)
 
 
+def steadiness(cells: int, launches: int) -> None:
+    """Everything that is found of so many results, in this process, the imports apart."""
+    from assay.answers.causes import causes_of
+    from assay.answers.factors import factors_of
+    from assay.answers.study import study_of
+    from assay.answers.walltime import asks_of
+    from assay.plans.model import Cell, Placement, Plan, Replication
+    from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
+    from assay.stats.one_thread import one_thread
+    from assay.stats.repeats import Repeats
+
+    drawn = np.random.default_rng(1)
+    covariates = ("steal_seconds", "other_cpu_seconds", "sampling_seconds")
+    covariates += ("involuntary_switches", "minor_faults", "clock_rate")
+    plan = tuple(
+        Cell("npb.ep", {"class": "S"}, Placement(ppn=1 + k), "embedded") for k in range(cells)
+    )
+
+    def results(cell: Cell, count: int) -> Repeats:
+        late = (drawn.random(count) < 0.03) * drawn.exponential(0.1, count)
+        return Repeats(
+            cell,
+            *("time", "s", "less"),
+            np.exp(drawn.normal(0.0, 0.02, count) + late),
+            1.7e9 + np.cumsum(drawn.exponential(60.0, count)),
+            ("run",) * count,
+            tuple(f"{k:06d}" for k in range(count)),
+            ("n1",) * count,
+            {name: drawn.gamma(1.0, 1.0, count) for name in covariates},
+            cores=(f"cpu[0-{cell.placement.ppn}]",) * count,
+        )
+
+    manifest = Manifest(
+        *(MANIFEST_SCHEMA, "run", 1.7e9, "0.0", []),
+        *(Plan("steadiness", "Steadiness", plan, Replication(), 1), {}, {}),
+    )
+    data = RunData(None, manifest, (), (), complete=True)
+
+    @one_thread
+    def find(repeats: list[Repeats]) -> list[tuple[str, float]]:
+        parts = [("before", time.perf_counter())]
+        studied = study_of(repeats)
+        parts.append(("how each cell is spread", time.perf_counter()))
+        factors_of(studied)
+        parts.append(("what factors do", time.perf_counter()))
+        asks_of(studied)
+        parts.append(("walltimes", time.perf_counter()))
+        causes_of(repeats, data)
+        parts.append(("causes", time.perf_counter()))
+        return parts
+
+    find([results(cell, 100) for cell in plan[:2]])  # what is imported late is there
+    repeats = [results(cell, launches) for cell in plan]
+    cpu = time.process_time()
+    parts = find(repeats)
+    cpu = time.process_time() - cpu
+    print(f"{cells * launches:,} results of {cells} cells; load average {os.getloadavg()[0]:.1f}")
+    for (_, before), (what, after) in itertools.pairwise(parts):
+        print(f"{what:<58} {after - before:8.2f} s")
+    print(f"{'all of it':<58} {parts[-1][1] - parts[0][1]:8.2f} s  {cpu:8.2f} s of CPU")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="?", default="history", choices=["history", "steadiness"])
     parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--cells", type=int, default=334)
-    parser.add_argument("--launches", type=int, default=6)
+    parser.add_argument("--cells", type=int)
+    parser.add_argument("--launches", type=int)
     parser.add_argument("--keep", type=Path, help="a folder for the store, used again if there")
     asked = parser.parse_args()
+    if asked.what == "steadiness":
+        steadiness(asked.cells or 60, asked.launches or 16_667)
+        return
+    asked.cells, asked.launches = asked.cells or 334, asked.launches or 6
     folder = asked.keep or Path(tempfile.mkdtemp(prefix="assay-analysis-"))
     try:
         store = folder / "store"

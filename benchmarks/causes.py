@@ -4,8 +4,9 @@
 
 Each experiment launches one kernel some forty times; in half of the launches, drawn at random,
 something is done to it: a process competes for one core; a rank is stopped and continued, as a CPU
-limiter does; memory is limited to half of what a file takes; a link of a virtual cluster is shaped
-and drops packets. A run is made of the launches, and what its report names first is printed.
+limiter does; a control group has a share of a CPU; memory is limited to half of what a file takes;
+a link of a virtual cluster is shaped and drops packets. A run is made of the launches, and what its
+report names first is printed.
 Bounded to about a minute each. As root, ranks that compute and what disturbs them go ahead of all
 else (SCHED_RR), so that it doesn't matter what the machine does besides; the link needs root.
 """
@@ -47,9 +48,11 @@ from assay.stats.repeats import repeats_of
 
 LAUNCHES = 40
 # Bytes of a file that is read again and again, and of the memory that the ranks may then have.
-FILE, LIMIT = 256 << 20, 128 << 20
+FILE, LIMIT = 128 << 20, 80 << 20
 # Seconds after which a launch is given up, and what disturbs it ends by itself.
 PATIENCE = 60.0
+# A share of a CPU, in microseconds of each period of so many.
+QUOTA, PERIOD = 8_000, 20_000
 # A shaped link: so many bits a second, and so short a queue that it drops what comes too fast.
 SHAPED_RATE, SHAPED_QUEUE = 100_000_000, 12_000
 
@@ -61,7 +64,9 @@ Disturb = Callable[[Path], AbstractContextManager[Prepare | None]]
 
 @dataclass(frozen=True)
 class Experiment:
-    """``cause``: what the report should name first; ``samples``: the fewest and the most."""
+    """``cause``: what the report should name first; ``samples``: the fewest and the most. ``calm``:
+    what is done to the launches that aren't disturbed.
+    """
 
     name: str
     cause: str
@@ -72,11 +77,14 @@ class Experiment:
     samples: tuple[int, int]
     budget: float
     cluster: VirtualCluster | None = None
+    calm: Disturb = lambda _: contextlib.nullcontext()
 
     @property
     def ahead(self) -> bool:
-        """Whether ranks go ahead of all else; network and disk would wait for them in vain."""
-        return self.kernel == "npb.ep"
+        """Whether ranks go ahead of all else; network and disk would wait for them in vain, and a
+        quota holds nobody back who does.
+        """
+        return self.kernel == "npb.ep" and self.name != "quota"
 
 
 @dataclass(frozen=True)
@@ -126,22 +134,29 @@ def _beside(cpu: int, setup: str, turn: str) -> Iterator[None]:
 
 
 def competing(cpu: int) -> Disturb:
-    """A process that never gives that CPU away."""
-    return lambda _: _beside(cpu, "pass", "sum(range(100_000))")
+    """A process that takes some 30 ms of that CPU at a time, whenever it is its turn.
+
+    If it kept the CPU for the whole slices of SCHED_RR, of 100 ms, ranks that wait for each other
+    would take seconds to begin.
+    """
+    return lambda _: _beside(cpu, "import os", "sum(range(2_000_000)); os.sched_yield()")
 
 
-def memory_group() -> Path | None:
-    """Where a control group with a limit of memory can be made; None where there is no such place.
+def parent_of_groups(controller: str) -> Path | None:
+    """Where a control group that limits "memory" or "cpu" can be made; None if nowhere.
 
     Of version 1 within this process's own group; of version 2, where a group that holds processes
     holds no groups, beside it.
     """
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
-        if "memory" in controllers.split(","):
-            folder = Path(f"/sys/fs/cgroup/memory{path}")
+        if controller in controllers.split(","):
+            folder = Path(f"/sys/fs/cgroup/{controller}{path}")
         elif not controllers and path != "/":
             folder = Path(f"/sys/fs/cgroup{path}").parent
+            handed_on = folder / "cgroup.subtree_control"
+            if not handed_on.exists() or controller not in handed_on.read_text().split():
+                continue
         else:
             continue
         if os.access(folder, os.W_OK):
@@ -149,25 +164,55 @@ def memory_group() -> Path | None:
     return None
 
 
-def limited(where: Path) -> Disturb:
-    """The ranks in a control group of half the memory that their file takes."""
+def grouped(where: Path, of_old: dict[str, int], of_new: dict[str, str]) -> Disturb:
+    """The ranks in a control group with these settings, by version 1 or 2 of such groups."""
 
     @contextlib.contextmanager
     def disturb(_: Path) -> Iterator[Prepare]:
         group = where / f"assay-causes-{os.getpid()}"
         group.mkdir()
         try:
-            of_old = group / "memory.limit_in_bytes"
-            (of_old if of_old.exists() else group / "memory.max").write_text(str(LIMIT))
+            old = all((group / name).exists() for name in of_old)
+            for name, value in (of_old if old else of_new).items():
+                (group / name).write_text(str(value))
 
             def join() -> None:
                 (group / "cgroup.procs").write_text(str(os.getpid()))
 
             yield join
         finally:
-            group.rmdir()
+            _remove(group)
 
     return disturb
+
+
+def _remove(group: Path) -> None:
+    """Remove a control group, once those who are about to end have left it."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            group.rmdir()
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def limited(where: Path) -> Disturb:
+    """Half the memory that the ranks' file takes."""
+    return grouped(where, {"memory.limit_in_bytes": LIMIT}, {"memory.max": str(LIMIT)})
+
+
+def rationed(where: Path, limit: bool) -> Disturb:
+    """Before all others that want a CPU as much; with a limit, no more than a share of one."""
+    old = {"cpu.cfs_period_us": PERIOD, "cpu.cfs_quota_us": QUOTA if limit else -1}
+    return grouped(
+        where,
+        {**old, "cpu.shares": 262_144},
+        {"cpu.max": f"{QUOTA if limit else 'max'} {PERIOD}", "cpu.weight": "10000"},
+    )
 
 
 def stopping(rank: int, span: float = 0.02) -> Disturb:
@@ -250,29 +295,36 @@ def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
     wanted = names or NAMES
     if "competition" in wanted and two:
         yield Experiment(
-            *("competition", "competition", "npb.ep", {"class": "A"}, Placement(ppn=2)),
+            *("competition", "competition", "npb.ep", {"class": "W"}, Placement(ppn=2)),
             *(competing(cpus[1]), (1, 1), 5.0),
         )
     if "stopped" in wanted and two:
         yield Experiment(
-            *("stopped", "stopped", "npb.ep", {"class": "B"}, Placement(ppn=2)),
-            *(stopping(1), (1, 1), 5.0),
+            *("stopped", "stopped", "npb.ep", {"class": "A"}, Placement(ppn=2)),
+            *(stopping(1), (2, 2), 5.0),
         )
-    where = memory_group()
+    where = parent_of_groups("cpu")
+    if "quota" in wanted and where is not None:
+        yield Experiment(
+            *("quota", "quota", "npb.ep", {"class": "W"}, Placement(), rationed(where, True)),
+            *((1, 1), 5.0),
+            calm=rationed(where, False),
+        )
+    where = parent_of_groups("memory")
     if "memory" in wanted and where is not None:
         yield Experiment(
             *("memory", "memory", "storage.file", {"op": "reread", "file_size": FILE}),
-            *(Placement(), limited(where), (3, 20), 0.6),
+            *(Placement(), limited(where), (3, 6), 0.4),
         )
     if "retransmits" in wanted and network.why_not() is None:
         with VirtualCluster(2, rates=(GIGABIT,)) as cluster:
             yield Experiment(
                 *("retransmits", "retransmits", "network.pingpong", {"bytes": 1 << 18}),
-                *(Placement(nodes=2), shaped(cluster), (10, 200), 0.6, cluster),
+                *(Placement(nodes=2), shaped(cluster), (10, 60), 0.3, cluster),
             )
 
 
-NAMES = ("competition", "stopped", "memory", "retransmits")
+NAMES = ("competition", "stopped", "quota", "memory", "retransmits")
 
 
 def carry_out(
@@ -298,7 +350,7 @@ def carry_out(
     disturbed = np.random.default_rng(seed).permutation(np.arange(launches) % 2 == 0).tolist()
     for replicate, disturb in enumerate(disturbed):
         stream = run.raw / f"{replicate:04d}.jsonl"
-        around = experiment.disturb(stream) if disturb else contextlib.nullcontext()
+        around = (experiment.disturb if disturb else experiment.calm)(stream)
         _launch(experiment, toolchain, executable, run, cell, replicate, stream, around)
     data = read_run(run.path)
     repeats = repeats_of(data)

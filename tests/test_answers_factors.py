@@ -165,6 +165,11 @@ def test_levels_as_subjects():
     assert level_words("order", "cyclic", "block") == ("cyclic order", False)
     assert level_words("ppn", "4 per node", "1 per node") == ("4 ranks per node", True)
     assert level_words("ppn", "1 per node", "4 per node") == ("1 rank per node", False)
+    assert level_words("beside", "memory.stream, npb.lu", "alone") == (
+        "memory.stream, LU beside it", True,
+    )  # fmt: skip
+    assert level_words("beside", "alone", "npb.lu") == ("being alone", False)
+    assert level_words("CPUs", "cpu[0-3]", "cpu[4-7]") == ("cpu[0-3]", True)
     assert level_words("toolchain", "site", "embedded") == ("toolchain site", False)
     assert [p_text(p) for p in (1e-9, 0.0031, 0.047, 0.2)] == [
         "p < 0.001", "p = 0.0031", "p = 0.047", "p = 0.2",

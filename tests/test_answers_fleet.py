@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -331,3 +332,6 @@ def test_a_host_that_makes_its_sets_slow_is_in_the_part() -> None:
     assert "no host makes those slower" in quiet.remark
     one = repeats(0.0).take(np.arange(9))
     assert presence_part([one]) is None
+    # Sets without a host in common tell nothing of presence, however many.
+    alone = replace(repeats(0.0), hosts=tuple(f"n{k // 3}" for k in range(45)))
+    assert presence_part([alone]) is None

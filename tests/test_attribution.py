@@ -127,6 +127,35 @@ def test_a_direct_cause_leaves_nothing_to_what_caused_it() -> None:
     assert [s.cause for s in attribute(make_repeats(cost, around)).shares] == ["neighbours"]
 
 
+def test_what_runs_while_a_rank_sleeps_does_not_displace_why_it_sleeps() -> None:
+    """On a busy node others take the CPU of a rank that lacks memory: an effect that goes with the
+    cost more closely than the lack itself, and explains a little more of it.
+    """
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        short = np.where(np.arange(48) % 2 == 0, 1.0, 0.0)
+        log_cost = 2.0 * short * np.exp(0.1 * random.normal(size=48))
+        log_cost += 0.1 * random.normal(size=48)
+        told = {
+            "memory_pressure_seconds": 0.2 * short * np.exp(0.2 * random.normal(size=48)),
+            "other_cpu_seconds": 2.0 + log_cost + 0.02 * random.normal(size=48),
+        }
+        shares = attribute(make_repeats(np.exp(log_cost), told)).shares
+        assert shares[0].cause == "memory"
+
+
+def test_waiting_is_the_way_in_which_a_quota_acts() -> None:
+    """Held back, threads wait: by nearly as much as others make them wait, which is told alone."""
+    random = np.random.default_rng(23)
+    held = np.where(np.arange(60) % 2 == 0, 0.5, 0.0) * (0.9 + 0.2 * random.random(60))
+    wait = held + 0.01 * random.random(60)
+    cost = np.exp(wait + 0.002 * random.normal(size=60))
+    told = {"worst_wait_seconds": wait, "quota_seconds": held}
+    assert [s.cause for s in attribute(make_repeats(cost, told)).shares] == ["quota"]
+    told["quota_seconds"] = np.zeros(60)
+    assert [s.cause for s in attribute(make_repeats(cost, told)).shares] == ["competition"]
+
+
 def test_counts_stand_in_only_for_times_that_are_unknown() -> None:
     random = np.random.default_rng(20)
     often = random.poisson(5.0, 100).astype(float)

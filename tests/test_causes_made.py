@@ -41,8 +41,9 @@ def test_what_was_done_is_named_first(name: str, tmp_path: Path) -> None:
         pytest.skip("Only root may give the ranks a higher priority than what else runs here.")
     if name == "retransmits" and (reason := network.why_not()):
         pytest.skip(reason)
-    if name == "memory" and MADE.memory_group() is None:
-        pytest.skip("No control group with a limit of memory can be made here.")
+    controller = {"memory": "memory", "quota": "cpu"}.get(name)
+    if controller and MADE.parent_of_groups(controller) is None:
+        pytest.skip(f"No control group with a limit of {controller} can be made here.")
     with contextlib.closing(MADE.experiments([name])) as made:
         experiment = next(made)
         toolchain = select_toolchain(None, Config())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -136,9 +138,47 @@ def test_one_cell_over_all_runs(root: Path) -> None:
 
 def test_covariates_of_some_runs_are_null_in_the_others(root: Path) -> None:
     table = Store(root).measurements(Choice(system="seth")).collect()
-    # The newest run names the columns; the oldest has none of that name.
+    # The oldest and the newest have one each that the other lacks, and another run both.
     assert table.filter(suite="memory")["covariate.load_average"].to_list() == [None] * 4
+    assert table.filter(suite="memory")["covariate.steal_seconds"].to_list() == [0.5] * 4
     assert table.filter(suite="network")["covariate.load_average"].to_list() == [1.0] * 4
+    assert table.filter(suite="network")["covariate.steal_seconds"].to_list() == [None] * 4
+    whole = table.filter(suite="all").select("covariate.steal_seconds", "covariate.load_average")
+    assert set(whole.iter_rows()) == {(0.1, 2.0)}
+
+
+def test_covariates_of_runs_with_older_seals_are_found_in_their_tables(
+    root: Path, tmp_path: Path
+) -> None:
+    """As they were sealed before seals told; then no table is opened but those."""
+    new = shutil.copytree(root, tmp_path / "runs")
+    wanted = Store(new).measurements().collect()
+    for seal in new.glob("*/seal.json"):
+        content = json.loads(seal.read_bytes())
+        assert content["summary"]["covariates"] is not None
+        del content["summary"]["covariates"], content["summary"]["until"]
+        seal.write_text(json.dumps(content))
+    assert Store(new).measurements().collect().equals(wanted)
+
+
+def test_runs_of_other_kernels_count_only_if_they_ran_at_the_same_time(tmp_path: Path) -> None:
+    ours = sealed(tmp_path, "seth", "memory", STREAM, 1)
+    others = sealed(tmp_path, "seth", "network", PINGPONG, 2)
+    run = read_run(ours.path)
+    seal = others.path / "seal.json"
+    content = json.loads(seal.read_bytes())
+    begun = run.manifest.utc
+
+    def found(utc: float, until: float | None) -> list[str]:
+        content["summary"] |= {"utc": utc, "until": until}
+        seal.write_text(json.dumps(content))
+        return [each.manifest.run for each in read_history(run)]
+
+    # The measurements of these streams are of the first hour of 1970, the manifests of today.
+    assert found(0.0, begun + 1.0) == [others.name]
+    assert found(0.0, begun - 1.0) == []
+    assert found(begun, begun + 1.0) == []
+    assert found(0.0, None) == []
 
 
 def test_times_bound_the_runs(root: Path) -> None:

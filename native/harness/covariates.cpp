@@ -24,6 +24,9 @@ std::string read_file(int descriptor, std::size_t most = 8192) {
   return text;
 }
 
+// The lines of a thousand CPUs, which come first.
+constexpr std::size_t kStatBytes = 128 << 10;
+
 double time_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
@@ -47,6 +50,9 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
        "CPU time of all processes but the ranks, all nodes (busy time of /proc/stat less the "
        "ranks' "
        "own, steps of 10 ms)"},
+      {"neighbour_cpu_seconds", "s", Combine::kSum, true,
+       "time that CPUs were busy that no rank sits on, and that share a core or a cache with one "
+       "that a rank sits on, all nodes (steps of 10 ms)"},
       {"load_average", "1", Combine::kMax, true,
        "load average of the last minute before sampling, greatest of the nodes"},
       {"tcp_retransmits", "1", Combine::kSum, true, "TCP segments sent again, all nodes"},
@@ -106,6 +112,8 @@ Covariates::Covariates(MPI_Comm comm, const Layout& layout)
   const int mine = static_cast<int>(layout.cpus.size());
   std::vector<int> all(static_cast<std::size_t>(mine * layout.local_size));
   MPI_Gather(layout.cpus.data(), mine, MPI_INT, all.data(), mine, MPI_INT, 0, layout.node);
+  int pinned = layout.pinned ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &pinned, 1, MPI_INT, MPI_MIN, layout.node);
   memory_ = open_file("/proc/meminfo");
   if (!leader_) return;
   stat_ = open_file("/proc/stat");
@@ -113,7 +121,9 @@ Covariates::Covariates(MPI_Comm comm, const Layout& layout)
   snmp_ = open_file("/proc/net/snmp");
   pressure_ = {open_file("/proc/pressure/cpu"), open_file("/proc/pressure/memory"),
                open_file("/proc/pressure/io")};
-  for (const int id : std::set<int>(all.begin(), all.end())) {
+  const std::set<int> used(all.begin(), all.end());
+  if (pinned) neighbours_ = neighbours_of(used);
+  for (const int id : used) {
     const int file = open_file(cpu + std::to_string(id) + "/thermal_throttle/core_throttle_count");
     if (file >= 0) throttle_.push_back(file);
   }
@@ -139,12 +149,15 @@ Covariates::Reading Covariates::read() const {
   Reading reading;
   if (leader_) {
     // user nice system idle iowait irq softirq steal; guests are counted in user already.
-    const auto cpu = numbers_after(read_file(stat_, 512), "cpu ");
+    const std::string stat = read_file(stat_, kStatBytes);
+    const auto cpu = numbers_after(stat, "cpu ");
     if (cpu.size() >= 8) {
       static const double tick = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
       reading.steal = tick * cpu[7];
       reading.busy = tick * (cpu[0] + cpu[1] + cpu[2] + cpu[5] + cpu[6]);
       reading.interrupts = tick * (cpu[5] + cpu[6]);
+      const auto neighbours = neighbours_ ? busy_ticks(stat, *neighbours_) : std::nullopt;
+      if (neighbours) reading.neighbours = tick * *neighbours;
     }
     reading.load = first_number(read_file(load_, 64));
     reading.retransmits = tcp_retransmits(read_file(snmp_));
@@ -197,6 +210,7 @@ std::map<std::string, std::optional<double>> Covariates::own() const {
   values["sampling_seconds"] = seconds(after_.time - before_.time);
   values["steal_seconds"] = difference(after_.steal, before_.steal);
   values["other_cpu_seconds"] = difference(after_.busy, before_.busy);  // less the ranks', below
+  values["neighbour_cpu_seconds"] = difference(after_.neighbours, before_.neighbours);
   values["load_average"] = before_.load;
   values["tcp_retransmits"] = difference(after_.retransmits, before_.retransmits);
   values["throttle_events"] = difference(after_.throttles, before_.throttles);

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,12 +64,14 @@ class Covariates {
   int frequency_ = -1;
   std::array<int, 3> pressure_{-1, -1, -1};  // of CPUs, memory, devices
   std::vector<int> throttle_;
+  // CPUs that share a core or a cache with the ranks' of this node; nothing where ranks may move.
+  std::optional<std::set<int>> neighbours_;
   ThreadTimes threads_;
   CpuQuota quota_;
 
   struct Reading {
-    std::optional<double> steal, busy, interrupts, load, retransmits, throttles, memory, swapped,
-        quota, frequency, clock_rate, memory_latency;
+    std::optional<double> steal, busy, neighbours, interrupts, load, retransmits, throttles, memory,
+        swapped, quota, frequency, clock_rate, memory_latency;
     std::array<std::optional<double>, 3> pressure;
     ThreadTimes::Reading threads;
     rusage usage{};

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,8 @@ std::vector<int> parse_cpu_list(const std::string& text);
 
 // The CPUs of that set as /sys describes them, and the caches over them.
 std::vector<Cpu> read_cpus(const cpu_set_t& allowed);
+// The other CPUs that share a core or a cache with one of these.
+std::set<int> neighbours_of(const std::set<int>& cpus);
 Caches read_caches(const std::vector<Cpu>& cpus);
 
 // This rank's seat, once the threads are pinned.

@@ -28,6 +28,25 @@ std::vector<double> numbers_after(std::string_view text, std::string_view label)
   return numbers;
 }
 
+std::optional<double> busy_ticks(std::string_view text, const std::set<int>& cpus) {
+  double busy = 0.0;
+  std::size_t told = 0;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    int id = -1;
+    if (!line.starts_with("cpu")) break;  // they come first
+    const auto [end, error] = std::from_chars(line.data() + 3, line.data() + line.size(), id);
+    if (error != std::errc{} || !cpus.contains(id)) continue;
+    const auto numbers =
+        numbers_after(line.substr(static_cast<std::size_t>(end - line.data())), "");
+    if (numbers.size() < 7) return std::nullopt;
+    busy += numbers[0] + numbers[1] + numbers[2] + numbers[5] + numbers[6];
+    ++told;
+  }
+  return told == cpus.size() ? std::optional(busy) : std::nullopt;
+}
+
 std::optional<double> first_number(std::string_view text) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

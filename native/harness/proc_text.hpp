@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,10 @@ namespace assay {
 // The numbers that follow `label` on the first line that begins with it; empty if there is none. No
 // label: those that the text begins with.
 std::vector<double> numbers_after(std::string_view text, std::string_view label);
+
+// Ticks that the CPUs of these numbers were busy, of the text of /proc/stat: user, nice, system and
+// interrupts, without what a hypervisor took. Nothing if one of them isn't told.
+std::optional<double> busy_ticks(std::string_view text, const std::set<int>& cpus);
 
 std::optional<double> first_number(std::string_view text);
 

@@ -152,6 +152,22 @@ std::vector<Cpu> read_cpus(const cpu_set_t& allowed) {
   return in_pinning_order(std::move(cpus));
 }
 
+std::set<int> neighbours_of(const std::set<int>& cpus) {
+  std::set<int> found;
+  const auto add = [&](const std::string& path) {
+    const auto sharing = parse_cpu_list(first_line(path));
+    found.insert(sharing.begin(), sharing.end());
+  };
+  for (const int id : cpus) {
+    add(cpu_folder(id) + "/topology/thread_siblings_list");
+    for (const std::string& name : names_in(cpu_folder(id) + "/cache")) {
+      if (name.starts_with("index")) add(cpu_folder(id) + "/cache/" + name + "/shared_cpu_list");
+    }
+  }
+  for (const int id : cpus) found.erase(id);
+  return found;
+}
+
 Caches read_caches(const std::vector<Cpu>& cpus) {
   Caches caches;
   int last_level = 0;

@@ -16,6 +16,7 @@ import pytest
 from launching import Launch, job, read_record
 
 from assay.records.schema import Begin, Progress, RankRecord, StreamEnd, StreamStart
+from assay.system.files import to_cpus
 
 pytestmark = pytest.mark.slow
 
@@ -252,6 +253,31 @@ def test_who_waited_for_a_cpu_is_told_from_who_slept(launch: Launch) -> None:
     assert busy["asleep_seconds"] < 0.2 * busy["sampling_seconds"]
     assert busy["most_waiting_rank"] == 0
     assert asleep["asleep_seconds"] > 0.3 * asleep["sampling_seconds"]
+
+
+def test_work_on_a_neighbouring_cpu_is_counted_and_that_of_ranks_is_not(launch: Launch) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    shared = Path(f"/sys/devices/system/cpu/cpu{cpus[0]}/cache/index3/shared_cpu_list")
+    if len(cpus) != 2 or not shared.exists() or to_cpus(shared.read_text()) != cpus:
+        pytest.skip("Needs two CPUs that share a cache and no others.")
+    limits = {"budget": 2.0, "min_samples": 20, "max_samples": 20}
+    orders = job(("test.slow_rank", {"rank": 0, "seconds": 0.02}, limits))
+    spin = [sys.executable, "-c", "while True: pass"]
+    with subprocess.Popen(spin, preexec_fn=lambda: os.sched_setaffinity(0, {cpus[1]})) as other:
+        try:
+            (busy,) = launch(orders).measurements
+        finally:
+            other.kill()
+    found = busy.covariates
+    # Whatever else runs there counts, too; ticks of 10 ms are counted at both ends.
+    assert found["neighbour_cpu_seconds"] > 0.8 * found["sampling_seconds"]
+    assert found["neighbour_cpu_seconds"] <= found["sampling_seconds"] + 0.03
+    # Ranks on both CPUs have no neighbours, and ranks that may move none that are known.
+    (both,) = launch(orders, 2).measurements
+    assert both.covariates["neighbour_cpu_seconds"] == 0.0
+    loose = job(("test.slow_rank", {"rank": 0, "seconds": 0.02}, limits), binding="none")
+    (moving,) = launch(loose).measurements
+    assert moving.covariates["neighbour_cpu_seconds"] is None
 
 
 def test_precision_budget_and_samples_end_it(launch: Launch) -> None:

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/layout.hpp"
 #include "harness/memory_probe.hpp"
 #include "harness/proc_text.hpp"
 #include "harness/quota.hpp"
@@ -82,6 +83,36 @@ TEST(time_held_back_by_quotas_is_added_up) {
   CHECK_NEAR(*CpuQuota(std::vector<std::string>{tree.at("v1")}).held_back(), 0.5, 1e-12);
   CHECK_EQUAL(*CpuQuota(std::vector<std::string>{tree.at("free")}).held_back(), 0.0);
   CHECK(!CpuQuota(std::vector<std::string>{}).held_back().has_value());
+}
+
+TEST(busy_time_of_some_cpus_is_read) {
+  const std::string text =
+      "cpu  100 10 20 4000 7 3 2 9 0 0\n"
+      "cpu0 60 6 12 2000 4 2 1 5 0 0\n"
+      "cpu1 40 4 8 2000 3 1 1 4 0 0\n"
+      "cpu10 1 2 3 4 5 6 7 8 0 0\n"
+      "intr 5 6 7\n";
+  // user, nice, system, interrupts; neither idle nor waiting for a disk, nor stolen.
+  CHECK_NEAR(*busy_ticks(text, {0}), 81.0, 1e-12);
+  CHECK_NEAR(*busy_ticks(text, {1, 10}), 54.0 + 19.0, 1e-12);
+  CHECK_NEAR(*busy_ticks(text, {}), 0.0, 1e-12);
+  CHECK(!busy_ticks(text, {0, 7}).has_value());
+  CHECK(!busy_ticks("cpu  1 2 3\ncpu0 1 2\n", {0}).has_value());
+  CHECK(!busy_ticks("", {0}).has_value());
+}
+
+TEST(neighbours_share_something_and_are_others) {
+  cpu_set_t all;
+  sched_getaffinity(0, sizeof all, &all);
+  const auto cpus = read_cpus(all);
+  const std::set<int> one{cpus.at(0).id};
+  const auto found = neighbours_of(one);
+  CHECK(!found.contains(cpus[0].id));
+  // Whoever shares something with it is shared with, in return.
+  for (const int id : found) CHECK(neighbours_of({id}).contains(cpus[0].id));
+  std::set<int> whole = found;
+  whole.insert(cpus[0].id);
+  for (const int id : neighbours_of(whole)) CHECK(!whole.contains(id));
 }
 
 TEST(pressure_is_read) {

@@ -156,8 +156,10 @@ def cell_sentence(cell: CellCauses) -> str:
     """``62% [48, 71] of LU's variation goes with steal time: …; 38% unexplained``."""
     first, *rest = cell.named
     cause = cause_of(first.cause)
+    detail = f" ({first.detail})" if first.detail else ""
     words = [
         f"{_share_text(first)} of {cell.label}'s variation goes with {cause.words}: {cause.meaning}"
+        f"{detail}"
     ]
     if rest:
         words.append(
@@ -220,7 +222,7 @@ def share_note(share: Share) -> str:
     """``worst_wait_seconds: 0.1% in the quickest quarter, 31% in the slowest; p < 1e-6``."""
     chance = f"p = {share.p:.2g}" if share.p >= 1e-6 else "p < 1e-6"
     if share.quick is None or share.slow is None:
-        return chance
+        return f"{share.detail}; {chance}" if share.detail else chance
     return (
         f"{share.covariate}: {format_quantity(share.quick, share.unit)} in the quickest quarter of "
         f"the launches, {format_quantity(share.slow, share.unit)} in the slowest; {chance}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.answers.benchmarks import TITLES
 from assay.answers.factors import Comparison, Factors
 from assay.answers.model import Evidence
 from assay.answers.select import Part, counted
@@ -170,8 +171,13 @@ def level_words(factor: str, level: str, base: str) -> tuple[str, bool]:
         )
     if factor in ("nodes", "threads"):
         return level, not level.startswith("1 ")
-    if factor == "hosts":
+    if factor in ("hosts", "CPUs"):
         return level, "[" in level or "," in level
+    if factor == "beside":
+        if level == "alone":
+            return "being alone", False
+        names = [TITLES.get(name, name) for name in level.split(", ")]
+        return f"{', '.join(names)} beside it", len(names) > 1
     if factor in ("session", "node set", "time of day"):
         return level, False
     return f"{factor} {level}", False

@@ -7,27 +7,31 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.answers.benchmarks import TITLES
 from assay.answers.select import counted
-from assay.answers.study import Study, Varied, sessions, title_of
+from assay.answers.study import Study, Varied, title_of
+from assay.hostnames import natural
 from assay.plans.model import Cell
 from assay.stats.intervals import Floats
+from assay.stats.levels import Ints, combined, numbered, places_of, relative
+from assay.stats.sessions import sessions
 
 if TYPE_CHECKING:
     from assay.stats.anova import Anova
     from assay.stats.compare import Difference
-    from assay.stats.repeats import Ints
+    from assay.stats.repeats import Repeats
 
 # Factors that leave the work as it is, so that where the times lie is a question, too.
 LOCATED = (
-    "adapter", "order", "toolchain", "node set", "binding", "hosts", "session", "time of day",
+    "adapter", "order", "toolchain", "node set", "binding", "hosts", "CPUs", "beside", "session",
+    "time of day",
 )  # fmt: skip
 # Factors that change what each core has to do, and that the analysis of variance knows too.
 _SIZED = ("nodes", "ppn", "threads")
@@ -111,10 +115,7 @@ class _Table:
             for name, column in self.columns.items()
             if name not in without and not column.found
         ]
-        if not kept:
-            return np.zeros(self.times.size, dtype=np.int64)
-        together = np.unique(np.stack(kept), axis=1, return_inverse=True)[1]
-        return np.asarray(together, dtype=np.int64).reshape(-1)
+        return combined(kept, self.times.size)
 
 
 def factors_of(study: Study) -> Factors | None:
@@ -171,19 +172,23 @@ def _tables(study: Study) -> Iterator[_Table]:
 
 def _table(found: Sequence[Varied]) -> _Table | None:
     """The table of one kernel's cells; None where they differ in nothing."""
-    sizes = [each.times.size for each in found]
-    utc = np.concatenate([each.repeats.utc for each in found])
+    repeats = [each.repeats for each in found]
+    sizes = [len(each) for each in repeats]
+    utc = np.concatenate([each.utc for each in repeats])
     order = np.argsort(utc, kind="stable")
     cells = [_of_cell(each.cell) for each in found]
     columns = {}
     for name in dict.fromkeys(name for cell in cells for name in cell):
-        levels = [cell.get(name, "") for cell in cells]
-        numbers = {level: number for number, level in enumerate(dict.fromkeys(levels))}
-        codes = np.repeat([numbers[level] for level in levels], sizes)[order]
-        columns[name] = _Column(codes, tuple(numbers))
-    hosts = np.concatenate([each.repeats.hosts for each in found])[order]
-    columns |= _of_results(utc[order], hosts)
-    columns = {name: column for name, column in columns.items() if len(column.levels) > 1}
+        codes, names = numbered([cell.get(name, "") for cell in cells])
+        if len(names) > 1:
+            columns[name] = _Column(np.repeat(codes, sizes)[order], names)
+    of_cells = combined([column.codes for column in columns.values()], order.size)
+    # What follows from the cell, as the CPUs do from the number of ranks, is no factor beside it.
+    columns |= {
+        name: column
+        for name, column in _of_results(repeats, utc[order], order).items()
+        if combined([of_cells, column.codes], order.size).max() > of_cells.max()
+    }
     if not columns:
         return None
     return _Table(
@@ -217,20 +222,43 @@ def _of_cell(cell: Cell) -> dict[str, str]:
     }
 
 
-def _of_results(utc: Floats, hosts: npt.NDArray[np.str_]) -> dict[str, _Column]:
-    """The factors that each result has of its own, from when (ascending) and where it was made."""
-    names, places = np.unique(hosts, return_inverse=True)
-    number = sessions(utc)
+def _of_results(repeats: Sequence[Repeats], utc: Floats, order: Ints) -> dict[str, _Column]:
+    """The factors in which results differ of their own, by where and when they were made.
+
+    ``utc``: of all of them, ascending; ``order``: where each stands among the repeats', one cell
+    after the other.
+    """
     found = {
-        "hosts": _Column(places, tuple(str(name) or "unknown hosts" for name in names), True),
-        "session": _Column(
-            number - 1, tuple(f"session {k}" for k in range(1, int(number[-1]) + 1)), True
-        ),
+        "hosts": _named(repeats, lambda each: each.hosts, order, "unknown hosts"),
+        "CPUs": _named(repeats, lambda each: each.cores, order, "unknown CPUs"),
+        "beside": _named(repeats, lambda each: each.beside, order, "alone"),
     }
+    number = sessions(repeats)[order]
+    levels = tuple(f"session {k}" for k in range(1, int(number.max()) + 1))
+    found["session"] = _Column(number - 1, levels, True)
     if np.ptp(utc) >= _DAY:  # within a day, hours and the passing of time are one
-        quarters, codes = np.unique((utc % _DAY // (_DAY / 4)).astype(int), return_inverse=True)
-        found["time of day"] = _Column(codes, tuple(_QUARTERS[k] for k in quarters), True)
-    return found
+        quarter = (utc % _DAY // (_DAY / 4)).astype(np.int64)
+        met = np.flatnonzero(np.bincount(quarter, minlength=len(_QUARTERS)))
+        codes = np.searchsorted(met, quarter)
+        found["time of day"] = _Column(codes, tuple(_QUARTERS[k] for k in met), True)
+    return {name: column for name, column in found.items() if len(column.levels) > 1}
+
+
+def _named(
+    repeats: Sequence[Repeats],
+    of: Callable[[Repeats], tuple[str, ...]],
+    order: Ints,
+    missing: str,
+) -> _Column:
+    """A factor that results have as a word; ``missing``: the level of those without one."""
+    words = [of(each) or ("",) * len(each) for each in repeats]
+    if len({word for each in words for word in dict.fromkeys(each)}) == 1:
+        return _Column(np.zeros(order.size, dtype=np.int64), (words[0][0] or missing,), True)
+    codes, names = numbered(list(chain.from_iterable(words)))
+    rank = sorted(range(len(names)), key=lambda k: natural(names[k]))
+    place = np.empty(len(names), dtype=np.int64)
+    place[rank] = np.arange(len(names))
+    return _Column(place[codes][order], tuple(names[k] or missing for k in rank), True)
 
 
 def _compare(table: _Table, factor: str) -> tuple[Difference, Difference | None] | str:
@@ -247,14 +275,14 @@ def _compare(table: _Table, factor: str) -> tuple[Difference, Difference | None]
         return f"{where}: {len(levels)} levels are too many to be held side by side."
     spread: dict[str, list[Floats]] = {level: [] for level in levels}
     place: dict[str, list[Floats]] = {level: [] for level in levels}
-    blocks = table.blocks({factor})
-    most = _MOST_RESULTS // (len(levels) * (int(blocks.max()) + 1))
-    for block in np.unique(blocks):
-        parts = [
-            table.times[(blocks == block) & (column.codes == code)] for code in range(len(levels))
-        ]
-        if min(part.size for part in parts) < _LEAST_RESULTS:
+    blocks, count = table.blocks({factor}), len(levels)
+    results = count * (int(blocks.max()) + 1)
+    most = _MOST_RESULTS // results
+    places = places_of(blocks * count + column.codes, results)
+    for first in range(0, results, count):
+        if min(each.size for each in places[first : first + count]) < _LEAST_RESULTS:
             continue
+        parts = [table.times[each] for each in places[first : first + count]]
         centre = float(np.mean([np.median(part) for part in parts]))
         for level, part in zip(levels, parts, strict=True):
             some = part[_thinned(part.size, most)]
@@ -282,10 +310,7 @@ def _variance(table: _Table) -> Variance | None:
     ][:_MOST_FACTORS]
     if not names:
         return None
-    values = np.log(table.times)
-    blocks = table.blocks(names)
-    for block in np.unique(blocks):
-        values[blocks == block] -= np.median(values[blocks == block])
+    values = relative(np.log(table.times), table.blocks(names))
     kept = _thinned(values.size, _MOST_PERMUTED)
     chosen = {
         name: [table.columns[name].levels[code] for code in table.columns[name].codes[kept]]

@@ -15,8 +15,10 @@ from assay.stats.repeats import Repeats
 
 
 def presence_part(repeats: Sequence[Repeats]) -> Part | None:
-    """What hosts do to the sets that they are in; None where no cell ran on enough sets to tell."""
-    told = [each for each in repeats if len({h for h in each.hosts if h}) >= FEWEST_SETS]
+    """What hosts do to the sets that they are in; None where no cell ran on enough sets to tell,
+    or only on sets without a host in common, of which the causes tell (``stats/candidates.py``).
+    """
+    told = [each for each in repeats if _tells(each)]
     if not told:
         return None
     known = [each.take([bool(hosts) for hosts in each.hosts]) for each in told]
@@ -39,6 +41,14 @@ def presence_part(repeats: Sequence[Repeats]) -> Part | None:
         ],
         remark=remark,
     )
+
+
+def _tells(repeats: Repeats) -> bool:
+    sets = {text for text in repeats.hosts if text}
+    if len(sets) < FEWEST_SETS:
+        return False
+    hosts = [host for text in sets for host in expand_hosts(text)]
+    return len(set(hosts)) < len(hosts)
 
 
 def _cell_text(repeats: Repeats) -> str:

@@ -13,6 +13,7 @@ from assay.answers.factor_words import factors_part
 from assay.answers.factors import Factors, factors_of
 from assay.answers.model import QUESTIONS, Answer, Confidence
 from assay.answers.noise import noise_of, noise_part
+from assay.answers.presence import presence_part
 from assay.answers.select import Part, counted
 from assay.answers.study import Study, study
 from assay.answers.unmeasured import unmeasured
@@ -107,9 +108,11 @@ def _variation_parts(found: Steadiness) -> list[Part]:
     if variation is None:
         return []
     variation.advice += walltime_advice(found.asks)
+    presence = presence_part([each.repeats for each in found.study.varied])
     return [
         variation,
         *([factors_part(found.factors)] if found.factors else []),
+        *([presence] if presence else []),
         *([causes_part(found.causes)] if found.causes else []),
     ]
 

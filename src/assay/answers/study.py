@@ -22,7 +22,7 @@ from assay.units import format_duration
 
 if TYPE_CHECKING:
     from assay.stats.modes import Mode
-    from assay.stats.repeats import Ints, Repeats
+    from assay.stats.repeats import Repeats
     from assay.stats.spread import Spread
 
 # Fewest results of a cell whose spread is spoken of. The coefficient of variation of twenty normal
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 ENOUGH = 20
 # Fewer results aren't even counted: they carry no interval of the median either.
 FEW = smallest_size()
-# Seconds without a result from which on what follows is another session; and at least so many
-# times the usual pause.
-PAUSE, _PAUSES = 300.0, 5.0
 # Chance that anything at all is claimed of the tails, or of the trends, of a run without any.
 ALPHA = 0.01
 # Greatest p of the dip test that counts: the least that its table knows, and a rounding error.
@@ -125,7 +122,11 @@ class Few:
 
 
 def study(run: RunData, history: Sequence[RunData] = ()) -> Study:
-    """The study of a run; of ``history``, those runs count that are of the same suite."""
+    """The study of a run; of ``history``, those runs count that are of the same suite.
+
+    What ran beside a measurement is looked for in all of them.
+    """
+    from assay.stats.beside import measured_beside, with_beside
     from assay.stats.repeats import joined, repeats_of
 
     own = repeats_of(run)
@@ -137,7 +138,9 @@ def study(run: RunData, history: Sequence[RunData] = ()) -> Study:
         for each in repeats_of(_of_cells(past, wanted))
     ]
     resolved = {m.cell.id: m.record.parameters for m in run.measurements if m.record.parameters}
-    return study_of(joined([*own, *others]) if others else own, resolved, complete=run.complete)
+    together = joined([*own, *others]) if others else own
+    beside = measured_beside([run, *history])
+    return study_of(with_beside(together, beside), resolved, complete=run.complete)
 
 
 def study_of(
@@ -278,13 +281,3 @@ def _placed(cell: Cell, alone: bool) -> tuple[str, ...]:
         f"over {placement.adapter or 'any adapter'}",
         f"by {cell.toolchain}",
     )
-
-
-def sessions(utc: Floats) -> Ints:
-    """The number of the session, from 1, of each of these ascending times (s).
-
-    A new one begins after a pause of five minutes, or of five times the usual one if that is more.
-    """
-    gaps = np.diff(utc, prepend=utc[:1])
-    usual = float(np.median(gaps[1:])) if gaps.size > 1 else 0.0
-    return np.asarray(1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual)), dtype=np.int64)

@@ -137,19 +137,23 @@ class Store:
     def measurements(self, choice: Choice = ALL) -> pl.LazyFrame:
         """The rows of ``measurements.parquet`` of the chosen runs, with ``suite`` and ``system``.
 
-        Columns as in docs/formats.md. Covariates are those that the newest run has; they are null
-        in runs that have none of that name.
+        Columns as in docs/formats.md. Covariates are those that any of the runs has, the newest
+        run's first; they are null in runs that have none of that name.
         """
         import polars as pl
 
-        from assay.records.tables import MEASUREMENTS, measurement_columns
+        from assay.records.tables import COVARIATE, MEASUREMENTS, measurement_columns
 
         runs = self._with_tables(choice)
-        schema = measurement_columns()
-        if runs:
-            newest = pl.read_parquet_schema(runs[-1][0].path / MEASUREMENTS)
-            covariates = [name for name in newest if name.startswith("covariate.")]
-            schema |= dict.fromkeys(covariates, pl.Float64)
+        names: dict[str, None] = {}
+        for run, summary in reversed(runs):
+            found = summary.covariates
+            if found is None:  # a seal that is older than this: the table itself tells
+                columns = pl.read_parquet_schema(run.path / MEASUREMENTS)
+                found = tuple(n.removeprefix(COVARIATE) for n in columns if n.startswith(COVARIATE))
+            names |= dict.fromkeys(found)
+        covariates = [f"{COVARIATE}{name}" for name in names]
+        schema = measurement_columns() | dict.fromkeys(covariates, pl.Float64)
         return _scan(runs, MEASUREMENTS, schema, choice)
 
     def samples(

@@ -18,7 +18,9 @@ class RunSummary(msgspec.Struct, frozen=True):
     """A complete run in a few words.
 
     ``manifest``: the version of its manifest. ``tables``: of its tables, 0 where it has none.
-    ``machine``: the facts that tell machines apart, a missing one null.
+    ``machine``: the facts that tell machines apart, a missing one null. ``until``: Unix time at
+    which its last measurement ended, s. ``covariates``: the names that its tables have columns of.
+    The last two are null in seals that are older than they.
     """
 
     manifest: int
@@ -32,6 +34,8 @@ class RunSummary(msgspec.Struct, frozen=True):
     cells: int
     launches: int
     measurements: int
+    until: float | None = None
+    covariates: tuple[str, ...] | None = None
 
 
 def system_name(run: str, system: Mapping[str, object]) -> str:
@@ -64,4 +68,16 @@ def summarise_run(run: RunData, *, launches: int, tables: int) -> RunSummary:
         cells=len(manifest.plan.cells),
         launches=launches,
         measurements=len(run.measurements),
+        until=last_moment(run),
+        covariates=covariates_of(run),
     )
+
+
+def last_moment(run: RunData) -> float | None:
+    """Unix time at which the last measurement of a run ended, s; None where there is none."""
+    return max((m.utc + m.record.wall for m in run.measurements), default=None)
+
+
+def covariates_of(run: RunData) -> tuple[str, ...]:
+    """The names of the covariates that any measurement has, in the order of their first one."""
+    return tuple(dict.fromkeys(name for m in run.measurements for name in m.record.covariates))

@@ -22,6 +22,7 @@ from assay.records.files import cannot_write, write_atomically
 from assay.records.model import Manifest, Measurement, RunData
 from assay.records.reading import measurement_id
 from assay.records.schema import MeasurementRecord
+from assay.records.summary import covariates_of
 from assay.records.traffic import sent_by_adapter
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ MEASUREMENTS = "measurements.parquet"
 SAMPLES = "samples.parquet"
 # Which columns of which types; a run's seal names it, so that those of older runs are told apart.
 TABLES_SCHEMA = 2
+
+# What the name of a covariate's column begins with.
+COVARIATE = "covariate."
 
 # Samples that are in memory at a time, and rows of a group: what a question about one cell reads.
 _CHUNK = 1 << 18
@@ -128,7 +132,7 @@ def _measurement_row(manifest: Manifest, measurement: Measurement) -> dict[str, 
         "hosts": ",".join(dict.fromkeys(rank.host for rank in measurement.ranks)),
         "traffic": ",".join(f"{name}={most:.0f}" for name, most in sent.items()) or None,
     }
-    return row | {f"covariate.{name}": value for name, value in record.covariates.items()}
+    return row | {f"{COVARIATE}{name}": value for name, value in record.covariates.items()}
 
 
 def _median(record: MeasurementRecord) -> float | None:
@@ -153,9 +157,7 @@ def measurement_table(run: RunData) -> pl.DataFrame:
     import polars as pl
 
     measurements = _in_plan_order(run)
-    covariates = dict.fromkeys(
-        f"covariate.{name}" for m in measurements for name in m.record.covariates
-    )
+    covariates = [f"{COVARIATE}{name}" for name in covariates_of(run)]
     schema = measurement_columns() | dict.fromkeys(covariates, pl.Float64)
     parts = [
         pl.DataFrame(

@@ -1,4 +1,6 @@
-"""Earlier runs of the same machine: the best that was ever seen of it is a limit worth knowing."""
+"""Other runs of the same machine: the best that was ever seen of it is a limit worth knowing, and
+what was measured at the same time a neighbour.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from assay.errors import AssayError
 from assay.records.model import RunData
 from assay.records.reading import read_run
 from assay.records.store import Store
-from assay.records.summary import machine_identity
+from assay.records.summary import last_moment, machine_identity
 
 _NEWEST = 10  # reading more runs than this would cost more than the report
 
@@ -22,12 +24,19 @@ def read_history(run: RunData, root: Path | None = None) -> list[RunData]:
     if folder is None:
         return []
     kernels = {cell.kernel for cell in run.manifest.plan.cells}
+    begun, until = run.manifest.utc, last_moment(run) or 0.0
     found: list[RunData] = []
     for directory, summary in Store(folder).of_machine(machine_identity(run.manifest.system)):
         if len(found) == _NEWEST:
             break
-        # A run of other kernels has nothing to say about this one's.
-        if directory.name == run.manifest.run or (summary and kernels.isdisjoint(summary.kernels)):
+        if directory.name == run.manifest.run:
+            continue
+        # A run of other kernels has nothing to say about this one's, unless both ran at once.
+        if (
+            summary
+            and kernels.isdisjoint(summary.kernels)
+            and not (summary.utc < until and begun < (summary.until or 0.0))
+        ):
             continue
         try:
             found.append(read_run(directory.path, samples=False))

@@ -137,7 +137,8 @@ def choose(
     """The causes that stand up to correction, one covariate each, in the order in which found.
 
     Forward: of those that hold, the one that explains most, or a more direct one that explains
-    nearly as much; then again given it. At the end each must hold given the others.
+    nearly as much; then again given it. At the end each must hold given the others that are as
+    direct as it is, or more.
     """
     series = scores, values
     chosen: list[Tested] = []
@@ -160,11 +161,28 @@ def choose(
             if each.candidate.cause.name in most.candidate.cause.way
             and each.gain >= HALF * most.gain
         ]
-        chosen.append(min(near, key=lambda each: (each.candidate.cause.tier, -each.gain)))
+        causes = {each.candidate.cause.name for each in near}
+        best = min(
+            near,
+            key=lambda each: (
+                each.candidate.cause.tier,
+                not causes.isdisjoint(each.candidate.cause.way),
+                -each.gain,
+            ),
+        )
+        # Of one cause, what says it by one level alone rather than by many.
+        alike = [each for each in near if each.candidate.cause is best.candidate.cause]
+        chosen.append(min(alike, key=lambda each: (each.candidate.scores.shape[1], -each.gain)))
     while len(chosen) > 1:
         again = []
         for each in chosen:
-            others = [other.candidate for other in chosen if other is not each]
+            # What an indirect cause shares with a direct one is the direct one's.
+            tier = each.candidate.cause.tier
+            others = [
+                other.candidate
+                for other in chosen
+                if other is not each and other.candidate.cause.tier <= tier
+            ]
             (tested,) = _test(series, others, [each.candidate])
             again.append(tested.p * len(candidates))
         worst = int(np.argmax(again))

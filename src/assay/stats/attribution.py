@@ -7,13 +7,15 @@ cost; that it causes it is what the covariate's meaning suggests, and what an ex
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from assay.stats.association import Tested, choose, effective_pairs
-from assay.stats.candidates import candidates_of, fenced, normal_scores
-from assay.stats.covariates import unit_of
+from assay.stats.candidates import ALONE, Candidate, candidates_of, fenced, normal_scores
+from assay.stats.covariates import BESIDE, SESSIONS, unit_of
 from assay.stats.importance import shares_of
 from assay.stats.intervals import Floats, Interval
 from assay.stats.repeats import Repeats
@@ -35,7 +37,8 @@ class Share(msgspec.Struct, frozen=True):
     ``covariate``: the one that stands for the cause; of causes that are no covariates the cause's
     own name. ``sign``: +1 if more of it goes with slower, -1 with quicker, 0 where it is levels.
     ``p``: corrected for all that were tried. ``quick``, ``slow``: its mean in the quickest and
-    the slowest quarter of the measurements, in ``unit``; None where it is levels.
+    the slowest quarter of the measurements, in ``unit``; None where it is levels. ``detail``: of
+    two levels, how much longer one takes, in words.
     """
 
     cause: str
@@ -48,6 +51,7 @@ class Share(msgspec.Struct, frozen=True):
     unit: str = ""
     quick: float | None = None
     slow: float | None = None
+    detail: str = ""
 
 
 class Attribution(msgspec.Struct, frozen=True):
@@ -96,7 +100,7 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
     return Attribution(
         shares=sorted(
             (
-                _share(tested, share, ci95, quarter)
+                _share(tested, share, ci95, quarter, log_cost)
                 for tested, (share, ci95) in zip(chosen, shares, strict=True)
             ),
             key=lambda each: -each.share,
@@ -132,14 +136,21 @@ def _quarters(log_cost: Floats) -> tuple[Mask, Mask]:
     return log_cost <= low, log_cost >= high
 
 
-def _share(tested: Tested, share: float, ci95: Interval, quarters: tuple[Mask, Mask]) -> Share:
+def _share(
+    tested: Tested, share: float, ci95: Interval, quarters: tuple[Mask, Mask], log_cost: Floats
+) -> Share:
     candidate = tested.candidate
     cause = candidate.cause
     sentence = (
         f"{format_share(share, ci95)} of the variation goes with {cause.words}: {cause.meaning}"
     )
     if candidate.raw is None:
-        return Share(cause.name, candidate.name, share, ci95, candidate.sign, tested.p, sentence)
+        detail, sign = _detail(candidate, log_cost)
+        if detail:
+            sentence = f"{sentence}; {detail}"
+        return Share(
+            cause.name, candidate.name, share, ci95, sign, tested.p, sentence, detail=detail
+        )
     unit = unit_of(candidate.name)
     quick, slow = (float(np.mean(candidate.raw[which])) for which in quarters)
     return Share(
@@ -154,4 +165,22 @@ def _share(tested: Tested, share: float, ci95: Interval, quarters: tuple[Mask, M
         unit=unit,
         quick=quick,
         slow=slow,
+    )
+
+
+def _detail(candidate: Candidate, log_cost: Floats) -> tuple[str, int]:
+    """``those on cpu7 took 12% longer``, and whether slower (+1) or quicker (-1) goes with it."""
+    if not candidate.which:
+        return "", candidate.sign
+    there = candidate.scores[:, 0] > 0.0
+    ratio = math.expm1(float(log_cost[there].mean() - log_cost[~there].mean()))
+    who = f"beside {candidate.which}" if candidate.cause is BESIDE else f"on {candidate.which}"
+    if candidate.which == ALONE:
+        who = ALONE
+    if candidate.cause is SESSIONS:
+        who = f"of {candidate.which}"
+    size = format_share(abs(ratio))
+    return (
+        f"those {who} took {size} {'longer' if ratio > 0.0 else 'less'}",
+        1 if ratio > 0.0 else -1,
     )

@@ -2,9 +2,10 @@
 
 Covariates of one cause tell of the same thing (the time that ranks waited for a CPU, how often the
 CPU was taken from them), so that of each cause one stands for all. ``tier`` is how directly a cause
-acts on the ranks: 0 is time that the ranks themselves were seen to lose, 4 is what else went on on
-the node, 5 is where and when. What a direct cause explains is not for an indirect one to explain
-again: other processes keep a CPU busy, so a rank waits for it, so it is slow.
+acts on the ranks: 0 is time that the ranks themselves were seen to lose, 3 and 4 are what else went
+on beside them and on the node, 5 is where and when. What a direct cause explains is not for an
+indirect one to explain again: other processes keep a CPU busy, so a rank waits for it, so it is
+slow.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ CAUSES: tuple[Cause, ...] = (
             Reading("worst_involuntary_switches", instead="worst_wait_seconds"),
             Reading("involuntary_switches", instead="wait_seconds"),
         ),
+        # Threads that a quota holds back wait for a CPU, by the scheduler's account (Linux 6.18).
+        way=("quota",),
     ),
     Cause(
         "clock",
@@ -161,6 +164,15 @@ CAUSES: tuple[Cause, ...] = (
         way=("memory", "disk faults"),
     ),
     Cause(
+        "shared caches",
+        3,
+        "work on neighbouring CPUs",
+        "processes ran on CPUs that share a core or a cache with those of the ranks",
+        "Find what runs there (`ps -eLo psr,pcpu,comm`), and ask for whole sockets or exclusive "
+        "nodes.",
+        (Reading("neighbour_cpu_seconds"),),
+    ),
+    Cause(
         "neighbours",
         4,
         "other processes on the nodes",
@@ -175,7 +187,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
 )
 
-# Of where and when there is no covariate: they are levels, not numbers.
+# Of where, when and beside whom there is no covariate: they are levels, not numbers.
 HOSTS = Cause(
     "hosts",
     5,
@@ -183,11 +195,26 @@ HOSTS = Cause(
     "some hosts are slower than others",
     "Compare the nodes: `assay run --per-node`.",
 )
+CORES = Cause(
+    "cores",
+    5,
+    "the CPUs that its ranks sat on",
+    "some CPUs are slower than others",
+    "Bind ranks to the others, and look at these: their clock, their interrupts "
+    "(/proc/interrupts), and what else is bound to them.",
+)
+BESIDE = Cause(
+    "beside",
+    3,
+    "what was measured beside it",
+    "another run was at work on the same hosts",
+    "Measure one after the other, or on nodes of its own.",
+)
 SESSIONS = Cause(
     "sessions",
     5,
-    "the run that it was part of",
-    "something changed from run to run that no covariate tells of",
+    "the run or session that it was part of",
+    "something changed from one to the next that no covariate tells of",
     "Compare what the runs' manifests say of the system and its programs.",
 )
 HOURS = Cause(
@@ -205,6 +232,8 @@ TREND = Cause(
     "Look for what grew meanwhile, or began: `assay history` has change points.",
 )
 
+LEVELS = (HOSTS, CORES, BESIDE, SESSIONS, HOURS, TREND)
+
 _BY_COVARIATE = {
     reading.covariate: (cause, reading) for cause in CAUSES for reading in cause.readings
 }
@@ -212,7 +241,7 @@ _BY_COVARIATE = {
 
 def cause_of(name: str) -> Cause:
     """The cause of that name. Raises KeyError."""
-    return {cause.name: cause for cause in (*CAUSES, HOSTS, SESSIONS, HOURS, TREND)}[name]
+    return {cause.name: cause for cause in (*CAUSES, *LEVELS)}[name]
 
 
 def reading_of(covariate: str) -> Reading:

@@ -7,7 +7,7 @@ launch are more alike than launches are, and count as one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,18 +19,18 @@ from assay.hostnames import compress_hosts, natural
 from assay.kernels import known_kernel
 from assay.kernels.catalogue import Kernel, Metric
 from assay.plans.model import Cell
+from assay.plans.sessions import session_of
 from assay.records.model import Measurement, RunData
+from assay.records.schema import RankRecord
+from assay.records.tables import COVARIATE
 from assay.stats.cells import LeftOut, find_series, metrics_of, steady, work_of
 from assay.stats.intervals import Floats
+from assay.stats.levels import Ints
 
 if TYPE_CHECKING:
     import polars as pl
 
     from assay.records.store import Choice, Store
-
-Ints = npt.NDArray[np.int64]
-
-_COVARIATE = "covariate."
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ class Repeats:
     where that isn't known. ``covariates``: by name, nan where the machine didn't tell
     (docs/formats.md, "Covariates"). ``samples``: all steady samples in ``unit``, one measurement
     after another, and ``sizes`` how many each has; both empty where they were not read.
+    ``session``: of its run, from 0, -1 where the run was not measured in sessions. ``cores``: the
+    CPUs that its ranks sat on ("cpu[0-3]", or "n1:cpu[0-3],n2:cpu0" where its hosts differ), of
+    ranks that may move those where they began. ``beside``: what other launches measured on its
+    hosts at the same time, as kernels' names, empty for nothing. Each of the last three is empty
+    as a whole where nothing is known of it.
     """
 
     cell: Cell
@@ -56,6 +61,9 @@ class Repeats:
     covariates: Mapping[str, Floats] = field(default_factory=dict)
     samples: Floats = field(default_factory=lambda: np.empty(0))
     sizes: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    session: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    cores: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -70,6 +78,10 @@ class Repeats:
         """The samples as times, as ``cost``."""
         return as_cost(self.samples, self.better)
 
+    def session_numbers(self) -> Ints:
+        """``session``, whether it is known or not."""
+        return self.session if self.session.size else np.full(len(self), -1, dtype=np.int64)
+
     def take(self, which: npt.ArrayLike) -> Repeats:
         """Those measurements alone: a mask, or indices in the order wanted."""
         chosen = np.arange(len(self))[np.asarray(which)]
@@ -78,16 +90,24 @@ class Repeats:
             ends = np.cumsum(sizes)
             parts = [samples[ends[i] - sizes[i] : ends[i]] for i in chosen]
             samples, sizes = np.concatenate([np.empty(0), *parts]), sizes[chosen]
+        places = chosen.tolist()
+
+        def of(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(map(names.__getitem__, places)) if names else ()
+
         return replace(
             self,
             values=self.values[chosen],
             utc=self.utc[chosen],
-            run=tuple(self.run[i] for i in chosen),
-            launch=tuple(self.launch[i] for i in chosen),
-            hosts=tuple(self.hosts[i] for i in chosen),
+            run=of(self.run),
+            launch=of(self.launch),
+            hosts=of(self.hosts),
             covariates={name: each[chosen] for name, each in self.covariates.items()},
             samples=samples,
             sizes=sizes,
+            session=self.session[chosen] if self.session.size else self.session,
+            cores=of(self.cores),
+            beside=of(self.beside),
         )
 
 
@@ -105,7 +125,7 @@ def repeats_of(run: RunData) -> list[Repeats]:
     found: dict[str, list[Measurement]] = {cell.id: [] for cell in run.manifest.plan.cells}
     for measurement in run.measurements:
         found.setdefault(measurement.cell.id, []).append(measurement)
-    made = (_of_measurements(run.manifest.run, each) for each in found.values() if each)
+    made = (_of_measurements(run, each) for each in found.values() if each)
     return [repeats for repeats in made if repeats is not None]
 
 
@@ -144,7 +164,7 @@ def repeats_in(store: Store, choice: Choice | None = None) -> list[Repeats]:
     return made
 
 
-def _of_measurements(run: str, measurements: Sequence[Measurement]) -> Repeats | None:
+def _of_measurements(run: RunData, measurements: Sequence[Measurement]) -> Repeats | None:
     """One cell's measurements of one run; None where none has a usable result."""
     cell = measurements[0].cell
     kernel = known_kernel(cell.kernel)
@@ -161,6 +181,12 @@ def _of_measurements(run: str, measurements: Sequence[Measurement]) -> Repeats |
     if metric is None or not kept:
         return None
     names = dict.fromkeys(name for m, _ in kept for name in m.record.covariates)
+    # All measurements of a launch share its ranks.
+    ranks = {id(m.ranks): m.ranks for m, _ in kept}
+    hosts = {key: _hosts(rank.host for rank in each) for key, each in ranks.items()}
+    cores = {key: _cores(each) for key, each in ranks.items()}
+    rule = run.manifest.plan.replication
+    session = [session_of(m.replicate, rule) for m, _ in kept] if rule.repeated else []
     return Repeats(
         cell=cell,
         metric=metric.name,
@@ -168,15 +194,17 @@ def _of_measurements(run: str, measurements: Sequence[Measurement]) -> Repeats |
         better=metric.better,
         values=np.array([_median(values, metric) for _, values in kept]),
         utc=np.array([m.utc for m, _ in kept]),
-        run=(run,) * len(kept),
+        run=(run.manifest.run,) * len(kept),
         launch=tuple(m.launch for m, _ in kept),
-        hosts=tuple(_hosts(rank.host for rank in m.ranks) for m, _ in kept),
+        hosts=tuple(hosts[id(m.ranks)] for m, _ in kept),
         covariates={
             name: np.array([_number(m.record.covariates.get(name)) for m, _ in kept])
             for name in names
         },
         samples=np.concatenate([values for _, values in kept]),
         sizes=np.array([values.size for _, values in kept], dtype=np.int64),
+        session=np.array(session, dtype=np.int64),
+        cores=tuple(cores[id(m.ranks)] for m, _ in kept) if any(cores.values()) else (),
     )
 
 
@@ -217,6 +245,21 @@ def _hosts(names: Iterable[str]) -> str:
     return compress_hosts(sorted(set(names), key=natural))
 
 
+def _cores(ranks: Sequence[RankRecord]) -> str:
+    """The CPUs of all ranks' threads, host by host where hosts have different ones."""
+    of_host: dict[str, set[str]] = {}
+    for rank in ranks:
+        of_host.setdefault(rank.host, set()).update(f"cpu{cpu}" for cpu in rank.cpus)
+    sets = list(of_host.values())
+    if all(each == sets[0] for each in sets[1:]):
+        return compress_hosts(sorted(sets[0], key=natural)) if sets else ""
+    return compress_hosts(
+        f"{host}:{cpu}"
+        for host in sorted(of_host, key=natural)
+        for cpu in sorted(of_host[host], key=natural)
+    )
+
+
 def _join(parts: Sequence[Repeats]) -> Repeats:
     first = parts[0]
     if len(parts) == 1:
@@ -224,6 +267,13 @@ def _join(parts: Sequence[Repeats]) -> Repeats:
     utc = np.concatenate([part.utc for part in parts])
     names = dict.fromkeys(name for part in parts for name in part.covariates)
     whole = all(part.sizes.size for part in parts)
+
+    def told(of: Callable[[Repeats], tuple[str, ...]]) -> tuple[str, ...]:
+        """What some parts tell of each result, empty in the others."""
+        if not any(map(of, parts)):
+            return ()
+        return tuple(name for part in parts for name in of(part) or ("",) * len(part))
+
     together = replace(
         first,
         values=np.concatenate([part.values for part in parts]),
@@ -239,6 +289,9 @@ def _join(parts: Sequence[Repeats]) -> Repeats:
         },
         samples=np.concatenate([part.samples for part in parts]) if whole else np.empty(0),
         sizes=np.concatenate([p.sizes for p in parts]) if whole else np.empty(0, dtype=np.int64),
+        session=np.concatenate([part.session_numbers() for part in parts]),
+        cores=told(lambda part: part.cores),
+        beside=told(lambda part: part.beside),
     )
     return together.take(np.argsort(utc, kind="stable"))
 
@@ -248,8 +301,8 @@ def _rows(table: pl.LazyFrame) -> pl.DataFrame:
     import polars as pl
 
     names = table.collect_schema().names()
-    wanted = ["cell", "kernel", "run", "launch", "measurement", "utc", "median"]
-    wanted += ["hosts", "parameters", *(n for n in names if n.startswith(_COVARIATE))]
+    wanted = ["cell", "kernel", "run", "launch", "measurement", "session", "utc", "median"]
+    wanted += ["hosts", "parameters", *(n for n in names if n.startswith(COVARIATE))]
     return (
         table.filter(
             (pl.col("status") == "ok")
@@ -259,6 +312,10 @@ def _rows(table: pl.LazyFrame) -> pl.DataFrame:
         .select(wanted)
         .sort("utc", maintain_order=True)
         .collect()
+        # A run of one session is told from others by pauses, as runs without any are.
+        .with_columns(
+            pl.when(pl.col("session").max().over("run") > 0).then("session").otherwise(-1)
+        )
     )
 
 
@@ -360,7 +417,7 @@ def _of_rows(cell: Cell, rows: pl.DataFrame, other: _Other | None) -> Repeats | 
     if not usable.all():
         rows, values = rows.filter(pl.Series(usable)), values[usable]
     written = {text: _hosts(text.split(",")) if text else "" for text in rows["hosts"].unique()}
-    names = [name for name in rows.columns if name.startswith(_COVARIATE)]
+    names = [name for name in rows.columns if name.startswith(COVARIATE)]
     columns = {name: rows[name].fill_null(float("nan")).to_numpy() for name in names}
     return Repeats(
         cell=cell,
@@ -373,10 +430,11 @@ def _of_rows(cell: Cell, rows: pl.DataFrame, other: _Other | None) -> Repeats | 
         launch=tuple(rows["launch"].to_list()),
         hosts=tuple(written[text] for text in rows["hosts"].to_list()),
         covariates={
-            name.removeprefix(_COVARIATE): each
+            name.removeprefix(COVARIATE): each
             for name, each in columns.items()
             if not np.isnan(each).all()
         },
+        session=rows["session"].to_numpy().astype(np.int64),
     )
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from assay.answers.study import Study, Varied, sessions
+from assay.answers.study import Study, Varied
 from assay.answers.variation import notable
 from assay.report.marks import Row, Spec, colour, level, listed
 from assay.report.model import Field, Figure
 from assay.stats.intervals import Floats, median_interval
+from assay.stats.sessions import sessions
 
 _LINES = 4  # courses that are told apart where they cross
 # Rows of all lines: points of single runs, and windows whose medians are joined.
@@ -101,7 +102,9 @@ def sequence_figure(study: Study) -> Figure | None:
         fields=[
             Field("kind", "", "run, or window: the median of runs that follow each other"),
             Field("cell", "", "what was measured"),
-            Field("session", "", "which session: a long pause begins another"),
+            Field(
+                "session", "", "which session of its runs, or, where they had none, by long pauses"
+            ),
             Field("time", "s", "time of the run, or the middle of the window, since the first"),
             Field("slower", "1", "by which share of the cell's median it is slower"),
             Field("low", "1", "lower end of the median's 95% interval"),
@@ -119,7 +122,7 @@ def sequence_figure(study: Study) -> Figure | None:
 def _course(varied: Varied, began: float, most: int, windows: int) -> Iterator[Row]:
     """A cell's points and its windows."""
     time, slower = varied.repeats.utc - began, varied.slower
-    session = sessions(varied.repeats.utc)
+    session = sessions([varied.repeats])
     for place in _kept(slower, most):
         yield {
             "kind": "run",
