@@ -28,7 +28,7 @@ SPREAD = (1.0, 1.004, 0.998, 1.002, 0.996, 1.001)
 Phases = Mapping[str, float]
 
 
-def npb(kernel: str, nodes: int = 1, ppn: int = 1, size: str = "A") -> Cell:
+def npb(kernel: str, nodes: int = 1, ppn: int = 1, size: str = "B") -> Cell:
     return Cell(kernel, {"class": size}, Placement(nodes, ppn), "embedded")
 
 
@@ -101,21 +101,21 @@ def clause(run: RunData) -> str | None:
 
 def test_saturated_memory_is_named_with_its_share() -> None:
     assert clause(saturated()) == (
-        "beyond 2 ranks CG class A gains nothing: memory bandwidth is saturated at 92%"
+        "beyond 2 ranks CG class B gains nothing: memory bandwidth is saturated at 92%"
     )
 
 
 def test_the_sentence_stands_in_the_verdict_and_its_numbers_in_the_evidence() -> None:
     run = saturated()
     answer = answer_placement(summarise_cells(run), run)
-    assert "Why: beyond 2 ranks CG class A gains nothing" in answer.verdict
+    assert "Why: beyond 2 ranks CG class B gains nothing" in answer.verdict
     rows = {row.label: row for row in answer.evidence}
-    lost = rows["CG class A, time lost with 4 ranks a node on 1 node"]
+    lost = rows["CG class B, time lost with 4 ranks a node on 1 node"]
     # 1.212 units instead of 2.222 / 4.
     assert lost.value == pytest.approx(1 - 2.222 / 4 / 1.212, abs=0.002)
     assert lost.ci95 is not None and lost.ci95[0] < lost.value < lost.ci95[1]
     assert "memory contention" in lost.note and "92% of STREAM's best" in lost.note
-    predicted = rows["CG class A, predicted with 2 ranks a node on 1 node"]
+    predicted = rows["CG class B, predicted with 2 ranks a node on 1 node"]
     assert predicted.share == pytest.approx(1.0, abs=0.1)
     assert any("bootstrap" in line for line in answer.method)
     assert not any("was not measured" in line for line in answer.limits)
@@ -126,7 +126,7 @@ def test_without_a_curve_memory_is_not_accused() -> None:
     bare = [m for m in run.measurements if m.cell.kernel != "memory.stream"]
     run = dataclasses.replace(run, measurements=tuple(bare))
     part = why_part(summarise_cells(run), run)
-    assert part.remark == "Why: CG class A: unclear."
+    assert part.remark == "Why: CG class B: unclear."
     assert any("saturation curve" in line for line in part.limits)
 
 
@@ -161,7 +161,7 @@ def test_ranks_that_take_turns_on_cores_do_not_tell_of_memory() -> None:
 
 def test_messages_within_the_node_and_uneven_ranks() -> None:
     messages = run_of([cg(1, 4.0), cg(2, 2.0, 1.0), cg(4, 1.0, 1.5)], STREAMS)
-    assert str(clause(messages)).startswith("CG class A loses")
+    assert str(clause(messages)).startswith("CG class B loses")
     assert str(clause(messages)).endswith("messages within the node")
     uneven = run_of(
         [
@@ -186,7 +186,7 @@ def test_the_shared_adapter_of_several_nodes() -> None:
     ]  # fmt: skip
     run = run_of(works, STREAMS)
     found = str(clause(run))
-    assert found.startswith("MG class A loses 2")
+    assert found.startswith("MG class B loses 2")
     assert found.endswith("messages over the adapter that a node's ranks share")
 
 
@@ -194,17 +194,17 @@ def test_work_that_scales_needs_no_cause_and_scatter_names_none() -> None:
     scales = run_of([(npb("npb.ep"), {"compute": 4.0}), (npb("npb.ep", 1, 4), {
         "compute": 1.02, "allreduce": 0.01, "least_compute": 1.01, "most_compute": 1.03})],
         STREAMS)  # fmt: skip
-    assert why_part(summarise_cells(scales), scales).remark == "Why: EP class A: little is lost."
+    assert why_part(summarise_cells(scales), scales).remark == "Why: EP class B: little is lost."
     # EP moves nothing: whatever slows its computing down, memory did not.
     slowed = run_of([(npb("npb.ep"), {"compute": 4.0}), (npb("npb.ep", 1, 4), {
         "compute": 1.6, "allreduce": 0.01, "least_compute": 1.6, "most_compute": 1.6})],
         STREAMS)  # fmt: skip
-    assert why_part(summarise_cells(slowed), slowed).remark == "Why: EP class A: unclear."
+    assert why_part(summarise_cells(slowed), slowed).remark == "Why: EP class B: unclear."
     few = run_of([cg(1, 4.0), cg(4, 2.0)], STREAMS)
     few = dataclasses.replace(
         few, measurements=tuple(m for m in few.measurements if m.replicate < 5)
     )
-    assert why_part(summarise_cells(few), few).remark == "Why: CG class A: unclear."
+    assert why_part(summarise_cells(few), few).remark == "Why: CG class B: unclear."
 
 
 def test_a_run_that_tells_no_phases_says_that_it_does_not_know() -> None:
@@ -245,9 +245,9 @@ def test_neighbours_of_a_grid_are_together_in_block_order_and_apart_in_cyclic_or
     assert demand_of(block).near == pytest.approx(0.5)
     cyclic = Cell("npb.lu", {"class": "A"}, Placement(2, 2, order="cyclic"), "embedded")
     assert demand_of(cyclic).near == pytest.approx(0.5)
-    # Along one line of four ranks: two of three pairs of neighbours share a node, or none.
-    line = "0,3,1,2"
-    crossed = Cell("npb.lu", {"class": "A"}, Placement(2, 2, order=line), "embedded")
+    # The corners that face each other are no neighbours.
+    corners = "0,2,3,1"
+    crossed = Cell("npb.lu", {"class": "A"}, Placement(2, 2, order=corners), "embedded")
     assert demand_of(crossed).near == pytest.approx(0.0)
 
 
@@ -321,9 +321,7 @@ def commands(of: Callable[[int], tuple[float, float, float]]) -> RunData:
     run = run_of([], other=made)
     cells = {m.cell.id: m.cell for m in made}
     search = Search(tuple(cells), ())
-    plan = msgspec.structs.replace(
-        run.manifest.plan, cells=tuple(cells.values()), search=search
-    )
+    plan = msgspec.structs.replace(run.manifest.plan, cells=tuple(cells.values()), search=search)
     return dataclasses.replace(run, manifest=msgspec.structs.replace(run.manifest, plan=plan))
 
 

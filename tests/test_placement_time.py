@@ -11,9 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from assay.models.contention import Parts, SimulatedMachine, draw_machine
+from assay.models.contention import SimulatedMachine, draw_machine
+from assay.models.contention_phases import (
+    known_facts,
+    plainly,
+    rank_counts,
+    told_phases,
+    true_losses,
+)
 from assay.models.placement_prediction import learn
-from assay.models.placement_search import Candidate
 from assay.models.placement_time import (
     BETWEEN,
     CACHE,
@@ -43,12 +49,10 @@ def placed(
     compute: float,
     most: float,
     messages: float,
-    demand: Demand = Demand(),
-    **changes: object,
+    demand: Demand | None = None,
 ) -> Placed:
     rows = np.outer(SPREAD, [time, compute, most, messages])
-    name = f"{nodes}x{ppn}"
-    return dataclasses.replace(Placed(name, nodes, ppn, 1, demand, rows), **changes)
+    return Placed(f"{nodes}x{ppn}", nodes, ppn, 1, demand or Demand(), rows)
 
 
 def seconds(found: Split) -> list[float]:
@@ -192,73 +196,11 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 # ---- Machines whose truth is known ---------------------------------------------------------------
 
 
-def candidate(ppn: int) -> Candidate:
-    return Candidate((ppn, 1), ("compact", "block", "default", "own"))
-
-
-def simulated(machine: SimulatedMachine, ppn: int, random: np.random.Generator) -> Placed:
-    """What ranks of a simulated program would tell: phases with noise, and no causes."""
-    parts = machine.parts(candidate(ppn))
-    waited = parts.near + parts.far + parts.imbalance
-    truth = np.array(
-        [parts.time / parts.factor, parts.computing, parts.computing + parts.imbalance, waited]
-    )
-    noise = np.exp(random.normal(0.0, machine.noise, size=(6, 1)))
-    ranks = machine.nodes * ppn
-    within = 1.0 if machine.nodes == 1 else 1.0 - 1.0 / ppn ** (1 / 3)
-    return Placed(
-        f"{machine.seed}/{machine.nodes}/{ppn}", machine.nodes, ppn, 1,
-        Demand(
-            flops=machine.work,
-            traffic=machine.traffic,
-            messages=machine.steps * ranks,
-            sent=machine.surface * ranks ** (1 / 3) * machine.steps,
-            near=within,
-        ),
-        truth * parts.factor * noise,
-    )  # fmt: skip
-
-
-def counts(machine: SimulatedMachine) -> list[int]:
-    powers = [1 << power for power in range(10) if 1 << power <= machine.cores]
-    return sorted({*powers, machine.cores})
-
-
-def known(machine: SimulatedMachine, *, pingpong: bool) -> Machine:
-    """Its saturation curve, and what ping-pong over its memory and adapter would say."""
-    per_domain = machine.cores // machine.domains
-    streams = {n: machine.stream(n, -(-n // per_domain)) for n in counts(machine)}
-    if not pingpong:
-        return Machine(streams)
-    return Machine(
-        streams,
-        near=lambda size: machine.latency + size / (machine.bandwidth / 4),
-        far=lambda size: machine.latency + size / machine.adapter_rates[0],
-    )
-
-
 @cache
 def machines(count: int) -> list[SimulatedMachine]:
-    """One or two nodes, so that as many ranks one a node are none too many."""
+    """Of at most 4 nodes."""
     drawn = (draw_machine(np.random.default_rng((8, seed))) for seed in range(10 * count))
     return [machine for machine in drawn if machine.nodes <= 4][:count]
-
-
-def true_losses(machine: SimulatedMachine, ppn: int) -> dict[int, float]:
-    """What all cores lose against one rank a node, by cause, as shares of the time."""
-    one, all_ = machine.parts(candidate(1)), machine.parts(candidate(ppn))
-    scale = one.factor / ppn / all_.factor
-
-    def lose(of: str, parts: Parts = all_) -> float:
-        return float(getattr(parts, of)) - scale * float(getattr(one, of))
-
-    whole = all_.time / all_.factor
-    return {
-        CONTENTION: (all_.computing - all_.unshared) / whole,
-        IMBALANCE: lose("imbalance") / whole,
-        WITHIN: lose("near") / whole,
-        BETWEEN: lose("far") / whole,
-    }
 
 
 def test_the_cause_that_dominates_is_found() -> None:
@@ -267,10 +209,10 @@ def test_the_cause_that_dominates_is_found() -> None:
     for machine in machines(120):
         random = np.random.default_rng((9, machine.seed))
         ppn = machine.cores
-        one, all_ = simulated(machine, 1, random), simulated(machine, ppn, random)
+        one, all_ = told_phases(machine, 1, random), told_phases(machine, ppn, random)
         spread = dataclasses.replace(machine, nodes=machine.nodes * ppn)
-        apart = simulated(spread, 1, random)
-        facts = known(machine, pingpong=True)
+        apart = told_phases(spread, 1, random)
+        facts = known_facts(machine, pingpong=True)
         found = lost(split(all_, one, apart, facts), split(one, one, None, facts)).leading(0.02)
         truth = true_losses(machine, ppn)
         first, second = sorted(truth.values(), reverse=True)[:2]
@@ -291,15 +233,15 @@ def test_placements_between_are_predicted(pingpong: bool) -> None:
     good = cases = 0
     for machine in machines(120):
         random = np.random.default_rng((10, machine.seed))
-        spots = {ppn: simulated(machine, ppn, random) for ppn in counts(machine)}
-        model = learn(spots[1], spots[machine.cores], known(machine, pingpong=pingpong))
+        spots = {ppn: told_phases(machine, ppn, random) for ppn in rank_counts(machine)}
+        model = learn(spots[1], spots[machine.cores], known_facts(machine, pingpong=pingpong))
         assert model is not None
-        for ppn in counts(machine)[1:-1]:
+        for ppn in rank_counts(machine)[1:-1]:
             predicted = model.predict(spots[ppn])
             if predicted is None:
                 continue
             cases += 1
-            good += abs(predicted.time / machine.cost(candidate(ppn)) - 1.0) <= 0.20
+            good += abs(predicted.time / machine.cost(plainly(ppn)) - 1.0) <= 0.20
     assert cases > 200
     assert good >= binom.ppf(0.001, cases, 0.80), (good, cases)
 

@@ -204,7 +204,7 @@ def _evidence(name: str, seen: Seen) -> Evidence:
 
 
 def _sentence(name: str, seen: Seen) -> str:
-    """What keeps the most ranks from being as much quicker: the greatest sure part, else unclear."""
+    """What keeps the most ranks from being as much quicker, or that it is unclear."""
     words = {
         1: "CPU time that grows with its ranks (memory, work done twice, or waiting by polling)",
         2: "time in the kernel",

@@ -44,9 +44,7 @@ _LIMIT_NONE = (
 )
 
 
-def why_part(
-    cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
-) -> Part:
+def why_part(cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()) -> Part:
     """The causes; ``remark`` is the verdict's sentence, empty where nothing can be said."""
     found = whys(cells, run, history)
     part = outside_part(cells, run)
@@ -61,8 +59,8 @@ def why_part(
         part.limits.append(_LIMIT_WAITING)
         if not found[0].machine.streams:
             part.limits.append(
-                "No saturation curve of the memory was measured: that computing slows down as ranks "
-                "are added can't be told to be memory's doing."
+                "No saturation curve of the memory was measured: whether computing slows down with "
+                "more ranks by memory's doing can't be told."
             )
         sentences.insert(0, _sentence(found))
     if not sentences:
@@ -127,18 +125,19 @@ def across_clause(why: Why) -> str | None:
         return None
     share = loss.share(leading)
     nodes = counted(why.nodes, "node")
-    return f"{why.name} loses {format_share(share.value, share.ci95)} of its time on {nodes}: {cause}"
+    return (
+        f"{why.name} loses {format_share(share.value, share.ci95)} of its time on {nodes}: {cause}"
+    )
 
 
 def _memory(why: Why, spot: Spot, loss: Loss) -> str | None:
     """Contention: named as the memory's only where a curve says that it can be."""
     from assay.models.placement_time import COMPUTE, CONTENTION
 
-    slower = why.machine.slowdown(spot.placement.ppn)
-    if spot.crowded or slower is None:
-        return None
     used = why.used.get(spot.placement.ppn)
-    if used is not None and _SATURATED <= used <= _POSSIBLE:
+    if spot.crowded or used is None or why.machine.slowdown(spot.placement.ppn) is None:
+        return None
+    if _SATURATED <= used <= _POSSIBLE:
         return f"memory bandwidth is saturated at {min(used, 1.0):.0%}"
     computing = spot.split.component(COMPUTE).value
     grown = spot.split.component(CONTENTION).value / computing

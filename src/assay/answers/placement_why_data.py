@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assay.models.placement_prediction import Prediction
     from assay.models.placement_time import Demand, Loss, Machine, Placed, Split
 
-# Ranks up to which what each sends to each is looked at; a table of all pairs grows as their square.
+# Ranks up to which it is looked at what each sends to each: tables of pairs grow as the square.
 _MOST_RANKS = 1024
 # Where a stream's interval isn't known, its relative half-width.
 _DOUBT = 0.02
@@ -50,22 +50,19 @@ class Spot:
 class Why:
     """One work on one number of nodes, by ranks a node ascending; the first has one.
 
+    ``name``: the work in a few words, with its toolchain where there are several.
     ``used``: by ranks a node the share of the memory bandwidth that its traffic takes while it
     computes, where that is known and its data don't fit into caches. ``across``: what one rank a
     node loses on so many nodes against a single one; None where that was not measured.
     """
 
+    name: str
     cell: Cell
     nodes: int
     spots: tuple[Spot, ...]
     machine: Machine
     used: dict[int, float]
     across: Loss | None = None
-
-    @property
-    def name(self) -> str:
-        """The work in a few words."""
-        return name_of(self.cell)
 
     @cached_property
     def knee(self) -> Spot:
@@ -77,7 +74,7 @@ class Why:
 
     @cached_property
     def losses(self) -> list[Loss]:
-        """Of each placement against one rank a node, in the order of ``spots`` without the first."""
+        """Of each placement but the first against it, one rank a node."""
         from assay.models.placement_time import lost
 
         return [lost(spot.split, self.spots[0].split) for spot in self.spots[1:]]
@@ -117,9 +114,7 @@ def _quicker(one: Spot, other: Spot) -> bool:
     return interval[0] > 1.0 if interval is not None else value > 1.0
 
 
-def whys(
-    cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
-) -> list[Why]:
+def whys(cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()) -> list[Why]:
     """Each work whose ranks told their phases, on each number of nodes with one rank a node.
 
     Of numbers of nodes with nothing to compare that with there is none.
@@ -131,7 +126,16 @@ def whys(
     found: dict[str, list[Measurement]] = {}
     for measurement in run.measurements:
         found.setdefault(measurement.cell.id, []).append(measurement)
-    return [why for group in told for why in _of_work(group, machine, run, found)]
+    several = len({group[0].summary.cell.toolchain for group in told}) > 1
+
+    def name(cell: Cell) -> str:
+        return f"{name_of(cell)} · {cell.toolchain}" if several else name_of(cell)
+
+    return [
+        why
+        for group in told
+        for why in _of_work(name(group[0].summary.cell), group, machine, run, found)
+    ]
 
 
 def _phases(cell: Cell) -> list[str]:
@@ -142,7 +146,11 @@ def _phases(cell: Cell) -> list[str]:
 
 
 def _of_work(
-    group: Sequence[Point], machine: Machine, run: RunData, found: dict[str, list[Measurement]]
+    name: str,
+    group: Sequence[Point],
+    machine: Machine,
+    run: RunData,
+    found: dict[str, list[Measurement]],
 ) -> list[Why]:
     from assay.models.placement_time import lost, split
 
@@ -178,7 +186,9 @@ def _of_work(
             over = split(alone, single, None, machine)
             across = lost(over, split(single, single, None, machine))
         if len(spots) > 1 or across is not None:
-            made.append(Why(group[0].summary.cell, nodes, tuple(spots), machine, used, across))
+            made.append(
+                Why(name, group[0].summary.cell, nodes, tuple(spots), machine, used, across)
+            )
     return made
 
 

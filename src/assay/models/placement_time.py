@@ -89,7 +89,7 @@ class Placed:
 
     @cached_property
     def draws(self) -> Floats:
-        """Medians of launches drawn with replacement (``DRAWS`` × columns), always the same ones."""
+        """Medians of launches drawn with replacement, always the same (``DRAWS`` × columns)."""
         digest = hashlib.sha256(f"placement time/{self.name}".encode()).digest()
         random = np.random.default_rng(int.from_bytes(digest[:8], "big"))
         count = len(self.launches)
@@ -147,6 +147,9 @@ class Machine:
         return max(known) * (1.0 + self.doubt) if known else None
 
 
+UNKNOWN = Machine()
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A number with its 95% interval; None where launches were too few."""
@@ -199,7 +202,7 @@ def interval_of(draws: Floats) -> Interval:
 
 
 def split(
-    placed: Placed, alone: Placed | None, apart: Placed | None, machine: Machine = Machine()
+    placed: Placed, alone: Placed | None, apart: Placed | None, machine: Machine = UNKNOWN
 ) -> Split:
     """The time of a placement by its components (docs/methods.md, "Why a placement takes as long").
 

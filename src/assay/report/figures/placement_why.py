@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.answers.placement_outside import PARTS, Seen, seen_from_outside
 from assay.answers.placement_data import name_of
+from assay.answers.placement_outside import PARTS, Seen, seen_from_outside
 from assay.answers.placement_why_data import Spot, Why, whys
 from assay.answers.select import counted
 from assay.records.model import RunData
