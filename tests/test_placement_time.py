@@ -13,7 +13,10 @@ from scipy.stats import binom
 
 from assay.models.contention import SimulatedMachine, draw_machine
 from assay.models.contention_phases import (
+    causes_of,
     known_facts,
+    lead_of,
+    named_rightly,
     plainly,
     rank_counts,
     told_phases,
@@ -27,6 +30,7 @@ from assay.models.placement_time import (
     COMPUTE,
     CONTENTION,
     IMBALANCE,
+    MESSAGES,
     UNEXPLAINED,
     WITHIN,
     Demand,
@@ -39,7 +43,7 @@ from assay.models.placement_time import (
 )
 
 # Six launches, so that there are intervals; a percent between the slowest and the quickest.
-SPREAD = np.array([1.0, 1.004, 0.998, 1.002, 0.996, 1.001])
+SPREAD = np.array([1.0, 1.004, 0.998, 1.002, 0.996, 1.001]) / 1.0005
 
 
 def placed(
@@ -127,7 +131,15 @@ def test_what_is_lost_and_why() -> None:
     assert losses.whole.value == pytest.approx(0.8 / 3.0)
     assert losses.share(WITHIN).value == pytest.approx(0.1 / 3.0)
     assert losses.share(BETWEEN).value == pytest.approx(0.7 / 3.0)
-    assert losses.leading(0.02) == BETWEEN
+    # By bytes alone: that it is between nodes is no more than likely.
+    assert losses.leading(0.02) == MESSAGES
+    assert losses.cause_share(MESSAGES).value == pytest.approx(0.8 / 3.0)
+    known = Machine(near=lambda size: size / 1e10, far=lambda size: size / 1e9)
+    told = lost(split(two, one, None, known), split(one, one, None, known))
+    assert told.leading(0.02) == BETWEEN
+    alike = Machine(near=lambda size: size / 1e8, far=lambda size: size / 1e9)
+    told = lost(split(two, one, None, alike), split(one, one, None, alike))
+    assert told.leading(0.02) == MESSAGES
     assert losses.leading(0.5) is None
     few = dataclasses.replace(two, launches=two.launches[:5])
     assert lost(split(few, one, None), split(one, one, None)).leading(0.02) is None
@@ -215,21 +227,21 @@ def test_the_cause_that_dominates_is_found() -> None:
         facts = known_facts(machine, pingpong=True)
         found = lost(split(all_, one, apart, facts), split(one, one, None, facts)).leading(0.02)
         truth = true_losses(machine, ppn)
-        first, second = sorted(truth.values(), reverse=True)[:2]
-        if first - second < 0.05 or first < 0.07:
+        if lead_of(truth) < 0.05 or max(causes_of(truth).values()) < 0.07:
             continue
         clear += 1
-        named += found == max(truth, key=lambda cause: truth[cause])
-        wrong += found is not None and truth.get(found, 0.0) < 0.7 * first
+        if found is not None:
+            right = named_rightly(found, truth)
+            named, wrong = named + right, wrong + (not right)
     assert clear >= 60
-    # 0.1% quantiles: at least 80% are named, no more than 3% are wrong.
-    assert named >= binom.ppf(0.001, clear, 0.80), (named, clear)
-    assert wrong <= binom.ppf(0.999, clear, 0.03), (wrong, clear)
+    # 0.1% quantiles: at least 95% are named, no more than 2% are wrong.
+    assert named >= binom.ppf(0.001, clear, 0.95), (named, clear)
+    assert wrong <= binom.ppf(0.999, clear, 0.02), (wrong, clear)
 
 
 @pytest.mark.parametrize("pingpong", [True, False])
 def test_placements_between_are_predicted(pingpong: bool) -> None:
-    """From one rank a node and from all cores: 20% off at most in four cases of five."""
+    """From one rank a node and from all cores: 20% off at most in nine cases of ten."""
     good = cases = 0
     for machine in machines(120):
         random = np.random.default_rng((10, machine.seed))
@@ -243,7 +255,8 @@ def test_placements_between_are_predicted(pingpong: bool) -> None:
             cases += 1
             good += abs(predicted.time / machine.cost(plainly(ppn)) - 1.0) <= 0.20
     assert cases > 200
-    assert good >= binom.ppf(0.001, cases, 0.80), (good, cases)
+    # Cases of one machine are alike: a hundred and twenty of them count.
+    assert good >= 0.01 * binom.ppf(0.001, 120, 0.90) / 1.2 * cases, (good, cases)
 
 
 def test_one_placement_is_enough_where_all_else_is_known() -> None:
@@ -261,8 +274,9 @@ def test_one_placement_is_enough_where_all_else_is_known() -> None:
     assert found is not None
     assert (found.compute, found.contention) == (pytest.approx(2.0), pytest.approx(1.0))
     # 10 messages of 1 MB of each rank; those that cross, four at once. One alone takes 1.01 ms by
-    # ping-pong, 10 of them 10.1 ms; 11 ms were measured.
-    assert found.within == pytest.approx(0.5 * 10 * (1e-6 + 2e-4))
+    # ping-pong, 10 of them 10.1 ms; 11 ms were measured. What stays is copied
+    # through a memory that halves what each of four gets.
+    assert found.within == pytest.approx(0.5 * 10 * (1e-6 + 2 * 2e-4))
     assert found.between == pytest.approx(0.5 * 10 * (1e-5 + 4e-3) * 0.011 / 0.0101)
 
 

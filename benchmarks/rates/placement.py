@@ -10,7 +10,10 @@ from rate import Rate
 
 from assay.models.contention import SimulatedMachine, draw_machine, explore
 from assay.models.contention_phases import (
+    causes_of,
     known_facts,
+    lead_of,
+    named_rightly,
     plainly,
     rank_counts,
     told_phases,
@@ -25,8 +28,6 @@ _FEWER = 10
 _LEAST = 10
 # What a cause leads by, and what it takes at least, of the time, where it is to be named.
 _LEADS, _TAKES = 0.05, 0.07
-# A cause that is truly less than this of the greatest one is a wrong one.
-_NEARLY = 0.7
 # How far a prediction may be off.
 _OFF = 0.20
 
@@ -84,15 +85,15 @@ def _causes(count: int, seed: int) -> Iterable[Rate]:
         apart = told_phases(spread, 1, random)
         found = lost(split(full, one, apart, facts), split(one, one, None, facts)).leading(0.02)
         truth = true_losses(machine, ppn)
-        first, second = sorted(truth.values(), reverse=True)[:2]
-        if first - second < _LEADS or first < _TAKES:
+        if lead_of(truth) < _LEADS or max(causes_of(truth).values()) < _TAKES:
             continue
         clear += 1
-        named += found is not None and truth.get(found) == first
-        wrong += found is not None and truth.get(found, 0.0) < _NEARLY * first
-    planted = "contention, imbalance, or messages within or between nodes leads by 5% of the time"
-    yield Rate("the cause that leads is named", planted, named, clear, 0.80, "detection")
-    yield Rate("another one is named", planted, wrong, clear, 0.03, "false alarm")
+        if found is not None:
+            right = named_rightly(found, truth)
+            named, wrong = named + right, wrong + (not right)
+    planted = "contention, imbalance or messages leads by 5% of the time"
+    yield Rate("the cause that leads is named", planted, named, clear, 0.95, "detection")
+    yield Rate("another one is named", planted, wrong, clear, 0.02, "false alarm")
 
 
 def _predictions(count: int, seed: int) -> Iterable[Rate]:
@@ -111,5 +112,5 @@ def _predictions(count: int, seed: int) -> Iterable[Rate]:
                     good += abs(predicted.time / machine.cost(plainly(ppn)) - 1.0) <= _OFF
         how = "with ping-pong" if pingpong else "without ping-pong"
         yield Rate(f"a placement's time is predicted within {_OFF:.0%}, {how}",
-                   "from one rank a node and one on every core", good, cases, 0.80,
+                   "from one rank a node and one on every core", good, cases, 0.90,
                    "detection")  # fmt: skip

@@ -105,7 +105,7 @@ def cause_clause(why: Why) -> str | None:
     knee = why.knee
     ranks = counted(knee.placement.ppn, "rank") + (" a node" if why.nodes > 1 else "")
     assert leading is not None
-    share = loss.share(leading)
+    share = loss.cause_share(leading)
     if knee is not last:
         return f"beyond {ranks} {why.name} gains nothing: {cause}"
     return f"{why.name} loses {format_share(share.value, share.ci95)} of its time: {cause}"
@@ -123,7 +123,7 @@ def across_clause(why: Why) -> str | None:
     cause = None if leading is None else _CAUSES[leading](why, why.spots[0], loss)
     if cause is None or leading is None:
         return None
-    share = loss.share(leading)
+    share = loss.cause_share(leading)
     nodes = counted(why.nodes, "node")
     return (
         f"{why.name} loses {format_share(share.value, share.ci95)} of its time on {nodes}: {cause}"
@@ -158,11 +158,15 @@ def _between(why: Why, spot: Spot, loss: Loss) -> str | None:
     return "messages over the adapter that a node's ranks share"
 
 
+def _messages(why: Why, spot: Spot, loss: Loss) -> str | None:
+    return "messages, within nodes and between them"
+
+
 def _pieces(why: Why, spot: Spot, loss: Loss) -> str | None:
     return "smaller pieces take more computing in all"
 
 
-# By component. Caches only save, and what is unexplained explains nothing.
+# By component, and of all messages. Caches only save, and what is unexplained explains nothing.
 _CAUSES: tuple[Callable[[Why, Spot, Loss], str | None], ...] = (
     _pieces,
     _memory,
@@ -171,6 +175,7 @@ _CAUSES: tuple[Callable[[Why, Spot, Loss], str | None], ...] = (
     _within,
     _between,
     lambda why, spot, loss: None,
+    _messages,
 )
 
 

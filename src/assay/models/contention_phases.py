@@ -16,6 +16,7 @@ from assay.models.placement_time import (
     BETWEEN,
     CONTENTION,
     IMBALANCE,
+    MESSAGES,
     WITHIN,
     Demand,
     Machine,
@@ -23,6 +24,8 @@ from assay.models.placement_time import (
 )
 
 LAUNCHES = 6
+# A cause that is truly less than this of the greatest one is a wrong one.
+_NEARLY = 0.7
 
 
 def plainly(ppn: int) -> Candidate:
@@ -71,6 +74,27 @@ def known_facts(machine: SimulatedMachine, *, pingpong: bool) -> Machine:
         near=lambda size: machine.latency + size / (machine.bandwidth / 4),
         far=lambda size: machine.latency + size / machine.adapter_rates[0],
     )
+
+
+def causes_of(losses: Mapping[int, float]) -> dict[int, float]:
+    """The same by what may be named: each cause, and all messages together."""
+    return {**losses, MESSAGES: losses[WITHIN] + losses[BETWEEN]}
+
+
+def named_rightly(cause: int, losses: Mapping[int, float]) -> bool:
+    """Whether a cause is the greatest; of messages, whether those named are not the lesser part."""
+    reach = cause in (WITHIN, BETWEEN)
+    if reach and losses[cause] < max(losses[WITHIN], losses[BETWEEN]) / 2:
+        return False
+    found = causes_of(losses)
+    return found[MESSAGES if reach else cause] >= _NEARLY * max(found.values())
+
+
+def lead_of(losses: Mapping[int, float]) -> float:
+    """By how much of the time the greatest cause leads, with all messages as one."""
+    others = {n: share for n, share in causes_of(losses).items() if n not in (WITHIN, BETWEEN)}
+    first, second = sorted(others.values(), reverse=True)[:2]
+    return first - second
 
 
 def true_losses(machine: SimulatedMachine, ppn: int) -> Mapping[int, float]:

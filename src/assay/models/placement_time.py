@@ -33,6 +33,10 @@ COMPONENTS = (
     "unexplained",
 )
 COMPUTE, CONTENTION, CACHE, IMBALANCE, WITHIN, BETWEEN, UNEXPLAINED = range(len(COMPONENTS))
+# As a cause: messages, where what is spent within nodes and between them can't be told apart.
+MESSAGES = len(COMPONENTS)
+# The share of all messages' loss from which on those within nodes, or between them, are the cause.
+_MOSTLY = 2 / 3
 # Columns of what is measured of a launch.
 TIME, MEAN, MOST, WAITED = range(4)
 DRAWS = 2000
@@ -165,6 +169,7 @@ class Split:
     ``alone``: the placement that computing is held against, with one rank a node on as many nodes;
     ``apart``: as many ranks, one a node; None where that was not measured. ``spread_known``:
     whether ranks told how unevenly they compute; what they wait for that is else with messages.
+    ``reach_known``: whether time within nodes and between them is told apart by more than bytes.
     """
 
     placed: Placed
@@ -174,6 +179,7 @@ class Split:
     draws: Floats
     certain: bool
     spread_known: bool
+    reach_known: bool
 
     @property
     def time(self) -> float:
@@ -220,6 +226,7 @@ def split(
         _components(placed, alone, apart, machine, lambda part: part.draws),
         all(part.certain for part in parts),
         known,
+        min(placed.nodes, placed.ppn) == 1 or None not in (machine.near, machine.far),
     )
 
 
@@ -285,8 +292,11 @@ def share_within(placed: Placed, machine: Machine) -> float:
 
 
 def near_cost(placed: Placed, machine: Machine) -> float:
-    """What a rank's messages within its node cost: s by ping-pong, else messages or bytes."""
-    return _cost(placed, placed.demand.near, machine.near, 1)
+    """What a rank's messages within its node cost: s by ping-pong, else messages or bytes.
+
+    They are copies through the memory that all ranks share.
+    """
+    return _cost(placed, placed.demand.near, machine.near, machine.slowdown(placed.cores) or 1.0)
 
 
 def far_cost(placed: Placed, machine: Machine) -> float:
@@ -295,7 +305,7 @@ def far_cost(placed: Placed, machine: Machine) -> float:
 
 
 def _cost(
-    placed: Placed, share: float, seconds: Callable[[float], float] | None, together: int
+    placed: Placed, share: float, seconds: Callable[[float], float] | None, together: float
 ) -> float:
     demand = placed.demand
     if demand.messages <= 0 or share <= 0:
@@ -332,21 +342,39 @@ class Loss:
         value = float(self.shares[number])
         return Estimate(value, interval_of(self.draws[:, number]) if self.certain else None)
 
+    def cause_share(self, number: int) -> Estimate:
+        """The same of a cause, ``MESSAGES`` among them."""
+        if number != MESSAGES:
+            return self.share(number)
+        draws = self.draws[:, WITHIN] + self.draws[:, BETWEEN]
+        value = float(self.shares[WITHIN] + self.shares[BETWEEN])
+        return Estimate(value, interval_of(draws) if self.certain else None)
+
     def leading(self, least: float) -> int | None:
         """The one component that is surely more than ``least`` of the time and than any other.
 
-        None where the intervals hold another; what is unexplained names nothing.
+        All messages count as one; ``MESSAGES`` where neither those within nodes nor those between
+        them are most of it, or it isn't known. None where the intervals hold another; what is
+        unexplained names nothing.
         """
         if not self.certain:
             return None
-        first = int(np.argmax(self.shares))
-        if first == UNEXPLAINED:
+        names = [number for number in range(MESSAGES) if number not in (WITHIN, BETWEEN)]
+        names.append(MESSAGES)
+        within, between = float(self.shares[WITHIN]), float(self.shares[BETWEEN])
+        shares = [*self.shares, within + between]
+        draws = np.column_stack([self.draws, self.draws[:, WITHIN] + self.draws[:, BETWEEN]])
+        first = max(names, key=lambda number: shares[number])
+        if first == UNEXPLAINED or interval_of(draws[:, first])[0] <= least:
             return None
-        if interval_of(self.draws[:, first])[0] <= least:
+        others = [number for number in names if number != first]
+        ahead = draws[:, [first]] - draws[:, others]
+        if float(np.quantile(ahead.min(axis=1), _TAILS[0])) <= 0:
             return None
-        others = [number for number in range(len(COMPONENTS)) if number != first]
-        ahead = self.draws[:, [first]] - self.draws[:, others]
-        return first if float(np.quantile(ahead.min(axis=1), _TAILS[0])) > 0 else None
+        if first != MESSAGES or not self.split.reach_known:
+            return first
+        reach = WITHIN if within > between else BETWEEN
+        return reach if shares[reach] >= _MOSTLY * shares[MESSAGES] else MESSAGES
 
 
 def lost(split: Split, against: Split) -> Loss:
