@@ -11,6 +11,8 @@ from assay.report.model import Column, Entry, Table
 from assay.stats.model import CellSummary
 from assay.units import MISSING, format_share
 
+# Shares below this are not worth the eye.
+_QUIET = 0.005
 # Columns' headings, by component.
 _HEADINGS = (
     "Computing",
@@ -55,8 +57,7 @@ def _row(why: Why, spot: Spot) -> list[Entry]:
     for number in range(len(_HEADINGS)):
         share = spot.split.share(number)
         told = format_share(share.value, share.ci95)
-        quiet = "quiet" if abs(share.value) < 0.005 else ""
-        shares.append(Entry(told, share.value, tone=quiet))
+        shares.append(Entry(told, share.value, tone="quiet" if abs(share.value) < _QUIET else ""))
     return [
         Entry(why.name),
         Entry(str(why.nodes), why.nodes),
