@@ -96,8 +96,8 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 CELLS = """
 [[measure]]
-kernel = "npb.ft"
-class = "S"
+kernel = "npb.mg"
+class = "A"
 nodes = [1, 2]
 """
 
@@ -117,12 +117,12 @@ def test_the_share_of_the_network_goes_with_the_slow_link(tmp_path: Path, hosts:
     slow, quick = (found[name].across for name in ("slow", "quick"))
     assert slow is not None and quick is not None
     lost = slow.share(BETWEEN)
-    # 7 transposes of 1 MB each way at 12.5 MB/s are 0.6 s; computing takes a tenth of it.
+    # Of each rank 20 MB and more at 12.5 MB/s are 1.6 s; computing takes a tenth of it.
     assert lost.ci95 is not None and lost.ci95[0] > 0.5
     seconds = [loss.split.component(BETWEEN) for loss in (slow, quick)]
     assert seconds[0].ci95 is not None and seconds[1].ci95 is not None
     assert seconds[1].ci95[1] < seconds[0].ci95[0] / 4
-    assert quick.share(BETWEEN).value < lost.value
+    assert quick.share(BETWEEN).value < lost.value / 2
 
 
 # ---- Memory -------------------------------------------------------------------------------------
@@ -154,6 +154,7 @@ def test_what_moves_nothing_never_waits_for_memory(tmp_path: Path) -> None:
     assert "memory" not in why_part(summarise_cells(run), run).remark.partition("EP class")[2]
     slower = found["npb.mg"].machine.slowdown(2)
     assert slower is not None
-    if slower > 1.25:  # two streams slow each other down: so do two ranks of what streams
+    if slower * (1.0 - found["npb.mg"].machine.doubt) > 1.25:
+        # Two streams surely slow each other down: two ranks that stream can't be sure not to.
         interval = contention["npb.mg"].ci95
-        assert interval is not None and interval[0] > 0.0
+        assert interval is not None and interval[1] > 0.0

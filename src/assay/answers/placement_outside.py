@@ -215,10 +215,9 @@ def _sentence(name: str, seen: Seen) -> str:
         return f"{where}: unclear, too few launches"
     order = sorted(words, key=lambda number: -seen.shares[number])
     first, second = order[:2]
-    low, high = seen.intervals[first]
+    low = seen.intervals[first][0]
     if all(seen.intervals[number][1] < _LITTLE for number in words):
         return f"{where}: little is lost"
     if low <= _LITTLE or low <= seen.intervals[second][1]:
         return f"{where}: unclear"
-    share = format_share(float(seen.shares[first]), (low, high))
-    return f"{where} loses {share} of its cores' time to {words[first]}"
+    return f"{where} loses {seen.shares[first]:.0%} of its cores' time to {words[first]}"

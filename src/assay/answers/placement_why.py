@@ -108,7 +108,7 @@ def cause_clause(why: Why) -> str | None:
     share = loss.cause_share(leading)
     if knee is not last:
         return f"beyond {ranks} {why.name} gains nothing: {cause}"
-    return f"{why.name} loses {format_share(share.value, share.ci95)} of its time: {cause}"
+    return f"{why.name} loses {share.value:.0%} of its time: {cause}"
 
 
 def across_clause(why: Why) -> str | None:
@@ -141,7 +141,7 @@ def _memory(why: Why, spot: Spot, loss: Loss) -> str | None:
         return f"memory bandwidth is saturated at {min(used, 1.0):.0%}"
     computing = spot.split.component(COMPUTE).value
     grown = spot.split.component(CONTENTION).value / computing
-    return f"ranks that share memory compute {grown:.0%} slower"
+    return f"ranks that share memory take {1.0 + grown:.2f} times as long to compute"
 
 
 def _imbalance(why: Why, spot: Spot, loss: Loss) -> str | None:

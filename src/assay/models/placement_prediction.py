@@ -45,7 +45,7 @@ class ContentionModel:
     Of computing, the share ``memory`` goes as streams do when cores share them, the rest as cores.
     Messages cost what ping-pong says (or as messages or bytes), times ``near`` and ``far``; all
     ranks of a node share its adapter. ``uneven``: what the rank that computes most does more than
-    the mean.
+    the mean. ``long``: where no ping-pong tells, whether messages cost by their bytes.
     """
 
     alone: Placed
@@ -54,6 +54,7 @@ class ContentionModel:
     near: float | None
     far: float | None
     uneven: float
+    long: bool
 
     def predict(self, placed: Placed) -> Prediction | None:
         """What a placement is to take: of ``placed`` all but its launches is looked at.
@@ -63,8 +64,10 @@ class ContentionModel:
         base = float(self.alone.medians[MEAN]) * expected(placed, self.alone)
         slower = self.machine.slowdown(placed.cores)
         contention = base * self.memory * ((placed.cores if slower is None else slower) - 1.0)
-        within = near_cost(placed, self.machine)
-        between = far_cost(placed, self.machine) if placed.nodes > 1 else 0.0
+        within = near_cost(placed, self.machine, long=self.long)
+        between = 0.0
+        if placed.nodes > 1:
+            between = far_cost(placed, self.machine, long=self.long)
         if (within and self.near is None) or (between and self.far is None):
             return None
         return Prediction(
@@ -78,6 +81,8 @@ class ContentionModel:
 
 # Below this slowdown of streams a second placement says nothing of the share that memory has.
 _TELLING = 0.05
+# From this size in bytes on a message's time is its bytes', where no ping-pong tells.
+_LONG = 4096.0
 
 
 def learn(alone: Placed, second: Placed | None, machine: Machine) -> ContentionModel | None:
@@ -101,11 +106,15 @@ def learn(alone: Placed, second: Placed | None, machine: Machine) -> ContentionM
             memory = min(max(grown / (slower - 1.0), 0.0), 1.0)
     if memory is None:
         return None
-    return ContentionModel(alone, machine, memory, *_message_factors(alone, second, machine))
+    known = [placed for placed in (second, alone) if placed and placed.demand.messages > 0]
+    sizes = [placed.demand.sent / placed.demand.messages for placed in known]
+    long = not sizes or sizes[0] >= _LONG
+    near, far, uneven = _message_factors(alone, second, machine, long=long)
+    return ContentionModel(alone, machine, memory, near, far, uneven, long)
 
 
 def _message_factors(
-    alone: Placed, second: Placed | None, machine: Machine
+    alone: Placed, second: Placed | None, machine: Machine, *, long: bool
 ) -> tuple[float | None, float | None, float]:
     """Factors of what messages cost within nodes and between them, and how uneven ranks compute."""
     far = 1.0 if machine.far is not None else None
@@ -113,15 +122,15 @@ def _message_factors(
     uneven = 0.0
     if alone.nodes > 1:
         uneven = _uneven(alone)
-        cost = far_cost(alone, machine)
+        cost = far_cost(alone, machine, long=long)
         if cost > 0:
             far = _waited(alone) / cost
     if second is not None:
         uneven = _uneven(second)
-        cost = near_cost(second, machine)
+        cost = near_cost(second, machine, long=long)
         rest = _waited(second)
         if second.nodes > 1:
-            rest -= (far or 0.0) * far_cost(second, machine)
+            rest -= (far or 0.0) * far_cost(second, machine, long=long)
         if cost > 0:
             near = max(rest / cost, 0.0)
     return near, far, uneven

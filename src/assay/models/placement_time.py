@@ -41,8 +41,6 @@ _MOSTLY = 2 / 3
 TIME, MEAN, MOST, WAITED = range(4)
 DRAWS = 2000
 _TAILS = (0.025, 0.975)
-# From this size on a message's time is its bytes', where no ping-pong tells.
-LONG = 4096.0
 
 
 @dataclass(frozen=True)
@@ -291,30 +289,36 @@ def share_within(placed: Placed, machine: Machine) -> float:
     return within / (within + between)
 
 
-def near_cost(placed: Placed, machine: Machine) -> float:
-    """What a rank's messages within its node cost: s by ping-pong, else messages or bytes.
+def near_cost(placed: Placed, machine: Machine, *, long: bool = True) -> float:
+    """What a rank's messages within its node cost: s by ping-pong.
 
-    They are copies through the memory that all ranks share.
+    Where there is none, how many there are, or, if they are ``long``, the bytes of the node. They
+    are copies through the memory that all ranks share.
     """
-    return _cost(placed, placed.demand.near, machine.near, machine.slowdown(placed.cores) or 1.0)
+    together = machine.slowdown(placed.cores) or 1.0
+    return _cost(placed, placed.demand.near, machine.near, together, long=long)
 
 
-def far_cost(placed: Placed, machine: Machine) -> float:
+def far_cost(placed: Placed, machine: Machine, *, long: bool = True) -> float:
     """The same between nodes, where all ranks of a node send over one adapter at once."""
-    return _cost(placed, 1.0 - placed.demand.near, machine.far, placed.ppn)
+    return _cost(placed, 1.0 - placed.demand.near, machine.far, placed.ppn, long=long)
 
 
 def _cost(
-    placed: Placed, share: float, seconds: Callable[[float], float] | None, together: float
+    placed: Placed,
+    share: float,
+    seconds: Callable[[float], float] | None,
+    together: float,
+    *,
+    long: bool,
 ) -> float:
     demand = placed.demand
     if demand.messages <= 0 or share <= 0:
         return 0.0
     each = demand.messages / placed.ranks
-    size = demand.sent / demand.messages
     if seconds is not None:
-        return share * each * seconds(together * size)
-    return share * (demand.sent / placed.nodes if size >= LONG else each)
+        return share * each * seconds(together * demand.sent / demand.messages)
+    return share * (demand.sent / placed.nodes if long else each)
 
 
 @dataclass(frozen=True, eq=False)

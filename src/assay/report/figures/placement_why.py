@@ -15,7 +15,8 @@ from assay.stats.model import CellSummary
 
 # Of the time at one rank a node: a part that is smaller everywhere is left out.
 _LEAST = 0.002
-_PALE = 0.35
+# What is unexplained has no colour of its own.
+_GREY = "#8a8f98"
 
 
 def why_figures(
@@ -47,7 +48,8 @@ def why_figure(found: Sequence[Why]) -> Figure:
         ],
         "layer": [
             _bars(rows, "time × cores, 1 rank a node = 1"),
-            *_marks(),
+            _ranks("compute"),
+            _foreseen("compute"),
             level(1.0),
         ],
     }
@@ -56,7 +58,7 @@ def why_figure(found: Sequence[Why]) -> Figure:
         id=f"placement-why-{found[0].nodes}",
         title=f"What the time is spent on, {nodes}",
         caption="Numbers above bars: ranks a node. Along the dashed line further ranks are worth "
-        "as much as the first; what stands above it is lost. Below 0: what caches save. Pale: "
+        "as much as the first; what stands above it is lost. Below 0: what caches save. Grey: "
         "unexplained. Diamonds: predicted by the contention model, where it was not made from it.",
         alt=f"Stacked bars of time by {listed(parts)} on {nodes}; time × cores grows most for "
         f"{worst['work']} with {worst['ppn']} ranks a node, to {worst['whole']:.2f} times.",
@@ -124,6 +126,11 @@ def _place() -> Spec:
 
 
 def _bars(rows: Sequence[Row], title: str) -> Spec:
+    hue = colour("part", rows)
+    named = list(dict.fromkeys(str(row["part"]) for row in rows if row["part"] != "unexplained"))
+    if hue["legend"] is not None and "unexplained" in {row["part"] for row in rows}:
+        hue["condition"] = {"test": "datum.part === 'unexplained'", "value": _GREY}
+        hue["legend"] = {**hue["legend"], "values": named}
     return {
         "mark": {"type": "bar"},
         "encoding": {
@@ -134,11 +141,7 @@ def _bars(rows: Sequence[Row], title: str) -> Spec:
                 "title": title,
                 "axis": {"tickCount": 6},
             },
-            "color": colour("part", rows),
-            "fillOpacity": {
-                "condition": {"test": "datum.part === 'unexplained'", "value": _PALE},
-                "value": 1,
-            },
+            "color": hue,
             "order": {"field": "order", "type": "quantitative"},
             "tooltip": [
                 {"field": "work", "title": "work"},
@@ -152,34 +155,38 @@ def _bars(rows: Sequence[Row], title: str) -> Spec:
     }
 
 
-def _marks() -> list[Spec]:
-    """Above each bar its ranks a node, and a diamond at what was predicted."""
-    one = {"filter": "datum.part === 'compute'"}
-    return [
-        {
-            "transform": [one],
-            "mark": {"type": "text", "dy": -7, "fontSize": 10},
-            "encoding": {
-                **_place(),
-                "y": {"field": "whole", "type": "quantitative"},
-                "text": {"field": "ppn"},
-            },
+def _ranks(part: str) -> Spec:
+    """Above each bar its ranks a node, once: where ``part`` is told."""
+    return {
+        "transform": [{"filter": f"datum.part === {part!r}"}],
+        "mark": {"type": "text", "dy": -14, "fontSize": 10},
+        "encoding": {
+            **_place(),
+            "y": {"field": "whole", "type": "quantitative"},
+            "text": {"field": "ppn"},
         },
-        {
-            "transform": [one, {"filter": "isValid(datum.foreseen)"}],
-            "mark": {"type": "point", "shape": "diamond", "size": 90, "strokeWidth": 2},
-            "encoding": {
-                **_place(),
-                "y": {"field": "foreseen", "type": "quantitative"},
-                "stroke": {"value": "#8a8f98"},
-                "tooltip": [
-                    {"field": "work", "title": "work"},
-                    {"field": "ppn", "title": "ranks a node"},
-                    {"field": "predicted", "title": "predicted (s)", "format": ".4~g"},
-                ],
-            },
+    }
+
+
+def _foreseen(part: str) -> Spec:
+    """A diamond at what was predicted."""
+    return {
+        "transform": [
+            {"filter": f"datum.part === {part!r}"},
+            {"filter": "isValid(datum.foreseen)"},
+        ],
+        "mark": {"type": "point", "shape": "diamond", "size": 90, "strokeWidth": 2},
+        "encoding": {
+            **_place(),
+            "y": {"field": "foreseen", "type": "quantitative"},
+            "stroke": {"value": _GREY},
+            "tooltip": [
+                {"field": "work", "title": "work"},
+                {"field": "ppn", "title": "ranks a node"},
+                {"field": "predicted", "title": "predicted (s)", "format": ".4~g"},
+            ],
         },
-    ]
+    }
 
 
 def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
@@ -190,6 +197,7 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
             "ppn": seen.placement.ppn,
             "part": part,
             "cost": float(seen.shares[number]),
+            "whole": 1.0,
             "median": float(seen.shares[number]),
             "low": None if seen.intervals is None else seen.intervals[number][0],
             "high": None if seen.intervals is None else seen.intervals[number][1],
@@ -205,7 +213,7 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
     return Figure(
         id="placement-outside",
         title="What the cores in use did, seen from outside",
-        caption="Shares of wall time × cores in use; ranks a node from left to right. What CPU "
+        caption="Shares of wall time × cores in use; numbers above bars: ranks. What CPU "
         "time is spent on can't be seen from outside.",
         alt=f"Stacked bars of {listed(list(PARTS))} for {counted(len(names), 'command')}.",
         fields=[
@@ -213,6 +221,7 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
             Field("ppn", "", "ranks a node"),
             Field("part", "", "what the cores did"),
             Field("cost", "", "share of wall time × cores"),
+            Field("whole", "", "of all that the cores did"),
             *data_fields(""),
         ],
         rows=rows,
@@ -222,7 +231,7 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
                 {"calculate": f"indexof({list(PARTS)!r}, datum.part)", "as": "order"},
                 *scaled_fields(1.0),
             ],
-            **_bars(rows, "share of wall time × cores"),
+            "layer": [_bars(rows, "share of wall time × cores"), _ranks(PARTS[0])],
         },
         width="half",
     )
