@@ -106,8 +106,8 @@ def learn(alone: Placed, second: Placed | None, machine: Machine) -> ContentionM
             memory = min(max(grown / (slower - 1.0), 0.0), 1.0)
     if memory is None:
         return None
-    known = [placed for placed in (second, alone) if placed and placed.demand.messages > 0]
-    sizes = [placed.demand.sent / placed.demand.messages for placed in known]
+    talking = [placed for placed in (second, alone) if placed and placed.demand.messages > 0]
+    sizes = [placed.demand.sent / placed.demand.messages for placed in talking]
     long = not sizes or sizes[0] >= _LONG
     near, far, uneven = _message_factors(alone, second, machine, long=long)
     return ContentionModel(alone, machine, memory, near, far, uneven, long)

@@ -210,6 +210,8 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
     if not rows:
         return None
     names = {str(row["work"]) for row in rows}
+    bars = _bars(rows, "share of wall time × cores")
+    bars["encoding"]["color"]["legend"]["offset"] = 28  # room for the numbers
     return Figure(
         id="placement-outside",
         title="What the cores in use did, seen from outside",
@@ -231,7 +233,7 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
                 {"calculate": f"indexof({list(PARTS)!r}, datum.part)", "as": "order"},
                 *scaled_fields(1.0),
             ],
-            "layer": [_bars(rows, "share of wall time × cores"), _ranks(PARTS[0])],
+            "layer": [bars, _ranks(PARTS[0])],
         },
         width="half",
     )
