@@ -20,7 +20,7 @@ from assay.records.schema import Series
 from assay.report import build_report
 from assay.report.drawing import csv_text, svg
 from assay.report.figures.placement_why import why_figures
-from assay.report.placement_why import why_table
+from assay.report.placement_why import why_tables
 from assay.stats.cells import summarise_cells
 from report_builder import make_measurement, make_run
 
@@ -118,8 +118,6 @@ def test_the_sentence_stands_in_the_verdict_and_its_numbers_in_the_evidence() ->
     assert lost.value == pytest.approx(1 - 1.6 / 4 / 1.1, abs=0.002)
     assert lost.ci95 is not None and lost.ci95[0] < lost.value < lost.ci95[1]
     assert "memory contention" in lost.note and "92% of STREAM's best" in lost.note
-    predicted = rows["CG class B, predicted with 2 ranks a node on 1 node"]
-    assert predicted.share == pytest.approx(1.0, abs=0.1)
     assert any("bootstrap" in line for line in answer.method)
     assert not any("was not measured" in line for line in answer.limits)
 
@@ -219,7 +217,8 @@ def test_work_that_scales_needs_no_cause_and_scatter_names_none() -> None:
     few = dataclasses.replace(
         few, measurements=tuple(m for m in few.measurements if m.replicate < 5)
     )
-    assert why_part(summarise_cells(few), few).remark == "Why: CG class B: unclear."
+    told = "Why: CG class B: unclear, too few launches."
+    assert why_part(summarise_cells(few), few).remark == told
 
 
 def test_a_run_that_tells_no_phases_says_that_it_does_not_know() -> None:
@@ -277,11 +276,13 @@ def test_phases_are_told_from_the_spread_of_computing() -> None:
 def test_the_table_and_the_figure_show_parts_and_predictions() -> None:
     run = saturated()
     cells = summarise_cells(run)
-    table = why_table(cells, run)
-    assert table is not None
-    for row in table.rows:
-        assert sum(float(entry.value or 0.0) for entry in row[4:11]) == pytest.approx(1.0)
-    assert [row[11].text == "–" for row in table.rows] == [True, False, True]
+    predicted, parts = why_tables(cells, run)
+    ((work, _, ppn, made_from, *_, off),) = predicted.rows
+    assert (work.text, ppn.value, made_from.text) == ("CG class B", 2, "1 and 4")
+    assert abs(float(off.value or 0.0)) < 0.1
+    assert [row[2].value for row in parts.rows] == [1, 2, 4]
+    for row in parts.rows:
+        assert sum(float(entry.value or 0.0) for entry in row[4:]) == pytest.approx(1.0)
     (figure,) = [f for f in why_figures(cells, run) if f is not None]
     assert figure.id == "placement-why-1"
     by_bar: dict[object, float] = {}
@@ -364,6 +365,15 @@ def test_commands_are_explained_as_far_as_can_be_seen(cause: str) -> None:
     figures = [f for f in why_figures(summarise_cells(run), run) if f is not None]
     assert [figure.id for figure in figures] == ["placement-outside"]
     assert svg(figures[0]).startswith("<svg")
+
+
+def test_what_cores_do_by_hand() -> None:
+    """1 rank: 1 s, of it 0.9 s in user mode; 4 ranks: 0.5 s of wall time, 1.2 and 0.3 s of CPU."""
+    times = {1: (1.0, 0.9, 0.1), 2: (0.6, 1.0, 0.1), 4: (0.5, 1.2, 0.3)}
+    run = commands(lambda ppn: times[ppn])
+    ((_, _, four),) = seen_from_outside(summarise_cells(run), run)
+    assert four.shares.tolist() == pytest.approx([0.45, 0.15, 0.15, 0.25], rel=0.01)
+    assert four.serial == pytest.approx((0.5 - 0.25) / 0.75)
 
 
 def test_a_command_that_scales_is_told_to() -> None:

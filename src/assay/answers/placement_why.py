@@ -51,9 +51,8 @@ def why_part(cells: Sequence[CellSummary], run: RunData, history: Sequence[RunDa
     sentences = [part.remark] if part.remark else []
     if found:
         for why in found:
-            losses = [*([why.across] if why.across else []), *why.losses]
-            part.evidence += [_evidence(why, loss) for loss in losses]
-            part.evidence += _predicted(why)
+            losses = [why.across, *why.losses[-1:]]
+            part.evidence += [_evidence(why, loss) for loss in losses if loss is not None]
         part.method.append(METHOD)
         part.method += _prediction_method(found)
         part.limits.append(_LIMIT_WAITING)
@@ -74,18 +73,20 @@ def _sentence(found: Sequence[Why]) -> str:
     most: dict[str, Why] = {}
     for why in found:
         most[why.name] = why  # numbers of nodes ascend
-    clauses, fine, unclear = [], [], []
+    clauses, fine, few, unclear = [], [], [], []
     for why in most.values():
         told = [cause_clause(why), across_clause(why)]
         clauses += [clause for clause in told if clause]
         if None in told:
-            unclear.append(why.name)
+            (unclear if why.certain else few).append(why.name)
         elif not any(told):
             fine.append(why.name)
     if fine:
         clauses.append(f"{', '.join(fine)}: little is lost")
     if unclear:
         clauses.append(f"{', '.join(unclear)}: unclear")
+    if few:
+        clauses.append(f"{', '.join(few)}: unclear, too few launches")
     return f"Why: {'; '.join(clauses)}."
 
 
@@ -211,31 +212,6 @@ def _evidence(why: Why, loss: Loss) -> Evidence:
         note=f"against its share of the time {against}"
         + (f"; of the time: {', '.join(parts)}" if parts else ""),
     )
-
-
-def _predicted(why: Why) -> list[Evidence]:
-    """The model's times beside those measured."""
-    made = []
-    known = " and ".join(map(str, why.made_from))
-    for spot, prediction in why.predictions:
-        time = spot.point.metric.median
-        made.append(
-            Evidence(
-                label=f"{why.name}, predicted with {counted(spot.placement.ppn, 'rank')} a node on "
-                f"{counted(why.nodes, 'node')}",
-                metric="time",
-                unit="s",
-                value=prediction.time,
-                ci95=None,
-                limit=time,
-                limit_source="the time measured there",
-                share=prediction.time / time,
-                share_ci95=None,
-                cells=[spot.point.summary.id],
-                note=f"by the contention model, from {known} a node",
-            )
-        )
-    return made
 
 
 def _prediction_method(found: Sequence[Why]) -> list[str]:

@@ -72,6 +72,12 @@ class Why:
                 return spot
         return self.spots[-1]
 
+    @property
+    def certain(self) -> bool:
+        """Whether all placements had launches enough for intervals."""
+        losses = [*self.losses, *([self.across] if self.across else [])]
+        return all(loss.certain for loss in losses)
+
     @cached_property
     def losses(self) -> list[Loss]:
         """Of each placement but the first against it, one rank a node."""

@@ -20,7 +20,7 @@ from assay.report.machine import machine_name, provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, Figure, ReportModel, Section, Table
 from assay.report.phases import phase_table
 from assay.report.placement import placement_tables
-from assay.report.placement_why import why_table
+from assay.report.placement_why import why_tables
 from assay.report.variation import variation_tables
 from assay.stats.model import CellSummary
 from assay.stats.one_thread import one_thread
@@ -155,8 +155,7 @@ def _tables(
     if answer.question == "steadiness":
         made += [*variation_tables(steadiness), *causes_tables(steadiness.causes)]
     if answer.question == "placement":
-        why = why_table(cells, run, history)
-        made += [*placement_tables(cells, run), *([why] if why else [])]
+        made += [*placement_tables(cells, run), *why_tables(cells, run, history)]
     return made
 
 
