@@ -203,6 +203,25 @@ def test_the_shared_adapter_of_several_nodes() -> None:
     assert found.endswith("messages over the adapter that a node's ranks share")
 
 
+def test_waiting_is_not_called_messages_where_ping_pong_says_that_they_are_quick() -> None:
+    sent = demand_of(npb("npb.cg", 1, 4))
+    each, size = sent.messages / 4, sent.sent / sent.messages
+    for rate, ending in ((20.0, "their messages"), (2.0, "messages within the node")):
+        # Seconds of one message: all of them in a tenth of 2 s, or in all of it.
+        seconds = 2.0 / each / rate
+        pingpong = [
+            make_measurement(
+                Cell("network.pingpong", {"bytes": bytes_}, Placement(1, 2), "embedded"),
+                [seconds * (0.5 + 0.5 * bytes_ / size) * SPREAD[replicate]],
+                replicate,
+            )
+            for bytes_ in (8, 1 << 10, 1 << 14, 1 << 17, 1 << 20)
+            for replicate in range(len(SPREAD))
+        ]
+        run = run_of([cg(1, 4.0), cg(4, 1.0, 2.0)], {1: 20e9, 4: 80e9}, pingpong)
+        assert str(clause(run)).endswith(ending)
+
+
 def test_work_that_scales_needs_no_cause_and_scatter_names_none() -> None:
     scales = run_of([(npb("npb.ep"), {"compute": 4.0}), (npb("npb.ep", 1, 4), {
         "compute": 1.02, "allreduce": 0.01, "least_compute": 1.01, "most_compute": 1.03})],

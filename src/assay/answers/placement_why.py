@@ -9,6 +9,7 @@ from assay.answers.model import Evidence
 from assay.answers.placement_outside import outside_part
 from assay.answers.placement_why_data import Spot, Why, whys
 from assay.answers.select import Part, counted
+from assay.kernels import known_kernel
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 from assay.units import format_share
@@ -24,6 +25,9 @@ _SCALES = 0.10
 _SATURATED = 0.60
 # Above this the traffic can't have come from memory: the formula counts what caches kept.
 _POSSIBLE = 1.10
+
+# Times what ping-pong says from which on communication is waiting more than messages.
+_FAR_MORE = 5.0
 
 METHOD = (
     "Why: time is split by the ranks' own phase timers. Computing beyond one rank's share of it is "
@@ -73,7 +77,10 @@ def _sentence(found: Sequence[Why]) -> str:
     most: dict[str, Why] = {}
     for why in found:
         most[why.name] = why  # numbers of nodes ascend
-    clauses, fine, few, unclear = [], [], [], []
+    clauses: list[str] = []
+    fine: list[str] = []
+    few: list[str] = []
+    unclear: list[str] = []
     for why in most.values():
         told = [cause_clause(why), across_clause(why)]
         clauses += [clause for clause in told if clause]
@@ -150,17 +157,38 @@ def _imbalance(why: Why, spot: Spot, loss: Loss) -> str | None:
 
 
 def _within(why: Why, spot: Spot, loss: Loss) -> str | None:
-    return "messages within the node"
+    return _waiting(why, spot, loss) or "messages within the node"
 
 
 def _between(why: Why, spot: Spot, loss: Loss) -> str | None:
-    if spot.placement.ppn == 1:
-        return "messages between nodes"
-    return "messages over the adapter that a node's ranks share"
+    by = "messages between nodes"
+    if spot.placement.ppn > 1:
+        by = "messages over the adapter that a node's ranks share"
+    return _waiting(why, spot, loss) or by
 
 
 def _messages(why: Why, spot: Spot, loss: Loss) -> str | None:
-    return "messages, within nodes and between them"
+    return _waiting(why, spot, loss) or "messages, within nodes and between them"
+
+
+def _waiting(why: Why, spot: Spot, loss: Loss) -> str:
+    """Where communication takes far longer than ping-pong says of its messages; empty if not."""
+    from assay.models.placement_time import BETWEEN, WITHIN, message_seconds
+
+    placed = loss.split.placed
+    alone = message_seconds(placed, why.machine)
+    if not alone:
+        return ""
+    kernel = known_kernel(why.cell.kernel)
+    # Without pairs of their own ranks speak in collectives, which take rounds.
+    rounds = 1 if kernel is None or kernel.peers is not None else (placed.ranks - 1).bit_length()
+    spent = sum(loss.split.component(number).value for number in (WITHIN, BETWEEN))
+    if spent <= _FAR_MORE * rounds * alone:
+        return ""
+    return (
+        f"ranks wait in communication, {spent / alone:.0f} times as long as ping-pong takes for "
+        "their messages"
+    )
 
 
 def _pieces(why: Why, spot: Spot, loss: Loss) -> str | None:

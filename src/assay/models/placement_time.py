@@ -289,6 +289,16 @@ def share_within(placed: Placed, machine: Machine) -> float:
     return within / (within + between)
 
 
+def message_seconds(placed: Placed, machine: Machine) -> float | None:
+    """What a rank's messages take by ping-pong; None where it says nothing of them."""
+    if (placed.demand.near > 0 and machine.near is None) or (
+        placed.nodes > 1 and placed.demand.near < 1 and machine.far is None
+    ):
+        return None
+    between = far_cost(placed, machine) if placed.nodes > 1 else 0.0
+    return near_cost(placed, machine) + between
+
+
 def near_cost(placed: Placed, machine: Machine, *, long: bool = True) -> float:
     """What a rank's messages within its node cost: s by ping-pong.
 
