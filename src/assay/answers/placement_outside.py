@@ -31,7 +31,7 @@ Interval = tuple[float, float]
 
 # What the wall time of all cores in use is made of; they add up to it.
 PARTS = ("computing as with 1 rank", "further CPU time", "in the kernel", "without work")
-_DRAWS = 2000
+_DRAWS = 1000
 # Shares of the time below which nothing is said of it.
 _LITTLE = 0.05
 # Covariates worth telling, with their words; of a whole run.

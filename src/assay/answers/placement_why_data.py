@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.models.placement_time import Demand, Loss, Machine, Placed, Split
 
 # Ranks up to which it is looked at what each sends to each: tables of pairs grow as the square.
-_MOST_RANKS = 1024
+_MOST_RANKS = 512
 # Where a stream's interval isn't known, its relative half-width.
 _DOUBT = 0.02
 

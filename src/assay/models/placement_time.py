@@ -39,7 +39,7 @@ MESSAGES = len(COMPONENTS)
 _MOSTLY = 2 / 3
 # Columns of what is measured of a launch.
 TIME, MEAN, MOST, WAITED = range(4)
-DRAWS = 2000
+DRAWS = 1000
 _TAILS = (0.025, 0.975)
 
 
