@@ -22,7 +22,7 @@ LITTLE = 0.02
 # What is lost of the time below which a work is told to need no explanation.
 _SCALES = 0.10
 # From this share of the bandwidth on memory is called its limit.
-_SATURATED = 0.60
+_SATURATED = 0.75
 # Above this the traffic can't have come from memory: the formula counts what caches kept.
 _POSSIBLE = 1.10
 
