@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.answers.placement_outside import PARTS, seen_from_outside
 from assay.answers.placement_why import across_clause, why_part
 from assay.answers.placement_why_data import Why, whys
 from assay.lab import network
@@ -158,3 +159,49 @@ def test_what_moves_nothing_never_waits_for_memory(tmp_path: Path) -> None:
         # Two streams surely slow each other down: two ranks that stream can't be sure not to.
         interval = contention["npb.mg"].ci95
         assert interval is not None and interval[1] > 0.0
+
+
+# ---- A command of the user's ---------------------------------------------------------------------
+
+
+SCRIPT = """
+import os, sys, time
+ranks, pause = int(sys.argv[1]), float(sys.argv[2])
+children = []
+for _ in range(ranks):
+    child = os.fork()
+    if child == 0:
+        while time.process_time() < 0.24 / ranks:
+            pass
+        os._exit(0)
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
+time.sleep(pause)
+"""
+
+
+def test_cores_that_had_nothing_to_do_are_seen_from_outside(tmp_path: Path) -> None:
+    """0.24 s of CPU time are divided among ranks; a pause of 0.3 s isn't, and goes without work."""
+    script = tmp_path / "work.py"
+    script.write_text(SCRIPT)
+    shares = {}
+    for pause in ("0.3", "0"):
+        cells = (
+            f'[[measure]]\nkernel = "app"\ncommand = "{sys.executable} -S {script} {{ranks}} '
+            f'{pause}"\nppn = [1, 2]\n'
+        )
+        run = measured(tmp_path / pause, cells)
+        cells_of = summarise_cells(run)
+        found = seen_from_outside(cells_of, run)
+        if not found:
+            pytest.skip("this machine has no second core")
+        ((one, two),) = found
+        shares[pause] = two.shares
+        # Whatever else the machine does: so much CPU time is used, and no less.
+        assert float(one.shares[0] + one.shares[2]) * one.point.metric.median > 0.2
+        if pause == "0.3":
+            assert "cores without work" in why_part(cells_of, run).remark
+    idle = PARTS.index("without work")
+    assert shares["0.3"][idle] > 0.5
+    assert shares["0"][idle] < shares["0.3"][idle]
