@@ -14,6 +14,7 @@ from assay.answers.placement_why import cause_clause, why_part
 from assay.answers.placement_why_data import demand_of, machine_of, whys
 from assay.kernels import find_kernel
 from assay.kernels.catalogue import is_phase
+from assay.models.placement_time import IMBALANCE
 from assay.plans.model import Cell, Placement, Plan, Replication, Search
 from assay.records.model import Measurement, RunData
 from assay.records.schema import Series
@@ -147,6 +148,15 @@ def test_a_curve_of_an_earlier_run_will_do() -> None:
         STREAMS, rel=0.01
     )
     assert "saturated at 92%" in why_part(summarise_cells(run), run, [earlier]).remark
+
+
+def test_records_that_do_not_tell_how_uneven_ranks_are_say_so() -> None:
+    bare = run_of([cg(1, 4.0), (cg(4, 2.0)[0], {"compute": 2.0, "allgatherv": 1.0})], STREAMS)
+    (why,) = whys(summarise_cells(bare), bare)
+    assert why.spots[1].split.component(IMBALANCE).value == 0.0
+    assert any("How unevenly" in line for line in why_part(summarise_cells(bare), bare).limits)
+    told = run_of([cg(1, 4.0), cg(4, 2.0, 1.0)], STREAMS)
+    assert not any("How unevenly" in line for line in why_part(summarise_cells(told), told).limits)
 
 
 def test_ranks_that_take_turns_on_cores_do_not_tell_of_memory() -> None:

@@ -42,6 +42,10 @@ _LIMIT_WAITING = (
     "Ranks that are late in turn, not always the same, make others wait within phases of "
     "communication: that waiting counts as messages."
 )
+_LIMIT_SPREAD = (
+    "How unevenly ranks compute was not told by all: what they wait for their slowest counts as "
+    "messages."
+)
 _LIMIT_NONE = (
     "Why one placement is quicker than another was not measured here: no work told its phases at "
     "one rank a node and at more."
@@ -60,6 +64,8 @@ def why_part(cells: Sequence[CellSummary], run: RunData, history: Sequence[RunDa
         part.method.append(METHOD)
         part.method += _prediction_method(found)
         part.limits.append(_LIMIT_WAITING)
+        if not all(spot.split.spread_known for why in found for spot in why.spots):
+            part.limits.append(_LIMIT_SPREAD)
         if not found[0].machine.streams:
             part.limits.append(
                 "No saturation curve of the memory was measured: whether computing slows down with "

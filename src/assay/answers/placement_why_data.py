@@ -34,7 +34,10 @@ _DOUBT = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Spot:
-    """A work at a placement: its point, what was measured of it, where its time goes."""
+    """A work at a placement: its point, and where its time goes.
+
+    ``crowded``: whether ranks took turns on CPUs in any launch.
+    """
 
     point: Point
     split: Split
