@@ -86,6 +86,10 @@ def test_what_memory_cannot_have_done_is_unexplained() -> None:
     # Random access suffers more than streams do: that bounds it.
     patterns = Machine(streams={1: 1e10, 4: 3.2e10}, patterns={4: 1.4})
     assert split(four, ALONE, None, patterns).component(CONTENTION).value == pytest.approx(0.8)
+    # One rank on each of two nodes shares no memory.
+    two = split(placed(2, 1, 4.6, 4.5, 4.5, 0.1), ALONE, None)
+    assert two.component(CONTENTION).value == 0.0
+    assert two.component(UNEXPLAINED).value == pytest.approx(0.5)
     # And what has no traffic at all does not wait for memory.
     idle = dataclasses.replace(four, demand=Demand(traffic=0.0))
     assert split(idle, ALONE, None, patterns).component(CONTENTION).value == 0.0

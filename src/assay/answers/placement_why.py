@@ -139,9 +139,7 @@ def across_clause(why: Why) -> str | None:
         return None
     share = loss.cause_share(leading)
     nodes = counted(why.nodes, "node")
-    return (
-        f"{why.name} loses {format_share(share.value, share.ci95)} of its time on {nodes}: {cause}"
-    )
+    return f"{why.name} loses {share.value:.0%} of its time on {nodes}: {cause}"
 
 
 def _memory(why: Why, spot: Spot, loss: Loss) -> str | None:

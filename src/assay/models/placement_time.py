@@ -250,8 +250,9 @@ def _components(
     grown = computing - piece
     saved = saved + np.minimum(grown, 0.0)
     grown = np.maximum(grown, 0.0)
-    # What has no traffic can't be slowed down by memory.
-    bound = 1.0 if placed.demand.traffic == 0 else machine.most(placed.cores)
+    # What has no traffic can't be slowed down by memory, nor what has a node's to itself.
+    alone_there = placed.demand.traffic == 0 or placed.cores == 1
+    bound = 1.0 if alone_there else machine.most(placed.cores)
     contention = grown if bound is None else np.minimum(grown, (bound - 1.0) * piece)
     found = [
         base + larger,
