@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/clock.hpp"
+#include "harness/energy.hpp"
 #include "harness/layout.hpp"
 #include "harness/quota.hpp"
 #include "harness/thread_times.hpp"
@@ -65,12 +66,14 @@ class Covariates {
   std::vector<int> throttle_;
   ThreadTimes threads_;
   CpuQuota quota_;
+  std::optional<EnergyCounters> energy_;  // of the node, read by its first rank
 
   struct Reading {
     std::optional<double> steal, busy, interrupts, load, retransmits, throttles, memory, swapped,
         quota, frequency, clock_rate, memory_latency;
     std::array<std::optional<double>, 3> pressure;
     ThreadTimes::Reading threads;
+    std::vector<double> energy;
     rusage usage{};
     Ticks time = 0;
   };
