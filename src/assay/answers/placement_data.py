@@ -73,14 +73,14 @@ def outcomes(cells: Sequence[CellSummary], run: RunData) -> list[Outcome]:
         if value is not None and measurement.record.verified is not False:
             costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
     told = {cell.id: cell for cell in cells}
-    failures = _failures(run, told)
+    broken = failures(run, cells)
     made = []
     for search in searches:
-        finding = search.find(costs, failures.keys())
+        finding = search.find(costs, broken.keys())
         best = None if finding.chosen is None else search.cells[finding.chosen]
         straight = [cell for cell in search.cells if plain(cell)]
         most = max((cell.placement.ppn for cell in straight), default=1)
-        tried = [cell for cell in search.cells if cell.id in costs and cell.id not in failures]
+        tried = [cell for cell in search.cells if cell.id in costs and cell.id not in broken]
         made.append(
             Outcome(
                 search,
@@ -90,7 +90,7 @@ def outcomes(cells: Sequence[CellSummary], run: RunData) -> list[Outcome]:
                 len(tried),
                 sum(len(costs[cell.id]) for cell in tried),
                 len(search.cells) * run.manifest.plan.replication.min_launches,
-                [(cell, failures[cell.id]) for cell in search.cells if cell.id in failures],
+                [(cell, broken[cell.id]) for cell in search.cells if cell.id in broken],
                 *(
                     next((_point(told[c.id]) for c in straight if c.placement.ppn == ppn), None)
                     for ppn in (1, most)
@@ -105,8 +105,9 @@ def _point(summary: CellSummary) -> Point | None:
     return Point(summary, summary.metrics[METRIC]) if usable and METRIC in summary.metrics else None
 
 
-def _failures(run: RunData, told: dict[str, CellSummary]) -> dict[str, str]:
+def failures(run: RunData, cells: Sequence[CellSummary]) -> dict[str, str]:
     """The cells that failed in any launch, were not verified, or that a launch died in, and why."""
+    told = {cell.id for cell in cells}
     found = {}
     for measurement in run.measurements:
         record = measurement.record
@@ -141,6 +142,7 @@ def how_text(placement: Placement) -> str:
     if placement.threads > 1:
         words[0] += f" of {placement.threads} threads"
     words += [placement.binding] if placement.binding != "compact" else []
+    words += ["sharing cores (SMT)"] if placement.smt == "on" else []
     words += [f"{placement.order} order"] if placement.order != "block" else []
     words += [f"over {placement.adapter}"] if placement.adapter else []
     return ", ".join(words)

@@ -151,6 +151,7 @@ def _context(
             adapters=tuple(adapter.name for adapter in system.adapters) or None,
             default_toolchain=default_toolchain,
             toolchains=toolchains,
+            hardware_threads=system.usable_threads or 0,
         )
     nodes = surveyed.nodes
     return PlanContext(
@@ -164,6 +165,7 @@ def _context(
         default_toolchain=default_toolchain,
         toolchains=toolchains,
         notes=surveyed.notes,
+        hardware_threads=least([node.threads for node in nodes]) or 0,
     )
 
 
@@ -183,6 +185,7 @@ class FakeMachine:
         self.name = "fake"
         self.context = PlanContext(
             cores=self._scenario.cores or FAKE_CORES,
+            hardware_threads=(self._scenario.cores or FAKE_CORES) * self._scenario.smt,
             nodes=self._scenario.nodes or 1,
             default_toolchain="fake",
             toolchains=("fake",),

@@ -106,7 +106,8 @@ def run(
         Print the answers and all cells as JSON on stdout.
     app
         A command to measure in the place of the plan's kernels: "mpirun -n {ranks} ./a.out".
-        Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {order} {adapter} {hostfile}.
+        Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {smt} {order} {adapter}
+        {hostfile}.
     time
         A regular expression of what the command prints its seconds by, such as "Time: (\\S+) s"
         [default: it is timed from its start to its end].

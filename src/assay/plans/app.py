@@ -21,6 +21,7 @@ _OBEYS: dict[str, tuple[frozenset[str], ...]] = {
     "ppn": (frozenset({"ppn"}), frozenset({"ranks"}), frozenset({"hostfile"})),
     "threads": (frozenset({"threads"}),),
     "binding": (frozenset({"binding"}),),
+    "smt": (frozenset({"smt"}),),
     "order": (frozenset({"order"}), frozenset({"hostfile"})),
     "adapter": (frozenset({"adapter"}),),
     "node_set": (frozenset({"hostfile"}),),

@@ -15,15 +15,15 @@ from assay.plans.adapters import adapter_misfit, read_adapter
 from assay.plans.expression import Expression, parse_expression
 from assay.plans.largest import largest_choice
 from assay.plans.levels import Largest, Level, Names, Written, read_parameter, spread
-from assay.plans.model import BINDINGS, OWN_TOOLCHAIN, Cell, Placement, PlanContext, Value
+from assay.plans.model import BINDINGS, OWN_TOOLCHAIN, SMT, Cell, Placement, PlanContext, Value
 from assay.plans.order import FITTED, order_misfit, read_order
 from assay.units import format_quantity
 
-PLACEMENT_WORDS = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set")
+PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
 MOST_CELLS = 100_000
 
-_CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all")}
+_CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all"), "smt": (*SMT, "each")}
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     machine: dict[str, Value] = {
         "cores": context.cores,
         "nodes": context.nodes,
+        "hardware_threads": max(context.hardware_threads, context.cores),
         "numa_nodes": max(len(context.numa), 1),
         "caches": context.caches,
     }
@@ -163,6 +164,7 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: Pla
         adapter=adapter if adapter != "default" else None,
         # All nodes can be drawn in one way only.
         node_set=int(names["node_set"]) if int(names["nodes"]) < context.nodes else 0,
+        smt="on" if names["smt"] == "on" else "off",
     )
     return Cell(
         kernel.name, {name: names[name] for name in parameters}, placement, str(names["toolchain"])
@@ -194,6 +196,9 @@ def _misfit(cell: Cell, kernel: Kernel, context: PlanContext, measure: Measure) 
     wrong = kernel.check(cell.parameters, placement) if kernel.check else None
     if wrong is not None:
         return Misfit(wrong, where=measure.where)
+    crowded = _crowded_numa_node(placement, context)
+    if crowded is not None:
+        return Misfit(crowded, where=measure.where, mend="Ask for another binding.")
     if kernel.memory is None or context.memory is None:
         return None
     need = kernel.memory(cell.parameters, placement.ranks, placement.threads) * placement.ppn
@@ -225,6 +230,8 @@ def _values(
         yield from _bindings(written, fitting.context)
     elif factor == "adapter" and isinstance(written, Level) and written.raw == "each":
         yield from _adapters(int(names["nodes"]), fitting.context)
+    elif factor == "smt" and isinstance(written, Level) and written.raw == "each":
+        yield from SMT if fitting.context.threads_per_core > 1 else SMT[:1]
     elif factor in PLACEMENT_WORDS:
         yield from spread(written, lambda level: _word(level, factor), factor)
     else:
@@ -290,10 +297,13 @@ def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
 
 
 def _most(factor: str, names: Names) -> int:
-    """What "all" is: every node; every core of a node; the cores that each rank can have."""
+    """What "all" is: every node; every core of a node, or hardware thread where cores are shared;
+    those that each rank can have.
+    """
     if factor == "nodes":
         return int(names["nodes"])
-    return int(names["cores"]) // (int(names["ppn"]) if factor == "threads" else 1)
+    have = int(names["hardware_threads" if names["smt"] == "on" else "cores"])
+    return have // (int(names["ppn"]) if factor == "threads" else 1)
 
 
 def _count(level: Level, factor: str, names: Names) -> int:
@@ -358,6 +368,13 @@ def _with_factor(
         machine = fitting.context.nodes
         if int(value) > machine:
             raise Misfit(f"nodes = {value}, but there {_are(machine, 'node')}.", where=where)
+    elif factor == "smt":
+        if value == "on" and fitting.context.threads_per_core == 1:
+            raise Misfit(
+                "smt = on, but a core has 1 hardware thread here.",
+                where=where,
+                mend='"each" takes it where there are more.',
+            )
     elif factor == "ppn":
         ranks = known["ranks"] = int(known["nodes"]) * int(value)
         if ranks < kernel.min_ranks:
@@ -370,7 +387,7 @@ def _with_factor(
             raise Misfit(
                 f"{_count_of(ranks, 'rank')}, but it takes at most {kernel.max_ranks}.", where=where
             )
-        _check_cores(int(value), 1, where, fitting)
+        _check_cores(int(value), 1, str(known["smt"]), where, fitting)
     elif factor == "threads":
         if int(value) > 1 and not kernel.threaded:
             raise Misfit(
@@ -378,7 +395,7 @@ def _with_factor(
                 where=where,
                 mend="Leave threads at 1.",
             )
-        _check_cores(int(known["ppn"]), int(value), where, fitting)
+        _check_cores(int(known["ppn"]), int(value), str(known["smt"]), where, fitting)
     elif factor == "binding":
         _check_numa_node(known, where, fitting)
     elif (parameter := kernel.parameter(factor)) and parameter.numa_node and int(value) >= 0:
@@ -410,24 +427,50 @@ def _check_numa_node(names: Names, where: str, fitting: Fitting) -> None:
     if node is None or not context.numa:
         return
     _has_numa_node(node, where, context)
-    ppn, threads, have = int(names["ppn"]), int(names["threads"]), context.numa[node]
+    ppn, threads = int(names["ppn"]), int(names["threads"])
+    shared = names["smt"] == "on"
+    have = context.numa[node] * (context.threads_per_core if shared else 1)
+    what = "hardware thread" if shared else "core"
     if ppn * threads > have and not (fitting.oversubscribe and have):
         raise Misfit(
             f"binding = numa:{node} with {_count_of(ppn, 'rank')} of {_count_of(threads, 'thread')}"
-            f" needs {_count_of(ppn * threads, 'core')}, but NUMA node {node} has {have}.",
+            f" needs {_count_of(ppn * threads, what)}, but NUMA node {node} has {have}.",
             where=where,
             mend="Ask for fewer ranks or threads, or for another binding.",
         )
 
 
-def _check_cores(ppn: int, threads: int, where: str, fitting: Fitting) -> None:
-    cores = fitting.context.cores
-    if ppn * threads > cores and not fitting.oversubscribe:
+def _crowded_numa_node(placement: Placement, context: PlanContext) -> str | None:
+    """Where the ranks that are dealt to a NUMA node take more than it has: a sentence."""
+    nodes = {number: cores for number, cores in context.numa.items() if cores}
+    if placement.binding != "per-numa" or len(nodes) < 2:
+        return None
+    here = -(-placement.ppn // len(nodes)) * placement.threads
+    each = context.threads_per_core if placement.smt == "on" else 1
+    number, cores = min(nodes.items(), key=lambda item: item[1])
+    if here <= cores * each:
+        return None
+    return (
+        f"binding = per-numa with {_count_of(placement.ppn, 'rank')} of "
+        f"{_count_of(placement.threads, 'thread')} puts {here} threads on a NUMA node, but node "
+        f"{number} has {cores * each}."
+    )
+
+
+def _check_cores(ppn: int, threads: int, smt: str, where: str, fitting: Fitting) -> None:
+    context = fitting.context
+    have, what = context.cores, "core"
+    mend = "Ask for less, or allow several on a core with oversubscribe."
+    if smt == "on":
+        have, what = context.hardware_threads, "hardware thread"
+    elif context.threads_per_core > 1:
+        mend = 'Ask for less, or let threads share cores with smt = "on".'
+    if ppn * threads > have and not fitting.oversubscribe:
         asked = f"ppn = {ppn}" + (f" with threads = {threads}" if threads > 1 else "")
         raise Misfit(
-            f"{asked} needs {_count_of(ppn * threads, 'core')}, but a node has {cores}.",
+            f"{asked} needs {_count_of(ppn * threads, what)}, but a node has {have}.",
             where=where,
-            mend="Ask for less, or allow several on a core with oversubscribe.",
+            mend=mend,
         )
 
 
