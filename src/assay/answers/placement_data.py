@@ -134,6 +134,16 @@ def name_of(cell: Cell) -> str:
     return f"{cell.kernel} {parameters_text(cell)}".rstrip()
 
 
+def size_of(cell: Cell) -> int | None:
+    """Where a work's problem class stands among its kernel's, from 0; None where it has none."""
+    kernel = known_kernel(cell.kernel)
+    parameter = kernel.parameter("class") if kernel else None
+    size = cell.parameters.get("class")
+    if parameter is None or size not in parameter.choices:
+        return None
+    return parameter.choices.index(size)
+
+
 def how_text(placement: Placement) -> str:
     """How nodes are used, in words: ``2 ranks a node, spread``."""
     words = [f"{placement.ppn} rank{'s' * (placement.ppn != 1)}"]

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from assay.answers.placement_data import METRIC, Outcome, how_text, name_of, works
+from assay.answers.placement_data import METRIC, Outcome, how_text, name_of, size_of, works
 from assay.answers.select import Interval, Point, counted, points, quantity_text
-from assay.kernels import known_kernel
-from assay.plans.model import Cell, Placement
+from assay.plans.model import Placement
 from assay.stats.intervals import Estimate, ratio_interval
 from assay.stats.model import CellSummary
 
@@ -129,7 +128,7 @@ def size_stages(
     groups: dict[tuple[str, str, str, int, int], list[Stage]] = {}
     for outcome in found:
         work = outcome.work
-        size = _size(work)
+        size = size_of(work)
         if size is None or outcome.point is None:
             continue
         others = sorted((k, str(v)) for k, v in work.parameters.items() if k != "class")
@@ -190,16 +189,6 @@ def _stage_of(outcome: Outcome, cells: Sequence[CellSummary], size: float) -> St
 
 def _how(placement: Placement) -> Placement:
     return msgspec.structs.replace(placement, nodes=1, node_set=0)
-
-
-def _size(cell: Cell) -> float | None:
-    """Where a work's problem class stands among its kernel's; None where it has none."""
-    kernel = known_kernel(cell.kernel)
-    parameter = kernel.parameter("class") if kernel else None
-    size = cell.parameters.get("class")
-    if parameter is None or size not in parameter.choices:
-        return None
-    return float(parameter.choices.index(size))
 
 
 def _line_name(kernel: str, nodes: int) -> str:
