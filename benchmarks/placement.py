@@ -4,8 +4,8 @@
 
 Every placement of every benchmark is measured in every one of six launches. The search for the best
 is then given only what it asks for of them, block by block, and what it recommends stands beside
-what all of them say is best: the same launches on both sides, so that what else happens on the machine
-harms both alike. A goal is met if the recommended placement is the best, or its time's 95% interval
+what all of them say is best: the same launches on both sides, so that what else happens on the
+machine harms both alike. A goal is met if the recommended placement is the best, or its time's 95% interval
 reaches that of the best. A benchmark that fails anywhere is named. Hosts of the virtual cluster are
 network namespaces that share this machine's cores: it needs root, makes them and removes them.
 """
@@ -62,7 +62,14 @@ class = [{classes}]
 nodes = {nodes}
 ppn = [1, 2]
 """
-LAB = 'schema = 1\ncores = 2\n[topology]\nkind = "single"\nhosts = {hosts}\n[[adapter]]\nrate = "1 Gbit/s"\n'
+LAB = """schema = 1
+cores = 2
+[topology]
+kind = "single"
+hosts = {hosts}
+[[adapter]]
+rate = "1 Gbit/s"
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +119,11 @@ def measured(plan: Path, limit: float, *words: str) -> RunData:
     runs = plan.parent / "runs"
     command = [*ASSAY, "run", str(plan), "--no-report", "--here", "--runs", str(runs), *words]
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
     )
     try:
         _, said = process.communicate(timeout=1.5 * limit)

@@ -79,7 +79,9 @@ def test_speed_cost_and_energy_may_be_three_placements() -> None:
     assert (found["energy"].nodes, found["energy"].ppn) == (1, 1)  # 200 J against 360, 260, 450
     told = advised(run)
     assert "For speed: CG class S (1.73" in told
-    assert re.search(r"For cost: CG class S \(1\.6\d*× \[[^]]*\] the speed of one rank", told) is None
+    assert (
+        re.search(r"For cost: CG class S \(1\.6\d*× \[[^]]*\] the speed of one rank", told) is None
+    )
     assert re.search(r"For cost: CG class S \(1\.20\d* s \[[^]]*\] of node time, 0\.80", told)
     assert re.search(r"For energy: CG class S \(200\.\d J \[[^]]*\], 0\.44", told), told
     assert "2.67" in told.split("For energy")[1].split("\n")[0]  # of the quickest's time
@@ -94,7 +96,8 @@ def test_cost_is_money_where_the_site_names_a_price() -> None:
     cells = grid(nodes=(1, 2))
     run = run_of(cells, lambda c: 3600.0 / c.placement.ppn / c.placement.nodes**0.5, cells)
     run = dataclasses.replace(
-        run, manifest=msgspec.structs.replace(run.manifest, prices=Prices("EUR", {"node_hour": 3.0}))
+        run,
+        manifest=msgspec.structs.replace(run.manifest, prices=Prices("EUR", {"node_hour": 3.0})),
     )
     # Half an hour on one node; on two it would be 0.71 of an hour.
     assert re.search(r"For cost: CG class S \(.*1\.50\d* EUR \[1\.49\d*, 1\.50\d*\]", advised(run))
@@ -188,7 +191,9 @@ def test_a_difference_within_the_intervals_is_no_sure_flip() -> None:
 def test_what_stays_best_is_told_together_and_one_size_is_said_to_be_one() -> None:
     cells = [*grid("SW"), *grid("SW", kernel="npb.ep")]
     run = run_of(cells, lambda c: 1.0 / c.placement.ppn, cells)
-    assert "CG, EP: 2 ranks a node is best at each size measured (class S to class W)" in advised(run)
+    assert "CG, EP: 2 ranks a node is best at each size measured (class S to class W)" in advised(
+        run
+    )
     one = run_of(grid(), lambda c: 1.0 / c.placement.ppn, grid())
     assert "problem size" in limited(one) and "there was one" in limited(one)
     assert "at each size" not in advised(one)
@@ -221,7 +226,9 @@ def test_a_lead_that_shrinks_over_nodes_is_followed_and_said_to_be_unmeasured() 
     run = run_of(cells, over_nodes, [c for c in cells if c.placement.nodes == 8])
     told = advised(run)
     # log(2/1.12) over three doublings: log(1.12) takes 0.59 of one more.
-    assert "shrinks from 2.0" in told and "gone from about 12 nodes on, which was not measured" in told
+    assert (
+        "shrinks from 2.0" in told and "gone from about 12 nodes on, which was not measured" in told
+    )
     assert "Beyond 8 nodes nothing was measured." in limited(run)
 
 
@@ -264,7 +271,9 @@ def test_lines_for_shared_cores_are_pinned() -> None:
 
 def test_a_command_of_one_s_own_is_told_with_what_it_was_run_with() -> None:
     parameters = {"command": "./a -n {ranks} --bind {binding} {smt}", "shell": 0}
-    cell = Cell("app", {**parameters}, Placement(ppn=2, threads=2, binding="spread", smt="on"), "own")
+    cell = Cell(
+        "app", {**parameters}, Placement(ppn=2, threads=2, binding="spread", smt="on"), "own"
+    )
     assert own_line(cell) == (
         "OMP_NUM_THREADS=2 OMP_PROC_BIND=spread OMP_PLACES=threads ./a -n 2 --bind spread on"
     )

@@ -1,7 +1,7 @@
 """The search for the best placement against measuring all of them: here and on a virtual cluster.
 
-By benchmarks/placement.py: all candidates are measured in every block; the search then is given only
-what it asks for of each block, and must come to what all of them say. Both sides see the same
+By benchmarks/placement.py: all candidates are measured in every block; the search then is given
+only what it asks for of each block, and must come to what all of them say. Both sides see the same
 launches, so that a machine that others use makes both less sure and none wrong.
 """
 

@@ -1,4 +1,4 @@
-"""Hardware threads and NUMA nodes as levels of placements: plans, the fake machine, energy facts."""
+"""Hardware threads and NUMA nodes as levels of placements, and the counters of energy."""
 
 from __future__ import annotations
 
@@ -140,7 +140,9 @@ noise = {{ sigma = 0.005, launch_sigma = 0.005 }}
 """
 
 
-@pytest.mark.parametrize(("gain", "best"), [(0.25, "8 ranks, sharing cores (SMT)"), (-0.2, "4 ranks")])
+@pytest.mark.parametrize(
+    ("gain", "best"), [(0.25, "8 ranks, sharing cores (SMT)"), (-0.2, "4 ranks")]
+)
 def test_a_machine_whose_hardware_threads_help_or_harm(
     lab: SearchLab, gain: float, best: str
 ) -> None:
@@ -205,9 +207,7 @@ def test_part_of_the_energy_is_no_energy(tmp_path: Path) -> None:
 
 def test_whether_energy_can_be_read_is_a_fact_and_a_finding(tmp_path: Path) -> None:
     energy_tree(tmp_path / "all", **ZONES)
-    energy_tree(
-        tmp_path / "part", **{**ZONES, "intel-rapl_0": ("package-0", "262143328850", None)}
-    )
+    energy_tree(tmp_path / "part", **{**ZONES, "intel-rapl_0": ("package-0", "262143328850", None)})
     (tmp_path / "none").mkdir()
     facts = {
         name: detect(tmp_path / name).processor.energy_readable for name in ("all", "part", "none")

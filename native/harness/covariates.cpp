@@ -89,7 +89,8 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
        "sampling, by the first rank of each node, greatest of the nodes"},
       {"energy", "J", Combine::kSum, true,
        "energy that processors and their memory took, whoever used them, all nodes (RAPL: packages "
-       "and DRAM of /sys/class/powercap); null also where the span is so long that the counters may "
+       "and DRAM of /sys/class/powercap); null also where the span is so long that the counters "
+       "may "
        "have begun anew twice"},
       {"swap_growth", "B", Combine::kSum, true, "memory that went to swap on balance, all nodes"},
       {"minor_faults", "1", Combine::kSum, false, "page faults served without reading a disk"},

@@ -63,8 +63,7 @@ std::vector<double> EnergyCounters::read() const {
 }
 
 std::optional<double> EnergyCounters::between(const std::vector<double>& before,
-                                              const std::vector<double>& after,
-                                              double span) const {
+                                              const std::vector<double>& after, double span) const {
   if (before.empty() || before.size() != after.size() || after.size() != counters_.size()) {
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// The energy that a node's processors and their memory have taken, of the power capping interface of
-// Linux (RAPL: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3B, 15.10;
+// The energy that a node's processors and their memory have taken, of the power capping interface
+// of Linux (RAPL: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3B, 15.10;
 // Documentation/power/powercap/powercap.rst of Linux). AMD's processors are read the same way.
 #pragma once
 

@@ -40,11 +40,11 @@ struct Cpu {
 // NUMA node by NUMA node, before any second sibling, so that physical cores fill first.
 std::vector<Cpu> in_pinning_order(std::vector<Cpu> cpus);
 
-// The CPU of each of `slots` threads of a node (rank after rank of `threads` each); empty if nothing
-// is to be pinned. compact: neighbouring slots on neighbouring cores. spread: slots at equal
-// distances over all cores, as long as there are cores enough. per-numa: ranks are dealt evenly to
-// NUMA nodes, neighbours to the same one, and each has neighbouring cores there. KernelError where a
-// NUMA node has fewer CPUs than its ranks take.
+// The CPU of each of `slots` threads of a node (rank after rank of `threads` each); empty if
+// nothing is to be pinned. compact: neighbouring slots on neighbouring cores. spread: slots at
+// equal distances over all cores, as long as there are cores enough. per-numa: ranks are dealt
+// evenly to NUMA nodes, neighbours to the same one, and each has neighbouring cores there.
+// KernelError where a NUMA node has fewer CPUs than its ranks take.
 //
 // Cores fill with their first hardware threads before any has a second one, unless they are shared:
 // then a core's hardware threads are all given out before the next core's, compact on as few cores

@@ -118,8 +118,9 @@ TEST(ranks_are_dealt_to_numa_nodes) {
   CHECK_EQUAL(slots(ordered, 4, each, 2), "0 1 8 9 ");  // two ranks, far apart
   CHECK_EQUAL(slots(ordered, 6, each), "0 1 4 8 9 12 ");
   CHECK_EQUAL(slots(ordered, 4, Binding{Binding::kPerNuma, -1, true}, 2), "0 16 8 24 ");
-  CHECK_EQUAL(slots(ordered, 32, each), "0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23 "
-                                        "8 9 10 11 24 25 26 27 12 13 14 15 28 29 30 31 ");
+  CHECK_EQUAL(slots(ordered, 32, each),
+              "0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23 "
+              "8 9 10 11 24 25 26 27 12 13 14 15 28 29 30 31 ");
   CHECK_THROWS(cpus_of_slots(ordered, 10, each, 10), KernelError,
                "NUMA node 0 has 8 CPUs that may be used, but 10 threads are to be bound to it");
   CHECK_EQUAL(slots(machine(1, 4, 1), 3, each), "0 1 2 ");

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 # Factors that leave the work as it is, so that where the times lie is a question, too.
 LOCATED = (
-    "adapter", "order", "toolchain", "node set", "binding", "smt", "hosts", "session", "time of day",
+    "adapter", "order", "toolchain", "node set", "binding", "smt", "hosts", "session",
+    "time of day",
 )  # fmt: skip
 # Factors that change what each core has to do, and that the analysis of variance knows too.
 _SIZED = ("nodes", "ppn", "threads")

@@ -14,7 +14,6 @@ from assay.answers.placement_data import (
     METRIC,
     Comparison,
     Outcome,
-    compare,
     how_text,
     name_of,
     node_seconds,
@@ -23,7 +22,7 @@ from assay.answers.placement_data import (
     same_ranks,
     works,
 )
-from assay.answers.select import Point, counted, evidence, points, quantity_text
+from assay.answers.select import Point, counted, evidence, points
 from assay.answers.unmeasured import unmeasured
 from assay.records.model import RunData
 from assay.reference.placement import SOURCE
@@ -224,9 +223,7 @@ def _method(found: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def _limits(
-    found: Sequence[Outcome], cells: Sequence[CellSummary], run: RunData
-) -> list[str]:
+def _limits(found: Sequence[Outcome], cells: Sequence[CellSummary], run: RunData) -> list[str]:
     told = [
         "Why one placement is quicker than another was not measured here.",
         *limits(found, cells, run),

@@ -82,7 +82,7 @@ def choices(
 def _pick(
     aim: Aim, among: Sequence[Point], quickest: Point, taken: Mapping[str, Energy]
 ) -> Choice | None:
-    """The least of an aim's amount; None where it isn't known of all: any of those might be less."""
+    """The least of an aim's amount; None where it isn't known of all: any might be less."""
     amounts = [_amount(aim, point, taken) for point in among]
     known = [(a, point) for a, point in zip(amounts, among, strict=True) if a is not None]
     base = _amount(aim, quickest, taken)
@@ -118,9 +118,7 @@ def _ratio(above: Estimate, below: Estimate) -> Estimate:
     return Estimate(above.value / below.value, interval)
 
 
-def advice(
-    found: Sequence[Outcome], cells: Sequence[CellSummary], run: RunData
-) -> list[str]:
+def advice(found: Sequence[Outcome], cells: Sequence[CellSummary], run: RunData) -> list[str]:
     """What to write into job scripts, what it brings, and when to write something else."""
     told: dict[tuple[str, str], list[str]] = {}
     per_core = threads_per_core(run)
@@ -190,9 +188,7 @@ def _by_work(found: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     return groups
 
 
-def _measured(
-    work: Cell, cells: Sequence[CellSummary], broken: Collection[str]
-) -> list[Point]:
+def _measured(work: Cell, cells: Sequence[CellSummary], broken: Collection[str]) -> list[Point]:
     """All placements of a work that were measured and never failed."""
     return [
         point
@@ -222,7 +218,7 @@ def _lines(cell: Cell, per_core: int) -> list[str]:
 
 
 def own_line(cell: Cell) -> str:
-    """The user's own command at a placement, ready to paste, with the variables that it was run with."""
+    """The user's own command at a placement, with the variables that it was run with."""
     placement = cell.placement
     command, shell = str(cell.parameters["command"]), bool(cell.parameters["shell"])
     values = placement_values(placement, "HOSTFILE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,9 +54,7 @@ class Flip:
     @property
     def sure(self) -> bool:
         """Whether it was measured, and not the luck of few launches."""
-        return all(
-            e.interval is not None and e.interval[0] > 1.0 for e in (self.gain, self.loss)
-        )
+        return all(e.interval is not None and e.interval[0] > 1.0 for e in (self.gain, self.loss))
 
 
 def flip_advice(found: Sequence[Outcome], cells: Sequence[CellSummary]) -> list[str]:
@@ -97,7 +96,7 @@ def flip_limits(found: Sequence[Outcome], cells: Sequence[CellSummary]) -> list[
 def flips(stages: Sequence[Stage]) -> list[Flip]:
     """Where the best of two neighbouring stages differs, of what is known of both."""
     found = []
-    for before, after in zip(stages, stages[1:], strict=False):
+    for before, after in itertools.pairwise(stages):
         common = [how for how in before.times if how in after.times]
         if len(common) < 2:
             continue
@@ -184,7 +183,9 @@ def _stage_of(outcome: Outcome, cells: Sequence[CellSummary], size: float) -> St
             interval = (float(finding.low[place]), float(finding.high[place]))
             times[_how(cell.placement)] = Estimate(float(finding.median[place]), interval)
     known = {_how(point.summary.cell.placement) for point in measured.values()}
-    return Stage(size, f"class {outcome.work.parameters['class']}", times, frozenset(known & times.keys()))
+    return Stage(
+        size, f"class {outcome.work.parameters['class']}", times, frozenset(known & times.keys())
+    )
 
 
 def _how(placement: Placement) -> Placement:
@@ -265,7 +266,7 @@ def _end_of_lead(nodes: Sequence[float], leads: Sequence[Estimate]) -> float | N
     """
     values = [lead.value for lead in leads]
     first, last = leads[0].interval, leads[-1].interval
-    if any(b >= a for a, b in zip(values, values[1:], strict=False)) or min(values) <= 1.0:
+    if any(b >= a for a, b in itertools.pairwise(values)) or min(values) <= 1.0:
         return None
     if first is None or last is None or last[1] >= first[0]:
         return None

@@ -31,7 +31,7 @@ def launch_lines(placement: Placement, per_core: int = 1) -> dict[str, str]:
 
 
 def job_lines(placement: Placement, per_core: int = 1) -> dict[str, str]:
-    """What a job script asks a scheduler for, where the command that it runs has its own launcher."""
+    """What a job script asks a scheduler for, whose command has a launcher of its own."""
     words = [
         f"#SBATCH --nodes={placement.nodes}",
         f"--ntasks-per-node={placement.ppn}",

@@ -386,9 +386,7 @@ class _Ended(Exception):
     ended_by: Literal["timeout"] | None = None
 
 
-def _ranks(
-    placement: Placement, hosts: Sequence[str], scenario: Scenario
-) -> Iterator[RankRecord]:
+def _ranks(placement: Placement, hosts: Sequence[str], scenario: Scenario) -> Iterator[RankRecord]:
     """Ranks on hosts in the placement's order, each thread on a hardware thread of its own."""
     have = scenario.cores
     if have is not None and placement.smt == "on":

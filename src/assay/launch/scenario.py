@@ -21,7 +21,8 @@ Expressions may use the constants, the kernel's parameters, its work (``work_byt
 …), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank``, ``node`` (the number of the rank's host,
 as in ``fake3``) and ``t``: simulated seconds since the executor was made. So one formula plants
 slow ranks and nodes, drift and steps in time. They know ``order``, ``adapters`` (how many are
-named), ``binding``, ``smt`` and ``node_set`` too, and covariates ``slow``: 1 in a launch that was drawn to be slow.
+named), ``binding``, ``smt`` and ``node_set`` too, and covariates ``slow``: 1 in a launch that was
+drawn to be slow.
 """
 
 from __future__ import annotations
@@ -142,7 +143,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``delay``: real seconds that a measurement takes, so that there is something to watch and to
     kill. ``utc``: when its clock starts, None for now. ``launch_time``: what a launch costs beyond
     its measurements. ``cores`` of a node, if ranks beyond them shall count as oversubscribed.
-    ``smt``: hardware threads of a core. ``nodes``: how many there are, named ``fake0``, ``fake1`` …; None is as many as are asked for.
+    ``smt``: hardware threads of a core. ``nodes``: how many there are, named ``fake0``, ``fake1``
+    …; None is as many as are asked for.
     """
 
     schema: int = SCENARIO_SCHEMA

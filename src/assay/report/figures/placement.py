@@ -269,7 +269,8 @@ def ratio_figure(fixed: str, compared: Sequence[Comparison], place: int = 0) -> 
     paper = "figures 1.B.a to 6.B.a" if fixed == "nodes" else "figures 1.B.c to 6.B.c"
     return Figure(
         id=f"placement-ratio-{fixed}{f'-{place + 1}' if place else ''}",
-        title=f"Performance with several ranks a node over one, {same}{', smaller classes' * bool(place)}",
+        title=f"Performance with several ranks a node over one, {same}"
+        + ", smaller classes" * bool(place),
         caption="At 1 (dashed) the further ranks bring nothing. 95% intervals of the ratio. After "
         f"Luecke, Li & Cuma (2005), {paper}.",
         alt=f"Performance ratios over 1 rank a node, {same}, from "

@@ -82,7 +82,7 @@ def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | Non
         title=f"{name}: performance for a fixed number of {fixed}",
         caption="Medians over launches with 95% intervals. After Luecke, Li & Cuma (2005), figures "
         f"1.B.{paper} to 6.B.{paper}.",
-        alt=f"Lines of the performance of {name} over {fixed}, one for each number of ranks a node; "
+        alt=f"Lines of the performance of {name} over {fixed}, one a number of ranks a node; "
         f"highest with {best['ppn']} on {best['count']} {fixed}.",
         fields=[
             Field("count", "", f"number of {fixed}"),
