@@ -107,7 +107,7 @@ def test_what_is_best_for_all_is_told_once_with_its_lines() -> None:
     cells = grid()
     run = with_energy(run_of(cells, lambda c: 1.0 / c.placement.ppn, cells), lambda c: 100.0)
     (line,) = [told for told in advised(run).split("\n") if told.startswith("For")]
-    assert line.startswith("For speed and cost and energy: CG class S (")
+    assert line.startswith("For speed, cost and energy: CG class S (")
     assert "2 ranks on 1 node. Slurm: srun --nodes=1 --ntasks-per-node=2" in line
     assert "#PBS -l select=1:ncpus=2:mpiprocs=2" in line and "mpirun -n 2" in line
 

@@ -129,7 +129,7 @@ def advice(found: Sequence[Outcome], cells: Sequence[CellSummary], run: RunData)
         for choice in own:
             placed.setdefault(choice.point.summary.id, []).append(choice)
         for same in placed.values():
-            aims = " and ".join(choice.aim for choice in same)
+            aims = _listed([choice.aim for choice in same])
             cell = same[0].point.summary.cell
             lines = f"{_where(cell)}. {'; '.join(_lines(cell, per_core))}"
             gains = ", ".join([*_gains(outcome, same[0].point), *_amounts(same, run)])
@@ -197,6 +197,11 @@ def _measured(work: Cell, cells: Sequence[CellSummary], broken: Collection[str])
         and point.summary.cell.toolchain == work.toolchain
         and point.summary.id not in broken
     ]
+
+
+def _listed(words: Sequence[str]) -> str:
+    """``speed``, ``speed and cost``, ``speed, cost and energy``."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _where(cell: Cell) -> str:
