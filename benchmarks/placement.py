@@ -6,8 +6,9 @@ Every placement of every benchmark is measured in every one of six launches. The
 is then given only what it asks for of them, block by block, and what it recommends stands beside
 what all of them say is best: the same launches on both sides, so that what else happens on the
 machine harms both alike. A goal is met if the recommended placement is the best, or its time's 95%
-interval reaches that of the best. A benchmark that fails anywhere is named. Hosts of the virtual cluster are
-network namespaces that share this machine's cores: it needs root, makes them and removes them.
+interval reaches that of the best. A benchmark that fails anywhere is named. Hosts of the virtual
+cluster are network namespaces that share this machine's cores: it needs root, makes them and
+removes them.
 """
 
 from __future__ import annotations

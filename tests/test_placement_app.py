@@ -53,7 +53,11 @@ def plain_config(lab: SearchLab) -> None:
 
 
 # Two ways to fail at a time, each at the placement that would be the quickest.
-@pytest.mark.parametrize("pair", [("fails", "silent"), ("wrong", "hangs")], ids=" and ".join)
+@pytest.mark.parametrize(
+    "pair",
+    [("fails", "silent"), pytest.param(("wrong", "hangs"), marks=pytest.mark.slow)],
+    ids=" and ".join,
+)
 def test_it_is_named_skipped_and_never_recommended(lab: SearchLab, pair: tuple[str, str]) -> None:
     finished = run(lab, f"2x1={pair[0]}", f"1x2={pair[1]}")
     section = placement_section(finished.stdout)
@@ -72,7 +76,7 @@ def test_it_is_named_skipped_and_never_recommended(lab: SearchLab, pair: tuple[s
     assert finished.returncode == 1  # a cell failed, and that is what --fail-on is about
 
 
-@pytest.mark.parametrize("how", ["wrong", "silent"])
+@pytest.mark.parametrize("how", ["wrong", pytest.param("silent", marks=pytest.mark.slow)])
 def test_where_nothing_verifies_nothing_is_recommended(lab: SearchLab, how: str) -> None:
     finished = run(lab, f"all={how}")
     assert finished.returncode == 1

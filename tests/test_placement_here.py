@@ -21,7 +21,6 @@ from assay.lab.store import FOLDER_VARIABLE, labs
 from assay.records.model import RunData
 from assay.stats.cells import summarise_cells
 
-pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 _SECONDS = 300.0
 
@@ -53,6 +52,7 @@ def check(placement: ModuleType, run: RunData, searches: int, candidates: int) -
         assert answered.right, (outcome.best, each.times)
 
 
+@pytest.mark.slow
 def test_on_this_machine_it_chooses_the_best_of_all(
     placement: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,6 +61,7 @@ def test_on_this_machine_it_chooses_the_best_of_all(
     check(placement, placement.measured(plan, _SECONDS), searches=6, candidates=2)
 
 
+@pytest.mark.slow
 def test_on_a_virtual_cluster_it_chooses_the_best_of_all(
     placement: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

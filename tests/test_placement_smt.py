@@ -141,7 +141,11 @@ noise = {{ sigma = 0.005, launch_sigma = 0.005 }}
 
 
 @pytest.mark.parametrize(
-    ("gain", "best"), [(0.25, "8 ranks, sharing cores (SMT)"), (-0.2, "4 ranks")]
+    ("gain", "best"),
+    [
+        (0.25, "8 ranks, sharing cores (SMT)"),
+        pytest.param(-0.2, "4 ranks", marks=pytest.mark.slow),
+    ],
 )
 def test_a_machine_whose_hardware_threads_help_or_harm(
     lab: SearchLab, gain: float, best: str
