@@ -284,9 +284,7 @@ class FakeLaunch:
             )
         )
         hosts = self._executor.hosts_of(order)
-        for rank in _ranks(
-            order.placement, hosts, machine.scenario.cores, machine.scenario.smt
-        ):
+        for rank in _ranks(order.placement, hosts, machine.scenario.cores, machine.scenario.smt):
             self._write(rank)
         for place, entry in enumerate(order.job.measurements):
             self._write(Begin(entry.measurement, entry.kernel))
