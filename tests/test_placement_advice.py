@@ -191,8 +191,9 @@ def test_a_difference_within_the_intervals_is_no_sure_flip() -> None:
 def test_what_stays_best_is_told_together_and_one_size_is_said_to_be_one() -> None:
     cells = [*grid("SW"), *grid("SW", kernel="npb.ep")]
     run = run_of(cells, lambda c: 1.0 / c.placement.ppn, cells)
-    assert "CG, EP: 2 ranks a node is best at each size measured (class S to class W)" in advised(
-        run
+    assert (
+        "CG, EP: 2 ranks a node: the best at each size that was measured (class S to class W)"
+        in advised(run)
     )
     one = run_of(grid(), lambda c: 1.0 / c.placement.ppn, grid())
     assert "problem size" in limited(one) and "there was one" in limited(one)

@@ -123,19 +123,19 @@ def best_of(stage: Stage, among: Sequence[Placement]) -> Placement:
 def size_stages(
     found: Sequence[Outcome], cells: Sequence[CellSummary]
 ) -> list[tuple[str, list[Stage]]]:
-    """Of each benchmark with searches at several sizes: its name, and a stage a size."""
-    groups: dict[tuple[str, str, str, int, int], list[Stage]] = {}
+    """Of each benchmark with searches at several sizes, on most nodes: its name, a stage a size."""
+    most = max((outcome.work.placement.nodes for outcome in found), default=1)
+    groups: dict[tuple[str, str, str, int], list[Stage]] = {}
     for outcome in found:
         work = outcome.work
         size = size_of(work)
-        if size is None or outcome.point is None:
+        if size is None or outcome.point is None or work.placement.nodes < most:
             continue
         others = sorted((k, str(v)) for k, v in work.parameters.items() if k != "class")
-        where = work.placement
-        key = (work.kernel, work.toolchain, str(others), where.nodes, where.node_set)
+        key = (work.kernel, work.toolchain, str(others), work.placement.node_set)
         groups.setdefault(key, []).append(_stage_of(outcome, cells, size))
     return [
-        (_line_name(key[0], key[3]), sorted(stages, key=lambda stage: stage.level))
+        (_line_name(key[0], most), sorted(stages, key=lambda stage: stage.level))
         for key, stages in groups.items()
         if len(stages) > 1
     ]
@@ -246,16 +246,20 @@ def _near(axis: str, stages: Sequence[Stage]) -> Iterator[str]:
         return
     hows = _in_all(stages)
     best = best_of(stages[-1], hows)
+    ends = []
     for other in hows:
         leads = [_ratio(stage.times[other], stage.times[best]) for stage in stages]
         end = _end_of_lead([stage.level for stage in stages], leads)
         if other != best and end is not None:
-            yield (
-                f"the lead of {_each(best)} over {_each(other)} shrinks from "
-                f"{quantity_text(leads[0].value, '', leads[0].interval)} on {stages[0].name} to "
-                f"{quantity_text(leads[-1].value, '', leads[-1].interval)} on {stages[-1].name}; "
-                f"as it went it would be gone from about {end:.0f} nodes on, which was not measured"
-            )
+            ends.append((end, other, leads[0], leads[-1]))
+    if ends:
+        end, other, first, last = min(ends, key=lambda each: each[0])
+        yield (
+            f"the lead of {_each(best)} over {_each(other)} shrinks from "
+            f"{quantity_text(first.value, '', first.interval)} on {stages[0].name} to "
+            f"{quantity_text(last.value, '', last.interval)} on {stages[-1].name}; as it went it "
+            f"would be gone from about {end:.0f} nodes on, which was not measured"
+        )
 
 
 def _end_of_lead(nodes: Sequence[float], leads: Sequence[Estimate]) -> float | None:
@@ -280,5 +284,7 @@ def _same(axis: str, stages: Sequence[Stage]) -> str:
     """That nothing changes: the one placement that is best all along."""
     best = best_of(stages[-1], _in_all(stages))
     at, span = ("at", "size") if axis == "sizes" else ("on", "number of nodes")
-    first, last = stages[0].name, stages[-1].name
-    return f"{_each(best)} is best {at} each {span} measured ({first} to {last})"
+    first = stages[0].name if axis == "sizes" else f"{stages[0].level:g}"
+    return (
+        f"{_each(best)}: the best {at} each {span} that was measured ({first} to {stages[-1].name})"
+    )

@@ -36,7 +36,7 @@ _WORST = 4.0
 _SIDE = 44
 _HALF = 7
 # Numbers of ranks a node that have a line for each work.
-_MOST_LINES = 3
+_MOST_LINES = 2
 
 
 def placement_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figure | None]:
