@@ -117,6 +117,7 @@ def test_energy_is_known_of_all_or_of_none() -> None:
     run = run_of(cells, lambda c: 1.0 / c.placement.ppn, cells)
     part = with_energy(run, lambda c: 100.0 if c.placement.ppn == 1 else None)
     assert "energy" not in chosen(part)
+    assert "energy" not in chosen(with_energy(run, lambda c: [None, 9.0][c.placement.ppn - 1]))
     assert energies(part).keys() == {cells[0].id}
     summaries = summarise_cells(run)
     assert "shows no counters" in why_no_energy(run, summaries)
