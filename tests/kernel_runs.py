@@ -115,9 +115,15 @@ def assert_verified(record: MeasurementRecord) -> None:
 def assert_phases(record: MeasurementRecord, *phases: str) -> None:
     """These and no others, whose means over the ranks add up to no more than the slowest's time."""
     whole, *parts = record.series
-    assert [whole.metric, *(part.metric for part in parts)] == ["time", *phases]
+    # Of several ranks last the least and the most that any of them computed.
+    spread = ["least_compute", "most_compute"] if len(phases) > 1 else []
+    assert [whole.metric, *(part.metric for part in parts)] == ["time", *phases, *spread]
+    told = {series.metric: series.values for series in record.series}
     for index, time in enumerate(whole.values):
-        assert 0 < sum(part.values[index] for part in parts) <= time
+        assert 0 < sum(told[phase][index] for phase in phases) <= time
+        if spread:
+            least, mean, most = (told[name][index] for name in (spread[0], "compute", spread[1]))
+            assert 0 <= least <= mean * (1 + 1e-12) and mean <= most * (1 + 1e-12) and most <= time
 
 
 class Counter:

@@ -50,7 +50,9 @@ class Phases {
   }
 
   // Collective: on rank 0 each phase's mean over the ranks, sample by sample; nothing elsewhere.
-  // The means of all phases add up to the mean of the ranks' times.
+  // The means of all phases add up to the mean of the ranks' times. Of several ranks also the least
+  // and the most that any of them spent in the first phase, which is to be computation: what is
+  // between the mean and the most, the ranks wait for their slowest.
   std::vector<Series> series(MPI_Comm comm) const {
     int rank = 0;
     int size = 1;
@@ -58,18 +60,31 @@ class Phases {
     MPI_Comm_size(comm, &size);
     std::vector<Series> all;
     for (std::size_t phase = 0; phase < names_.size(); ++phase) {
-      std::vector<double> means = samples_[phase];
-      MPI_Allreduce(MPI_IN_PLACE, means.data(), static_cast<int>(means.size()), MPI_DOUBLE, MPI_SUM,
-                    comm);
+      std::vector<double> means = over_ranks(phase, MPI_SUM, comm);
       for (double& mean : means) mean /= size;
       const bool any =
           std::any_of(means.begin(), means.end(), [](double mean) { return mean > 0; });
       if (rank == 0 && any) all.push_back({names_[phase], "s", {}, {}, std::move(means)});
     }
+    if (size == 1) return all;
+    std::vector<double> least = over_ranks(0, MPI_MIN, comm);
+    std::vector<double> most = over_ranks(0, MPI_MAX, comm);
+    if (rank == 0) {
+      all.push_back({"least_" + names_[0], "s", {}, {}, std::move(least)});
+      all.push_back({"most_" + names_[0], "s", {}, {}, std::move(most)});
+    }
     return all;
   }
 
  private:
+  // Collective: the seconds of a phase in each sample, put together over the ranks.
+  std::vector<double> over_ranks(std::size_t phase, MPI_Op op, MPI_Comm comm) const {
+    std::vector<double> values = samples_[phase];
+    MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, op,
+                  comm);
+    return values;
+  }
+
   std::vector<std::string> names_;
   std::vector<Ticks> now_;
   std::vector<std::vector<double>> samples_;

@@ -1,7 +1,4 @@
-"""How should I use its nodes? The best placement of each work, and what ranks a node bring.
-
-No causes are named: what is said is what was measured.
-"""
+"""How should I use its nodes? The best placement of each work, what ranks a node bring, and why."""
 
 from __future__ import annotations
 
@@ -22,6 +19,7 @@ from assay.answers.placement_data import (
     same_ranks,
     works,
 )
+from assay.answers.placement_why import why_part
 from assay.answers.select import Point, counted, evidence, points
 from assay.answers.unmeasured import unmeasured
 from assay.records.model import RunData
@@ -45,25 +43,27 @@ def answer_placement(
     if not best:
         return _nothing(found)
     headline = [outcome.point for outcome in best if outcome.point is not None]
-    confidence, why = _confidence(found, headline, run)
+    confidence, because = _confidence(found, headline, run)
+    why = why_part(cells, run, history)
     compared = [c for work in works(cells) for c in (*same_nodes(work), *same_ranks(work))]
     return Answer(
         question="placement",
         title=QUESTIONS["placement"],
         status="answered",
-        verdict=_verdict(best),
+        verdict=" ".join(filter(None, (_verdict(best), why.remark))),
         confidence=confidence,
-        confidence_why=why,
+        confidence_why=because,
         evidence=[
             *(_evidence(outcome) for outcome in best),
             *_cheapest(cells),
             *energy_evidence(best, run),
             *(_ratio_evidence(c) for c in compared),
+            *why.evidence,
         ],
         advice=advice(best, cells, run),
         caveats=[*_failures(found), *caveats_of(headline)],
-        method=_method(found),
-        limits=_limits(found, cells, run),
+        method=[*_method(found), *why.method],
+        limits=[*why.limits, *_limits(found, cells, run)],
     )
 
 
@@ -224,10 +224,7 @@ def _method(found: Sequence[Outcome]) -> list[str]:
 
 
 def _limits(found: Sequence[Outcome], cells: Sequence[CellSummary], run: RunData) -> list[str]:
-    told = [
-        "Why one placement is quicker than another was not measured here.",
-        *limits(found, cells, run),
-    ]
+    told = limits(found, cells, run)
     if all(outcome.work.placement.nodes == 1 for outcome in found) and not any(
         same_ranks(work) for work in works(cells)
     ):

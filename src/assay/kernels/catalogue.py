@@ -48,7 +48,8 @@ class Metric:
 
     A cost is a series of the stream as it is (``series``, seconds). A rate is the work named by
     ``quantity`` divided by that series; its median is therefore work / median(cost), and a mean
-    over it would be harmonic. ``optional``: that its series is missing is no news.
+    over it would be harmonic. ``optional``: that its series is missing is no news. ``phase``: it is
+    the time of a phase, and all phases make up the whole.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Metric:
     series: str = "time"
     quantity: str | None = None
     optional: bool = False
+    phase: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,10 @@ class Kernel:
 
 def phase(name: str, meaning: str) -> Metric:
     """The time of a phase; ranks differ in it, and what none spent time in is left out."""
-    return Metric(name, "s", "less", f"{meaning}, mean over ranks", series=name, optional=True)
+    told = f"{meaning}, mean over ranks"
+    return Metric(name, "s", "less", told, series=name, optional=True, phase=True)
 
 
 def is_phase(metric: Metric) -> bool:
     """Whether a metric is the time of a phase."""
-    return metric.optional and metric.unit == "s" and metric.series == metric.name
+    return metric.phase

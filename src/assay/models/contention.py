@@ -24,6 +24,27 @@ _SHARED_CORE = 1.25
 
 
 @dataclass(frozen=True)
+class Parts:
+    """What a program's seconds at a placement are spent on, each to be multiplied by ``factor``.
+
+    ``unshared``: what ``computing`` would be if cores had memory to themselves; ``imbalance``:
+    waiting for the slowest rank; ``near``, ``far``: messages within nodes and between them.
+    """
+
+    computing: float
+    unshared: float
+    imbalance: float
+    near: float
+    far: float
+    factor: float
+
+    @property
+    def time(self) -> float:
+        """The whole, in s."""
+        return (self.computing + self.imbalance + self.near + self.far) * self.factor
+
+
+@dataclass(frozen=True)
 class SimulatedMachine:
     """A cluster of equal nodes with one program on it.
 
@@ -88,6 +109,10 @@ class SimulatedMachine:
 
     def cost(self, candidate: Candidate) -> float:
         """Seconds of the program at a placement, without noise."""
+        return self.parts(candidate).time
+
+    def parts(self, candidate: Candidate) -> Parts:
+        """What these seconds are spent on."""
         ppn, threads = candidate.counts
         binding, order, adapter, _ = candidate.words
         ranks, used = self.nodes * ppn, ppn * threads
@@ -104,23 +129,38 @@ class SimulatedMachine:
         share = self.data / (self.nodes * busy)
         missing = 1.0 / (1.0 + (self.cache / share) ** 2)
         across = max(threads / per_domain, 1.0)  # domains that the threads of a rank span
-        given = min(self.pull * busy, self.bandwidth * open_domains)
-        memory = missing * self.traffic / self.nodes / given
-        memory *= 1.0 + self.remote * (1.0 - 1.0 / across)
-        computing = (arithmetic**3 + memory**3) ** (1 / 3)
-        computing *= 1.0 + self.imbalance * math.log2(max(ranks, 1)) / 10
-        messages = self._messages(ppn, ranks, order, adapter, open_domains)
+        wanted = missing * self.traffic / self.nodes * (1.0 + self.remote * (1.0 - 1.0 / across))
+
+        def computing(given: float) -> float:
+            return float((arithmetic**3 + (wanted / given) ** 3) ** (1 / 3))
+
+        shared = computing(self.stream(busy, open_domains))
+        near, far = self._messages(ppn, ranks, order, adapter, open_domains)
         own = self._quirk(f"{ranks}") + self._quirk(f"{candidate}")
-        return (float(computing) + messages) * math.exp(self.quirk * own)
+        return Parts(
+            computing=shared,
+            unshared=computing(self.stream(1, 1) * busy),
+            imbalance=shared * self.imbalance * math.log2(max(ranks, 1)) / 10,
+            near=near,
+            far=far,
+            factor=math.exp(self.quirk * own),
+        )
+
+    def stream(self, cores: int, domains: int) -> float:
+        """Bandwidth of so many cores of a node that are spread over so many domains."""
+        return min(self.pull * cores, self.bandwidth * domains)
 
     def _quirk(self, whose: str) -> float:
         """A draw from a standard normal distribution that is always the same."""
         digest = hashlib.sha256(f"{self.seed}/{whose}".encode()).digest()
         return float(np.random.default_rng(int.from_bytes(digest[:8], "big")).normal())
 
-    def _messages(self, ppn: int, ranks: int, order: str, adapter: str, domains: int) -> float:
+    def _messages(
+        self, ppn: int, ranks: int, order: str, adapter: str, domains: int
+    ) -> tuple[float, float]:
+        """Seconds within nodes and between them; waiting is counted where ranks are farthest."""
         if ranks == 1:
-            return 0.0
+            return 0.0, 0.0
         volume = self.surface / ranks ** (2 / 3)  # of a rank and step
         within = (1.0 - 1.0 / ppn ** (1 / 3)) if order == "block" else 0.0
         outside = 1.0 - within if self.nodes > 1 else 0.0
@@ -129,7 +169,11 @@ class SimulatedMachine:
         near = volume * (1.0 - outside) * ppn / (self.bandwidth * domains / 4)
         far = volume * outside * ppn / rate
         waits = self.latency * (math.log2(ranks) + 0.05 * ppn * (outside > 0) + 0.3)
-        return float(self.steps * (near + far + waits))
+        if outside > 0:
+            far += waits
+        else:
+            near += waits
+        return float(self.steps * near), float(self.steps * far)
 
     @cached_property
     def costs(self) -> list[float]:

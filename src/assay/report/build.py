@@ -20,6 +20,7 @@ from assay.report.machine import machine_name, provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, Figure, ReportModel, Section, Table
 from assay.report.phases import phase_table
 from assay.report.placement import placement_tables
+from assay.report.placement_why import why_table
 from assay.report.variation import variation_tables
 from assay.stats.model import CellSummary
 from assay.stats.one_thread import one_thread
@@ -36,7 +37,7 @@ def build(
     utc = datetime.datetime.fromtimestamp(manifest.utc, datetime.UTC)
     steadiness = steadiness_of(run, history)
     sections = [
-        _section(answer, cells, run, steadiness)
+        _section(answer, cells, run, steadiness, history)
         for answer in answer_all(run, cells, history, steadiness)
     ]
     return ReportModel(
@@ -97,13 +98,17 @@ def _share(row: Evidence) -> str:
 
 
 def _section(
-    answer: Answer, cells: Sequence[CellSummary], run: RunData, steadiness: Steadiness
+    answer: Answer,
+    cells: Sequence[CellSummary],
+    run: RunData,
+    steadiness: Steadiness,
+    history: Sequence[RunData],
 ) -> Section:
     answered = answer.status == "answered"
     return section_of(
         answer,
-        figures=figures_of(answer.question, cells, run, steadiness) if answered else [],
-        tables=_tables(answer, cells, run, steadiness),
+        figures=figures_of(answer.question, cells, run, steadiness, history) if answered else [],
+        tables=_tables(answer, cells, run, steadiness, history),
         method=_sampling(run) if answered else [],
     )
 
@@ -134,7 +139,11 @@ def section_of(
 
 
 def _tables(
-    answer: Answer, cells: Sequence[CellSummary], run: RunData, steadiness: Steadiness
+    answer: Answer,
+    cells: Sequence[CellSummary],
+    run: RunData,
+    steadiness: Steadiness,
+    history: Sequence[RunData],
 ) -> list[Table]:
     """The evidence first, then what else belongs to the question."""
     if not answer.evidence:
@@ -146,7 +155,8 @@ def _tables(
     if answer.question == "steadiness":
         made += [*variation_tables(steadiness), *causes_tables(steadiness.causes)]
     if answer.question == "placement":
-        made += placement_tables(cells, run)
+        why = why_table(cells, run, history)
+        made += [*placement_tables(cells, run), *([why] if why else [])]
     return made
 
 

@@ -18,7 +18,7 @@ from assay.kernels.catalogue import (
     WorkFormula,
     phase,
 )
-from assay.kernels.npb.common import RATE, TIME, class_parameter
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter
 from assay.kernels.npb.grid import Cutting, block_pairs, choose_grid, inner, share_of
 from assay.plans.model import Value
 
@@ -208,6 +208,7 @@ def adi_kernel(
             phase("compute", "right-hand sides and lines on the rank"),
             phase("halo", "bringing the neighbours' outermost points"),
             phase("handover", "handing lines that are cut from rank to rank, and waiting for them"),
+            *COMPUTE_SPREAD,
         ),
         work=_work_of(sizes, system, flops, operations),
         source=source,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work, phase
-from assay.kernels.npb.common import RATE, TIME, WORK_UNITS, class_parameter
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter
 from assay.plans.model import Value
 
 # class: order, nonzeros per row, outer iterations
@@ -94,6 +94,7 @@ KERNEL = Kernel(
         phase("compute", "products with the matrix and work on vectors"),
         phase("allreduce", "adding up dot products"),
         phase("allgatherv", "giving all ranks the whole direction"),
+        *COMPUTE_SPREAD,
     ),
     work=_cg_work,
     source="Bailey et al., RNR-94-007, 2.3",

@@ -15,6 +15,19 @@ WORK_UNITS = {"operations": "op", "flops": "flop", "traffic": "B", "messages": "
 TIME = Metric("time", "s", "less", "the timed part of the benchmark, slowest rank")
 RATE = Metric("rate", "op/s", "more", "official operations / time", quantity="operations")
 
+# Of several ranks: how unevenly they compute, which makes some of them wait.
+COMPUTE_SPREAD = tuple(
+    Metric(
+        f"{which}_compute",
+        "s",
+        "less",
+        f"computing on the rank that had {which} of it",
+        series=f"{which}_compute",
+        optional=True,
+    )
+    for which in ("least", "most")
+)
+
 
 def class_parameter(classes: Iterable[str]) -> Parameter:
     """The problem class among those that the kernel has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work, phase
-from assay.kernels.npb.common import RATE, TIME, WORK_UNITS, class_parameter
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter
 from assay.plans.model import Value
 
 EP_LOG2_PAIRS = {"S": 24, "W": 25, "A": 28, "B": 30, "C": 32, "D": 36, "E": 40}
@@ -44,6 +44,7 @@ KERNEL = Kernel(
         RATE,
         phase("compute", "drawing pairs and adding up deviates"),
         phase("allreduce", "adding up the ranks' sums and counts"),
+        *COMPUTE_SPREAD,
     ),
     work=_ep_work,
     source="Bailey et al., RNR-94-007, 2.1",

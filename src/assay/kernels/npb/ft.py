@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 from math import log, log2, prod
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import RATE, TIME, class_parameter
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter
 from assay.plans.model import Value
 
 # class: points in x, y and z, iterations
@@ -146,6 +146,7 @@ KERNEL = Kernel(
         phase("compute", "initial state, transforms, decay and checksums on the rank"),
         phase("alltoallv", "transposing the grid between ranks"),
         phase("allreduce", "adding up checksums"),
+        *COMPUTE_SPREAD,
     ),
     work=_ft_work,
     source="Bailey et al., RNR-94-007, 2.4",

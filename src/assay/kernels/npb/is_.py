@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work, phase
-from assay.kernels.npb.common import RATE, TIME, WORK_UNITS, class_parameter
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter
 from assay.plans.model import Value
 
 # class: log2 of the keys, log2 of what they are below
@@ -75,6 +75,7 @@ KERNEL = Kernel(
         phase("allreduce", "adding up bucket sizes"),
         phase("alltoall", "telling each other how many keys will come"),
         phase("alltoallv", "sending keys to the ranks of their buckets"),
+        *COMPUTE_SPREAD,
     ),
     work=_is_work,
     source="Bailey et al., RNR-94-007, 2.5",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import RATE, TIME, class_parameter
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter
 from assay.kernels.npb.grid import Cutting, block_pairs, choose_grid, inner, share_of
 from assay.plans.model import Value
 
@@ -110,6 +110,7 @@ KERNEL = Kernel(
         phase("halo", "bringing the neighbours' outermost points"),
         phase("pipeline", "waiting in sweeps for ranks and threads before, and sending on"),
         phase("allreduce", "adding up the norm of the residual"),
+        *COMPUTE_SPREAD,
     ),
     work=_lu_work,
     source="Bailey et al., RNR-94-007, 3.5; NPB 3.4",

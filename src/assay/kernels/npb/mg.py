@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import RATE, TIME, class_parameter
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter
 from assay.kernels.npb.grid import Blocks, Cutting, block_pairs, choose_grid, share_of
 from assay.plans.model import Value
 
@@ -201,6 +201,7 @@ KERNEL = Kernel(
         phase("halo", "bringing ghost points from neighbouring blocks"),
         phase("gather", "bringing a coarse level whole to every rank"),
         phase("allreduce", "adding up norms"),
+        *COMPUTE_SPREAD,
     ),
     work=_mg_work,
     source="Bailey et al., RNR-94-007, 2.2",

@@ -28,6 +28,7 @@ from assay.report.figures.messages import bandwidth_figure, latency_figure
 from assay.report.figures.noise import noise_figures
 from assay.report.figures.peak import peak_figure
 from assay.report.figures.placement import placement_figures
+from assay.report.figures.placement_why import why_figures
 from assay.report.figures.storage import metadata_figure, parallel_figure, record_figures
 from assay.report.figures.stream import stream_figure
 from assay.report.figures.variation import variation_figures
@@ -42,11 +43,14 @@ def figures_of(
     cells: Sequence[CellSummary],
     run: RunData,
     steadiness: Steadiness | None = None,
+    history: Sequence[RunData] = (),
 ) -> list[Figure]:
     """Every figure that belongs to a question and for which this run holds data."""
     made = _FIGURES[question](cells, run) if question in _FIGURES else []
     if question == "steadiness" and steadiness is not None:
         made = [*variation_figures(steadiness), *causes_figures(steadiness.causes), *made]
+    if question == "placement":
+        made = [*made, *why_figures(cells, run, history)]
     return [figure for figure in made if figure is not None]
 
 
