@@ -23,6 +23,7 @@ from assay.answers.placement_data import (
     works,
 )
 from assay.answers.placement_lines import launch_lines
+from assay.answers.placement_parts import of_parts, placement_parts, with_parts
 from assay.answers.select import Point, counted, evidence, points, quantity_text
 from assay.answers.unmeasured import unmeasured
 from assay.kernels import known_kernel
@@ -41,17 +42,18 @@ _NAMED = 6
 def answer_placement(
     cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> Answer:
-    """The answer of a run whose plan searches for the best placement."""
+    """The answer of a run that searched for the best placement, or held several side by side."""
     found = outcomes(cells, run)
+    parts = placement_parts(cells, run)
     if not found:
-        return unmeasured("placement", cells)
+        return of_parts(parts, cells, run) if parts else unmeasured("placement", cells)
     best = [outcome for outcome in found if outcome.point is not None]
     if not best:
         return _nothing(found)
     headline = [outcome.point for outcome in best if outcome.point is not None]
     confidence, why = _confidence(found, headline, run)
     compared = [c for work in works(cells) for c in (*same_nodes(work), *same_ranks(work))]
-    return Answer(
+    answer = Answer(
         question="placement",
         title=QUESTIONS["placement"],
         status="answered",
@@ -68,6 +70,7 @@ def answer_placement(
         method=_method(found),
         limits=_limits(found, cells),
     )
+    return with_parts(answer, parts)
 
 
 def _nothing(found: Sequence[Outcome]) -> Answer:
@@ -226,7 +229,7 @@ def _own_line(cell: Cell) -> str:
 
     placement = cell.placement
     values = {name: str(getattr(placement, name, "")) for name in PLACEHOLDERS}
-    values |= {"adapter": placement.adapter or "default", "hostfile": "HOSTFILE"}
+    values |= {"adapter": placement.adapter or "default", "hostfile": "HOSTFILE", "rankfile": "RANKFILE"}
     shell = bool(cell.parameters["shell"])
     words = command_words(str(cell.parameters["command"]), values, shell=shell)
     line = words[-1] if shell else shlex.join(words)

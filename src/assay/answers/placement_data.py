@@ -67,11 +67,7 @@ def outcomes(cells: Sequence[CellSummary], run: RunData) -> list[Outcome]:
     searches = placement_searches(run.manifest.plan)
     if not searches:
         return []
-    costs: dict[str, dict[int, float]] = {}
-    for measurement in run.measurements:
-        value = launch_value(measurement)
-        if value is not None and measurement.record.verified is not False:
-            costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
+    costs = costs_of(run)
     told = {cell.id: cell for cell in cells}
     failures = _failures(run, told)
     made = []
@@ -98,6 +94,19 @@ def outcomes(cells: Sequence[CellSummary], run: RunData) -> list[Outcome]:
             )
         )
     return made
+
+
+def costs_of(run: RunData) -> dict[str, dict[int, float]]:
+    """What each launch took, in the headline's unit of cost, by cell and replicate.
+
+    Launches that failed, or whose result was wrong, have none.
+    """
+    costs: dict[str, dict[int, float]] = {}
+    for measurement in run.measurements:
+        value = launch_value(measurement)
+        if value is not None and measurement.record.verified is not False:
+            costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
+    return costs
 
 
 def _point(summary: CellSummary) -> Point | None:

@@ -40,7 +40,9 @@ def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
     names = list(hosts) or ["localhost"] * placement.nodes
     seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
     write_atomically(hostfile, "".join(f"{names[node]}\n" for node, _ in seats).encode())
-    values = placement_values(placement, hostfile.absolute())
+    rankfile = order.stream.with_suffix(".ranks")
+    write_atomically(rankfile, rankfile_text(placement, names).encode())
+    values = placement_values(placement, hostfile.absolute(), rankfile.absolute())
     measurements = []
     for entry in order.job.measurements:
         parameters = entry.parameters
@@ -71,7 +73,24 @@ def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
     return [sys.executable, "-I", "-S", runner.__file__, str(path.absolute())]
 
 
-def placement_values(placement: Placement, hostfile: Path | str) -> dict[str, str]:
+def rankfile_text(placement: Placement, names: Sequence[str]) -> str:
+    """Open MPI's rankfile (mpirun(1), "--map-by rankfile"): each rank's host and cores.
+
+    Ranks take the cores of their host in the order of their seats, one for each of their threads.
+    """
+    lines = []
+    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+    for rank, (node, local) in enumerate(seats):
+        first = local * placement.threads
+        last = first + placement.threads - 1
+        cores = f"{first}-{last}" if last > first else f"{first}"
+        lines.append(f"rank {rank}={names[node]} slot={cores}\n")
+    return "".join(lines)
+
+
+def placement_values(
+    placement: Placement, hostfile: Path | str, rankfile: Path | str
+) -> dict[str, str]:
     """What each placeholder is replaced by at a placement."""
     return {
         "nodes": str(placement.nodes),
@@ -82,6 +101,7 @@ def placement_values(placement: Placement, hostfile: Path | str) -> dict[str, st
         "order": placement.order,
         "adapter": placement.adapter or "default",
         "hostfile": str(hostfile),
+        "rankfile": str(rankfile),
     }
 
 

@@ -18,6 +18,7 @@ PLACEHOLDERS = {
     "order": "how ranks are numbered: block, cyclic, reversed or a list of seats",
     "adapter": "the network adapter, or default",
     "hostfile": "a file of the hosts' names, one line a rank in the order of ranks",
+    "rankfile": "a file of each rank's host and cores, as Open MPI reads it",
 }
 # Doubled braces stand for themselves; braces around anything but a name are none of ours.
 _BRACES = re.compile(r"\{\{|\}\}|\{([a-z_]+)\}")

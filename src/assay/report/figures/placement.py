@@ -17,6 +17,8 @@ from assay.answers.placement_data import (
 )
 from assay.answers.select import counted, points
 from assay.records.model import RunData
+from assay.report.figures.crossed import crossed_figures
+from assay.report.figures.placement_order import order_figures
 from assay.report.marks import (
     Row,
     Spec,
@@ -37,13 +39,15 @@ _HALF = 7
 
 
 def placement_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figure | None]:
-    """Each search's surface, then the ratios over as many nodes and of as many ranks."""
+    """Each search's surface, ratios over as many nodes and of as many ranks, orders, factors."""
     found = outcomes(cells, run)
     compared = works(cells)
     return [
         *(surface_figure(place, outcome, cells) for place, outcome in enumerate(found)),
         ratio_figure("nodes", [c for work in compared for c in same_nodes(work)]),
         ratio_figure("ranks", [c for work in compared for c in same_ranks(work)]),
+        *order_figures(cells, run),
+        *crossed_figures(cells, run),
     ]
 
 
