@@ -101,8 +101,9 @@ def test_planted_effects_come_back_as_shares() -> None:
     assert pairs == [{"MPI", "ranks a node"}]
     assert alone["compiler"].levels["clang++ 12.2.0"] == pytest.approx(math.exp(0.2), rel=0.01)
     words = sentence(found)
-    assert words.startswith("compiler explains 6")
-    assert "of BT class W's variation over the plan (p < 0.001), ranks a node " in words
+    of_compiler = share_text(alone["compiler"].share)
+    assert words.startswith(f"compiler explains {of_compiler} of BT class W's variation over the")
+    assert "variation over the plan (p < 0.001), ranks a node " in words
     assert "; MPI × ranks a node " in words
     assert extremes(alone["compiler"]) == (
         "clang++ 12.2.0 takes 1.22 times as long as g++ 12.2.0"

@@ -1,4 +1,4 @@
-"""Communication matrices of commands: orders fitted to them, how they reach the command, mistakes."""
+"""Communication matrices of commands: orders fitted to them, their way there, mistakes."""
 
 from __future__ import annotations
 

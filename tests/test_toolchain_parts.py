@@ -1,4 +1,4 @@
-"""Toolchains taken apart: compilers, MPIs and BLAS as factors, from what a manifest says of them."""
+"""Toolchains taken apart: compilers, MPIs and BLAS as factors, from what manifests say."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def facts(cxx: str = "g++", mpi: str = "mpich", flags: str = "-O3", **more: obje
 
 def test_compilers_and_mpis_are_two_factors() -> None:
     crossed = {
-        f"{cxx} {mpi}": facts(cxx, mpi) for cxx in ("g++", "clang++") for mpi in ("mpich", "openmpi")
+        f"{cxx} {mpi}": facts(cxx, mpi)
+        for cxx in ("g++", "clang++")
+        for mpi in ("mpich", "openmpi")
     }
     assert parts_of(crossed) == {
         "g++ mpich": {"compiler": "g++ 12.2.0", "MPI": "MPICH 5.0.2"},

@@ -59,9 +59,7 @@ class Crossed:
     def told(self) -> list[tuple[Effect, float]]:
         """The effects that are sure, with their p, those of single factors first, by share."""
         sure = [
-            (effect, p)
-            for effect, p in zip(self.anova.effects, self.p, strict=True)
-            if p <= SURE
+            (effect, p) for effect, p in zip(self.anova.effects, self.p, strict=True) if p <= SURE
         ]
         return sorted(sure, key=lambda each: (len(each[0].factors), -(each[0].share or 0.0)))
 
@@ -311,7 +309,9 @@ def _quickest(found: Sequence[Crossed]) -> list[str]:
         if len(common) < 2:
             continue
         scores = {level: [own[level] for own in effects.values()] for level in common}
-        means = {level: math.exp(sum(map(math.log, own)) / len(own)) for level, own in scores.items()}
+        means = {
+            level: math.exp(sum(map(math.log, own)) / len(own)) for level, own in scores.items()
+        }
         best = min(means, key=means.__getitem__)
         others = "; ".join(
             f"{level} takes {means[level] / means[best]:.3g} times as long"
@@ -328,4 +328,3 @@ def _quickest(found: Sequence[Crossed]) -> list[str]:
 
 def _range(ratios: Sequence[float]) -> str:
     return f" ({min(ratios):.3g} to {max(ratios):.3g})" if len(ratios) > 1 else ""
-

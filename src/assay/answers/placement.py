@@ -229,7 +229,11 @@ def _own_line(cell: Cell) -> str:
 
     placement = cell.placement
     values = {name: str(getattr(placement, name, "")) for name in PLACEHOLDERS}
-    values |= {"adapter": placement.adapter or "default", "hostfile": "HOSTFILE", "rankfile": "RANKFILE"}
+    values |= {
+        "adapter": placement.adapter or "default",
+        "hostfile": "HOSTFILE",
+        "rankfile": "RANKFILE",
+    }
     shell = bool(cell.parameters["shell"])
     words = command_words(str(cell.parameters["command"]), values, shell=shell)
     line = words[-1] if shell else shlex.join(words)

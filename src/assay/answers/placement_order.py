@@ -129,9 +129,7 @@ def orders_of(cells: Sequence[CellSummary], run: RunData) -> Orders:
                 )
             )
     adjusted = corrected([effect.p for effect in made])
-    effects = [
-        replace(each, p_corrected=float(p)) for each, p in zip(made, adjusted, strict=True)
-    ]
+    effects = [replace(each, p_corrected=float(p)) for each, p in zip(made, adjusted, strict=True)]
     return Orders(tuple(effects), few)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import PurePath
 
 # The factor where toolchains can't be told apart by their parts.
@@ -66,13 +67,10 @@ def _told_apart(names: Sequence[Names]) -> list[str]:
 def _merged(columns: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """The parts, those of which one tells the other put together."""
     left = dict(columns)
-    for one in columns:
-        for other in columns:
-            if one < other and one in left and other in left and _tells(left[one], left[other]):
-                both = [f"{a}, {b}" for a, b in zip(left[one], left[other], strict=True)]
-                names = [name for name in columns if name in (one, other)]
-                left = {k: v for k, v in left.items() if k not in (one, other)}
-                left[" and ".join(names)] = both
+    for one, other in combinations(columns, 2):
+        if one in left and other in left and _tells(left[one], left[other]):
+            both = [f"{a}, {b}" for a, b in zip(left.pop(one), left.pop(other), strict=True)]
+            left[f"{one} and {other}"] = both
     return left
 
 
@@ -83,7 +81,7 @@ def _tells(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _compilers(toolchains: Sequence[Facts]) -> list[Names]:
-    made = []
+    made: list[Names] = []
     for facts in toolchains:
         cxx, flags = _text(facts, "cxx"), _text(facts, "flags")
         name = f"{PurePath(cxx).name} {_version(_text(facts, 'cxx_version'))}".strip()
@@ -92,7 +90,7 @@ def _compilers(toolchains: Sequence[Facts]) -> list[Names]:
 
 
 def _mpis(toolchains: Sequence[Facts]) -> list[Names]:
-    made = []
+    made: list[Names] = []
     for facts in toolchains:
         flavour = _text(facts, "mpi_flavour")
         name = f"{_MPI.get(flavour, flavour)} {_text(facts, 'mpi_version')}".strip()
@@ -105,7 +103,7 @@ def _mpis(toolchains: Sequence[Facts]) -> list[Names]:
 
 
 def _blas(toolchains: Sequence[Facts]) -> list[Names]:
-    made = []
+    made: list[Names] = []
     for facts in toolchains:
         blas = facts.get("blas")
         known = blas if isinstance(blas, Mapping) else {}

@@ -202,7 +202,9 @@ class FakeMachine:
 
         executor = FakeExecutor(self._scenario, self._node)
         facts = self._scenario.toolchain
-        known: dict[str, dict[str, object]] = {name: dict(facts.get(name, {})) for name in toolchains}
+        known: dict[str, dict[str, object]] = {
+            name: dict(facts.get(name, {})) for name in toolchains
+        }
         return Bench(executor, known, clock=FakeClock(executor))
 
 

@@ -116,7 +116,9 @@ def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
 
 
 def _orders(written: tuple[Written, ...], app: App) -> tuple[Written, ...]:
-    plain = tuple(level for level in written if not (isinstance(level, Level) and level.raw == FITTED))
+    plain = tuple(
+        level for level in written if not (isinstance(level, Level) and level.raw == FITTED)
+    )
     if app.matrix:
         return (*plain, Level(FITTED, "--matrix"))
     return plain or (Level("block", "--app"),)

@@ -39,8 +39,8 @@ def variance_shares(
         extra = extended.shape[1] - reduced.shape[1]
         squares, _ = f_of(columns, reduced, extended, everything)
         found[place] = squares - extra * mean_square
-    scale = total + mean_square
-    return np.maximum(np.divide(found, scale, out=np.zeros_like(found), where=scale > 0.0), 0.0)
+    scale = np.where(total > 0.0, total + mean_square, np.inf)
+    return np.asarray(np.maximum(found / scale, 0.0))
 
 
 def share_intervals(
