@@ -1,4 +1,4 @@
-"""What matters of compilers, MPIs and placements: planted effects come back, and none where none is."""
+"""What matters of compilers, MPIs and placements: planted effects come back, none from nothing."""
 
 from __future__ import annotations
 
@@ -132,13 +132,13 @@ def test_the_answer_names_what_matters_and_the_quickest() -> None:
 
 
 def test_without_effects_hardly_any_run_tells_of_one() -> None:
-    """Holm's errs at all in 5% of runs: of 60 more than 9 have a probability of 0.1%."""
+    """Holm's errs at all in 5% of runs: of 40 more than 7 have a probability of 0.1%."""
     claims = 0
-    for seed in range(60):
-        run = run_of({"bt": nothing, "cg": nothing}, seed=100 + seed)
+    for seed in range(40):
+        run = run_of({"bt": nothing}, seed=100 + seed)
         found = crossed_of(summarise_cells(run), run)
         claims += any(each.told() for each in found)
-    assert claims <= 9
+    assert claims <= 7
 
 
 def test_what_was_not_measured_is_said() -> None:

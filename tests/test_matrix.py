@@ -39,7 +39,16 @@ def test_an_order_is_fitted_to_the_command_s_matrix(tmp_path: Path) -> None:
     assert plan.between[four["block"].id] == pytest.approx(400 / 401)
     assert plan.between[four["cyclic"].id] == pytest.approx(1 / 401)
     assert all(c.placement.ranks == 4 for c in plan.cells if c.id in plan.between)
-    assert any("the communication matrix is of 4" in note for note in plan.notes)
+
+
+def test_where_there_are_other_numbers_of_ranks_nothing_is_fitted(tmp_path: Path) -> None:
+    path = tmp_path / "matrix.txt"
+    path.write_text("0 3 9\n3 0 9\n1 2 9\n2 1 9\n")
+    app = read_app(COMMAND, None, None, None, matrix=path)
+    plan = load_plan(find_suite("placement"), PlanContext(cores=4, nodes=2), 1, app=app)
+    assert {c.placement.ranks for c in plan.cells if c.id in plan.fitted} == {4}
+    told = "order = fitted on 8 ranks, but the communication matrix is of 4."
+    assert [note for note in plan.notes if told in note]
 
 
 def test_an_order_without_a_name_is_a_list_of_seats(tmp_path: Path) -> None:

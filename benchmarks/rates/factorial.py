@@ -1,7 +1,7 @@
 """Crossed factors: shares of variance, and the test by aligned ranks.
 
-A compiler, an MPI and ranks a node of two levels each, every combination six times; logarithms of times
-with noise of 1%, normal or lognormal and skewed.
+A compiler, an MPI and ranks a node of two levels each, every combination six times; logarithms of
+times with noise of 1%, normal or lognormal and skewed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What matters: compilers, MPI libraries and placements crossed in one plan, and each one's share.
 
 The toolchain is taken apart (``toolchain_parts``); an analysis of variance of each program's times
-tells what each factor explains, alone and together with another. Edmundsson et al. (2004) held three
-compiler collections side by side by serial benchmarks of class W; one factor, one number of ranks.
+tells what each factor explains, alone and together with another. Edmundsson et al. (2004) held
+three compiler collections side by side by serial benchmarks of class W: one factor on one rank.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ def _most_telling(told: Sequence[OrderEffect]) -> list[OrderEffect]:
 
 
 def sentence(effect: OrderEffect) -> str:
-    """``cyclic order costs MG class A 8% [5, 11] over block: 3.1 times the bytes between nodes``."""
+    """``cyclic order costs MG class A 8% over block …: 3.1 times the bytes between nodes``."""
     low, high = effect.interval
     if effect.value >= 1.0:
         verb, size = "costs", format_share(effect.value - 1.0, (low - 1.0, high - 1.0))

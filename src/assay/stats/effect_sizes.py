@@ -17,7 +17,7 @@ _DIGITS = 9
 
 
 def spans(term: Term, terms: Sequence[Term], bases: Bases) -> tuple[Floats, Floats]:
-    """What can be fitted without a term, and with it: type II, without the terms that contain it."""
+    """What is fitted without a term, and with it: type II, without the terms that contain it."""
     others = [other for other in terms if not set(term) <= set(other)]
     return bases.of(others), bases.of([*others, term])
 
@@ -27,8 +27,9 @@ def variance_shares(
 ) -> Floats:
     """Omega squared of each term (row) in each column of centred values: its share of variance.
 
-    (SS - df MSE) / (SS_total + MSE), not below 0 (Hays 1963; Olejnik & Algina 2003), which takes off what chance adds to a sum of squares. Shares of a balanced design and of what is
-    left add up to 1 but for that.
+    (SS - df MSE) / (SS_total + MSE), not below 0 (Hays 1963; Olejnik & Algina 2003), which takes
+    off what chance adds to a sum of squares. Shares of a balanced design and of what is left add up
+    to 1 but for that.
     """
     total = np.einsum("ij,ij->j", columns, columns)
     freedom = columns.shape[0] - everything.shape[1]
