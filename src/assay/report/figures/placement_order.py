@@ -78,7 +78,7 @@ def _spec(rows: Sequence[Row], works: int, orders: int) -> Spec:
         "type": "nominal",
         "sort": None,
         "title": None,
-        "axis": {"labelLimit": 320, "ticks": False},
+        "axis": {"labelLimit": 320, "ticks": False, "grid": False},
         "scale": {"paddingInner": 0.25, "paddingOuter": 0.1},
     }
     offset: Spec = {"field": "order", "sort": None}
