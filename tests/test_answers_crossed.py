@@ -132,7 +132,7 @@ def test_the_answer_names_what_matters_and_the_quickest() -> None:
 
 
 def test_without_effects_hardly_any_run_tells_of_one() -> None:
-    """Where there is nothing, 5% of runs tell of something: of 40 more than 7 have a probability of 0.1%."""
+    """Of runs without any effect 5% tell of one: of 40 more than 7 have a probability of 0.1%."""
     claims = 0
     for seed in range(40):
         run = run_of({"bt": nothing}, seed=100 + seed)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from assay.answers.factor_words import p_text
@@ -119,8 +120,6 @@ def _analysed(
     work: Sequence[Point], values: Mapping[str, Sequence[float]], run: RunData
 ) -> tuple[Anova, tuple[str, ...], dict[str, tuple[str, ...]]] | None:
     """The analysis, the toolchain's parts, and all factors' levels; None where nothing varies."""
-    from assay.stats.anova import anova
-
     cells = [point.summary.cell for point in work]
     names = dict.fromkeys(cell.toolchain for cell in cells)
     parts = parts_of(
@@ -136,14 +135,22 @@ def _analysed(
     flat = [value for each in times for value in each]
     if not flat:
         return None
-    columns = {
-        name: [level[name] for level, own in zip(levels, times, strict=True) for _ in own]
+    columns = tuple(
+        (name, tuple(level[name] for level, own in zip(levels, times, strict=True) for _ in own))
         for name in factors
-    }
-    found = anova(flat, columns, sizes=True)
+    )
+    found = _anova(tuple(flat), columns)
     if not found.effects:
         return None
     return found, tuple(name for name in parts[cells[0].toolchain] if name in factors), factors
+
+
+@lru_cache(maxsize=64)
+def _anova(values: tuple[float, ...], factors: tuple[tuple[str, tuple[str, ...]], ...]) -> Anova:
+    """Kept, for an answer, its table and its figure ask for the same."""
+    from assay.stats.anova import anova
+
+    return anova(values, dict(factors), sizes=True)
 
 
 def _placed(placement: Placement) -> dict[str, str]:

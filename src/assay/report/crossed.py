@@ -31,9 +31,8 @@ def _effects(found: Sequence[Crossed]) -> Table:
         id="placement-variance",
         title="What matters: analysis of variance over the plan",
         caption="Of the logarithms of all launches' times; type II sums of squares. Share: omega "
-        "squared, of all variance; partial: of it and what is left alone. p by Benjamini "
-        "& Hochberg for all effects here; the last column is a test by aligned ranks, without assumptions and not "
-        "corrected.",
+        "squared, of all variance; partial: of it and what is left alone. p is corrected for all "
+        "effects here (Benjamini & Hochberg); by ranks, without assumptions, it is as it was.",
         columns=[
             Column("work", "Program"),
             Column("effect", "Effect"),
