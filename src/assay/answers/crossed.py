@@ -46,8 +46,8 @@ class Crossed:
 
     ``p``: of each effect, by Benjamini & Hochberg for all effects of all programs: these are too
     many for Holm's correction where p comes of two thousand permutations. ``parts``: the factors
-    that the toolchain was taken apart into. ``cells``: ids; ``best``: the quickest of them. ``factors``: the
-    levels of each factor, in the plan's order.
+    that the toolchain was taken apart into. ``cells``: ids; ``best``: the quickest of them.
+    ``factors``: the levels of each factor, in the plan's order.
     """
 
     title: str
