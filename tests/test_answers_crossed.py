@@ -19,6 +19,7 @@ from assay.report import build_report
 from assay.report.crossed import crossed_tables
 from assay.report.drawing import csv_text, svg
 from assay.report.figures.crossed import LEFT, TOGETHER, crossed_figures
+from assay.report.placement import placement_tables
 from assay.stats.cells import summarise_cells
 from report_builder import make_measurement, make_run
 
@@ -179,6 +180,13 @@ def test_tables_and_figure_show_every_effect() -> None:
     (figure,) = crossed_figures(cells, run)
     by_work = [row for row in figure.rows if row["work"] == "BT class W"]
     assert [row["factor"] for row in by_work][-2:] == [TOGETHER, LEFT]
+    tables = {table.id: table for table in placement_tables(cells, run)}
+    ratios = tables["placement-nodes"].rows
+    assert [row[0].text for row in ratios][:2] == [
+        "BT class W, g++-mpich",
+        "BT class W, g++-openmpi",
+    ]
+    assert ratios[1][2].value == pytest.approx(math.exp(0.10), rel=0.02)
     assert sum(float(row["share"] or 0.0) for row in by_work) == pytest.approx(1.0, abs=0.02)
     for theme in ("light", "dark"):
         assert "BT class W" in svg(figure, theme)

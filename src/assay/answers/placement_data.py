@@ -142,6 +142,13 @@ def name_of(cell: Cell) -> str:
     return f"{cell.kernel} {parameters_text(cell)}".rstrip()
 
 
+def compared_name(found: Comparison, compared: Sequence[Comparison]) -> str:
+    """The work that a comparison is of; with the toolchain where there are several."""
+    cell = found.above.summary.cell
+    several = len({each.above.summary.cell.toolchain for each in compared}) > 1
+    return f"{name_of(cell)}, {cell.toolchain}" if several else name_of(cell)
+
+
 def how_text(placement: Placement) -> str:
     """How nodes are used, in words: ``2 ranks a node, spread``."""
     words = [f"{placement.ppn} rank{'s' * (placement.ppn != 1)}"]

@@ -11,7 +11,10 @@ from assay.records.model import RunData
 from assay.report.model import Column, Entry, Table
 from assay.stats.anova import Effect
 from assay.stats.model import CellSummary
-from assay.units import MISSING, format_share
+from assay.units import MISSING
+
+# F from which on its decimals tell nothing.
+_LARGE = 100.0
 
 
 def crossed_tables(cells: Sequence[CellSummary], run: RunData) -> list[Table]:
@@ -26,7 +29,7 @@ def _effects(found: Sequence[Crossed]) -> Table:
     for number, each in enumerate(found, 1):
         for effect, p in zip(each.anova.effects, each.p, strict=True):
             rows.append(_effect_row(each, effect, p, number))
-        rows.append(_left_row(each))
+        rows.append(_left_row(each, number))
     return Table(
         id="placement-variance",
         title="What matters: analysis of variance over the plan",
@@ -42,7 +45,6 @@ def _effects(found: Sequence[Crossed]) -> Table:
             Column("f", "F", numeric=True),
             Column("p", "p, corrected", numeric=True),
             Column("ranks", "p by ranks", numeric=True),
-            Column("test", "Test", numeric=True),
         ],
         rows=rows,
         notes=[_tests(each) for each in found],
@@ -54,33 +56,40 @@ def _effect_row(each: Crossed, effect: Effect, p: float, number: int) -> list[En
     # What the tests don't agree on is no firm ground.
     apart = by_ranks is not None and (by_ranks <= SURE) != (effect.p <= SURE)
     return [
-        Entry(each.title),
+        Entry(f"{each.title} ({number})"),
         Entry(" × ".join(effect.factors)),
-        Entry(format_share(effect.share, effect.share_ci95), effect.share),
-        Entry(format_share(effect.omega2), effect.omega2),
+        Entry(_share(effect), effect.share),
+        Entry(f"{effect.omega2:.1%}", effect.omega2),
         Entry(str(effect.freedom), effect.freedom),
-        Entry(f"{effect.f:.3g}", effect.f),
+        Entry(f"{effect.f:.3g}" if effect.f < _LARGE else f"{effect.f:,.0f}", effect.f),
         Entry(p_text(p), p, "good" if p <= SURE else "quiet"),
         Entry(MISSING, tone="quiet")
         if by_ranks is None
         else Entry(p_text(by_ranks), by_ranks, "warn" if apart else ""),
-        Entry(f"({number})", tone="quiet"),
     ]
 
 
-def _left_row(each: Crossed) -> list[Entry]:
+def _share(effect: Effect) -> str:
+    """Percents with a tenth: what is smaller is of no account beside others."""
+    if effect.share is None:
+        return MISSING
+    interval = effect.share_ci95
+    ends = f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]" if interval else ""
+    return f"{effect.share:.1%}{ends}"
+
+
+def _left_row(each: Crossed, number: int) -> list[Entry]:
     """What no effect explains: noise, and what more than two factors do together."""
     anova = each.anova
     share = 1.0 - anova.r2
-    text = format_share(share)
     empty = Entry("")
     return [
-        Entry(each.title),
+        Entry(f"{each.title} ({number})"),
         Entry("left", tone="quiet"),
-        Entry(text, share, "quiet"),
+        Entry(f"{share:.1%}", share, "quiet"),
         empty,
         Entry(str(anova.freedom), anova.freedom, "quiet"),
-        *[empty] * 4,
+        *[empty] * 3,
     ]
 
 

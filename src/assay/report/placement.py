@@ -8,6 +8,7 @@ from assay.answers.placement_data import (
     Comparison,
     Outcome,
     compare,
+    compared_name,
     how_text,
     name_of,
     outcomes,
@@ -97,7 +98,8 @@ def _ratios(fixed: str, compared: Sequence[Comparison]) -> Table:
     for found in compared:
         placement = found.above.summary.cell.placement
         number = placement.nodes if fixed == "nodes" else placement.ranks
-        rows.setdefault((name_of(found.above.summary.cell), number), {})[placement.ppn] = found
+        name = compared_name(found, compared)
+        rows.setdefault((name, number), {})[placement.ppn] = found
     same = "on as many nodes" if fixed == "nodes" else "of as many ranks, on fewer nodes"
     return Table(
         id=f"placement-{fixed}",

@@ -8,6 +8,7 @@ from assay.answers.placement_data import (
     METRIC,
     Comparison,
     Outcome,
+    compared_name,
     how_text,
     name_of,
     outcomes,
@@ -225,7 +226,7 @@ def ratio_figure(fixed: str, compared: Sequence[Comparison]) -> Figure | None:
         placement = found.above.summary.cell.placement
         rows.append(
             {
-                "work": name_of(found.above.summary.cell),
+                "work": compared_name(found, compared),
                 "count": _fixed_count(fixed, found),
                 "ppn": f"{placement.ppn} ranks a node",
                 "median": found.value,
