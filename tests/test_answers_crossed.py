@@ -115,11 +115,12 @@ def test_the_answer_names_what_matters_and_the_quickest() -> None:
     run = run_of({"bt": bt, "cg": bt, "ep": lambda c, m, p: -0.5 * (p == 2), "mg": nothing})
     answer = answer_placement(summarise_cells(run), run)
     assert answer.status == "answered"
-    assert "Of the variation over the plan compiler explains most of BT class W, CG class W" in (
-        answer.verdict
+    assert (
+        "Of the variation over the plan compiler explains the largest share of BT class W, CG"
+        in (answer.verdict)
     )
-    assert "ranks a node explains most of EP class W (99%" in answer.verdict or (
-        "ranks a node explains most of EP class W (100%" in answer.verdict
+    assert "ranks a node explains the largest share of EP class W (99%" in answer.verdict or (
+        "ranks a node explains the largest share of EP class W (100%" in answer.verdict
     )
     assert "of MG class W no factor's effect can be told" in answer.verdict
     compiler, *_ = [line for line in answer.advice if line.startswith("Compiler: ")]

@@ -256,9 +256,8 @@ def _remark(found: Sequence[Crossed]) -> str:
             continue
         shares = [each.leading.share or 0.0 for each in group if each.leading]
         low, high = share_text(min(shares)), share_text(max(shares))
-        told.append(
-            f"{factor} explains most of {names} ({low if low == high else f'{low} to {high}'})"
-        )
+        between = low if low == high else f"{low} to {high}"
+        told.append(f"{factor} explains the largest share of {names} ({between})")
     strongest = max(found, key=_of_toolchain)
     if _of_toolchain(strongest) > 0.0:
         told.append(f"where the toolchain matters most, {sentence(strongest)}")
