@@ -19,6 +19,7 @@ from assay.answers.placement_data import (
     same_ranks,
     works,
 )
+from assay.answers.placement_parts import of_parts, placement_parts, with_parts
 from assay.answers.placement_why import why_part
 from assay.answers.select import Point, counted, evidence, points
 from assay.answers.unmeasured import unmeasured
@@ -35,10 +36,11 @@ _NAMED = 6
 def answer_placement(
     cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> Answer:
-    """The answer of a run whose plan searches for the best placement."""
+    """The answer of a run that searched for the best placement, or held several side by side."""
     found = outcomes(cells, run)
+    parts = placement_parts(cells, run)
     if not found:
-        return unmeasured("placement", cells)
+        return of_parts(parts, cells, run) if parts else unmeasured("placement", cells)
     best = [outcome for outcome in found if outcome.point is not None]
     if not best:
         return _nothing(found)
@@ -46,7 +48,7 @@ def answer_placement(
     confidence, because = _confidence(found, headline, run)
     why = why_part(cells, run, history)
     compared = [c for work in works(cells) for c in (*same_nodes(work), *same_ranks(work))]
-    return Answer(
+    answer = Answer(
         question="placement",
         title=QUESTIONS["placement"],
         status="answered",
@@ -65,6 +67,7 @@ def answer_placement(
         method=[*_method(found), *why.method],
         limits=[*why.limits, *_limits(found, cells, run)],
     )
+    return with_parts(answer, parts)
 
 
 def _nothing(found: Sequence[Outcome]) -> Answer:

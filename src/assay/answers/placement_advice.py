@@ -226,7 +226,7 @@ def own_line(cell: Cell) -> str:
     """The user's own command at a placement, with the variables that it was run with."""
     placement = cell.placement
     command, shell = str(cell.parameters["command"]), bool(cell.parameters["shell"])
-    values = placement_values(placement, "HOSTFILE")
+    values = placement_values(placement, "HOSTFILE", "RANKFILE")
     words = command_words(command, values, shell=shell)
     line = words[-1] if shell else shlex.join(words)
     variables = environment(placement, command)

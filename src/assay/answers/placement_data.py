@@ -67,11 +67,7 @@ def outcomes(cells: Sequence[CellSummary], run: RunData) -> list[Outcome]:
     searches = placement_searches(run.manifest.plan)
     if not searches:
         return []
-    costs: dict[str, dict[int, float]] = {}
-    for measurement in run.measurements:
-        value = launch_value(measurement)
-        if value is not None and measurement.record.verified is not False:
-            costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
+    costs = costs_of(run)
     told = {cell.id: cell for cell in cells}
     broken = failures(run, cells)
     made = []
@@ -98,6 +94,19 @@ def outcomes(cells: Sequence[CellSummary], run: RunData) -> list[Outcome]:
             )
         )
     return made
+
+
+def costs_of(run: RunData) -> dict[str, dict[int, float]]:
+    """What each launch took, in the headline's unit of cost, by cell and replicate.
+
+    Launches that failed, or whose result was wrong, have none.
+    """
+    costs: dict[str, dict[int, float]] = {}
+    for measurement in run.measurements:
+        value = launch_value(measurement)
+        if value is not None and measurement.record.verified is not False:
+            costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
+    return costs
 
 
 def _point(summary: CellSummary) -> Point | None:
@@ -142,6 +151,13 @@ def size_of(cell: Cell) -> int | None:
     if parameter is None or size not in parameter.choices:
         return None
     return parameter.choices.index(size)
+
+
+def compared_name(found: Comparison, compared: Sequence[Comparison]) -> str:
+    """The work that a comparison is of; with the toolchain where there are several."""
+    cell = found.above.summary.cell
+    several = len({each.above.summary.cell.toolchain for each in compared}) > 1
+    return f"{name_of(cell)}, {cell.toolchain}" if several else name_of(cell)
 
 
 def how_text(placement: Placement) -> str:

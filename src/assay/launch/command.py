@@ -13,6 +13,7 @@ from assay.kernels import known_kernel
 from assay.launch import runner
 from assay.launch.executor import LaunchOrder
 from assay.plans.command import command_words, environment, placement_values
+from assay.plans.model import Placement
 from assay.plans.order import seats_by_rank
 from assay.records.files import write_atomically
 
@@ -37,7 +38,9 @@ def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
     names = list(hosts) or ["localhost"] * placement.nodes
     seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
     write_atomically(hostfile, "".join(f"{names[node]}\n" for node, _ in seats).encode())
-    values = placement_values(placement, str(hostfile.absolute()))
+    rankfile = order.stream.with_suffix(".ranks")
+    write_atomically(rankfile, rankfile_text(placement, names).encode())
+    values = placement_values(placement, str(hostfile.absolute()), str(rankfile.absolute()))
     measurements = []
     for entry in order.job.measurements:
         parameters = entry.parameters
@@ -66,3 +69,18 @@ def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
     path = order.stream.with_suffix(".job.json")
     write_atomically(path, msgspec.json.format(msgspec.json.encode(spec)) + b"\n")
     return [sys.executable, "-I", "-S", runner.__file__, str(path.absolute())]
+
+
+def rankfile_text(placement: Placement, names: Sequence[str]) -> str:
+    """Open MPI's rankfile (mpirun(1), "--map-by rankfile"): each rank's host and cores.
+
+    Ranks take the cores of their host in the order of their seats, one for each of their threads.
+    """
+    lines = []
+    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+    for rank, (node, local) in enumerate(seats):
+        first = local * placement.threads
+        last = first + placement.threads - 1
+        cores = f"{first}-{last}" if last > first else f"{first}"
+        lines.append(f"rank {rank}={names[node]} slot={cores}\n")
+    return "".join(lines)

@@ -145,6 +145,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     its measurements. ``cores`` of a node, if ranks beyond them shall count as oversubscribed.
     ``smt``: hardware threads of a core. ``nodes``: how many there are, named ``fake0``, ``fake1``
     …; None is as many as are asked for.
+    ``toolchain``: of each by its name what the manifest says of it (``cxx``, ``cxx_version``,
+    ``flags``, ``mpi_flavour``, ``mpi_version``), the default one first; none is one named ``fake``.
     """
 
     schema: int = SCENARIO_SCHEMA
@@ -155,6 +157,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cores: int | None = None
     smt: int = 1
     nodes: int | None = None
+    toolchain: dict[str, dict[str, str]] = {}
     clock_resolution: float | str = 1e-9
     clock_overhead: float | str = 2e-8
     kernel: tuple[Behaviour, ...] = ()

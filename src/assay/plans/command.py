@@ -20,6 +20,7 @@ PLACEHOLDERS = {
     "order": "how ranks are numbered: block, cyclic, reversed or a list of seats",
     "adapter": "the network adapter, or default",
     "hostfile": "a file of the hosts' names, one line a rank in the order of ranks",
+    "rankfile": "a file of each rank's host and cores, as Open MPI reads it",
 }
 # How OpenMP's threads are bound where the command leaves the binding to assay.
 _OMP_BINDINGS = {"compact": "close", "spread": "spread", "per-numa": "close", "none": "false"}
@@ -63,7 +64,7 @@ def command_words(command: str, values: Mapping[str, str], *, shell: bool = Fals
     return [_filled(word, values) for word in words]
 
 
-def placement_values(placement: Placement, hostfile: str) -> dict[str, str]:
+def placement_values(placement: Placement, hostfile: str, rankfile: str) -> dict[str, str]:
     """What each placeholder is replaced by at a placement."""
     return {
         "nodes": str(placement.nodes),
@@ -74,7 +75,8 @@ def placement_values(placement: Placement, hostfile: str) -> dict[str, str]:
         "smt": placement.smt,
         "order": placement.order,
         "adapter": placement.adapter or "default",
-        "hostfile": str(hostfile),
+        "hostfile": hostfile,
+        "rankfile": rankfile,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,12 +17,17 @@ from assay.plans.expression import Expression, parse_expression
 from assay.plans.largest import largest_choice
 from assay.plans.levels import Largest, Level, Names, Written, read_parameter, spread
 from assay.plans.model import BINDINGS, OWN_TOOLCHAIN, SMT, Cell, Placement, PlanContext, Value
-from assay.plans.order import FITTED, order_misfit, read_order
+from assay.plans.order import FITTED, ORDERS, order_misfit, read_order
 from assay.units import format_quantity
+
+if TYPE_CHECKING:
+    from assay.plans.fitted_order import Matrix
 
 PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
 MOST_CELLS = 100_000
+# The toolchains that are there to be compared, or all: there must be two.
+SEVERAL = "several"
 
 _CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all"), "smt": (*SMT, "each")}
 
@@ -41,13 +47,27 @@ class Measure:
     search: bool = False
 
 
+@dataclass(frozen=True)
+class Messages:
+    """What the ranks of a command send each other: bytes, shape (ranks, ranks), and its file."""
+
+    matrix: Matrix
+    where: str
+
+    @property
+    def ranks(self) -> int:
+        """Of how many ranks it tells."""
+        return int(self.matrix.shape[0])
+
+
 @dataclass
 class Fitting:
     """What to do with a level that this machine can't do: drop it with a note, or refuse.
 
     ``choices``: sentences on what was chosen by the machine; ``pending``: those of the cells that
     are just being made, by factor. ``searched``, ``measured``: ids of the cells of measures that
-    are a search, and of those that are not.
+    are a search, and of those that are not. ``messages``: what a command's ranks send each other,
+    None if nobody knows; ``fitted``: ids of the cells whose order suits what theirs send.
     """
 
     context: PlanContext
@@ -58,6 +78,8 @@ class Fitting:
     pending: dict[str, str] = field(default_factory=dict)
     searched: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
+    messages: Messages | None = None
+    fitted: set[str] = field(default_factory=set)
 
 
 class Misfit(AssayError):
@@ -112,9 +134,12 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
         if depth == len(order):
             if measure.keep is None or measure.keep.value(names, where=measure.keep_where):
                 cell = _make_cell(names, kernel, parameters, context)
-                if cell.placement.order == FITTED:
-                    cell = _with_fitted_order(cell, kernel, fitting)
                 misfit = _misfit(cell, kernel, context, measure)
+                if misfit is None and cell.placement.order == FITTED:
+                    try:
+                        cell = _with_fitted_order(cell, kernel, fitting)
+                    except Misfit as unfit:
+                        misfit = unfit
                 if misfit is None:
                     fitting.choices |= dict.fromkeys(fitting.pending.values())
                     yield cell
@@ -172,22 +197,56 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: Pla
 
 
 def _with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
-    """The cell in the order that suits its ranks' messages; what came of it is said."""
+    """The cell in the order that suits its ranks' messages; what came of it is said.
+
+    Raises Misfit for a command's matrix of another number of ranks, AssayError where there is none.
+    """
     placement = cell.placement
     on = f"{kernel.name} on {placement.nodes} × {placement.ppn} ranks"
-    if kernel.peers is None or min(placement.nodes, placement.ppn) == 1:
+    alone = min(placement.nodes, placement.ppn) == 1
+    matrix = None if alone else _matrix_of(cell, kernel, fitting)
+    if matrix is None:
         order, why = "block", "no order suits its messages better than others"
     else:
-        from assay.plans.fitted_order import dense, fit_order
+        from assay.plans.fitted_order import fit_order
 
-        peers = kernel.peers(cell.parameters, placement.ranks, placement.threads)
-        fit = fit_order(dense(peers, placement.ranks), placement.nodes, placement.ppn)
+        fit = fit_order(matrix, placement.nodes, placement.ppn)
         order, why = fit.order, f"{fit.saved:.0%} fewer bytes between nodes than in block order"
         if fit.saved <= 0:
             why = "none that was looked at sends fewer bytes between nodes"
     short = order if len(order) <= 24 else f"{order[:20]},…"
     fitting.pending["order"] = f"{on}: order {short}: {why}."
-    return msgspec.structs.replace(cell, placement=msgspec.structs.replace(placement, order=order))
+    cell = msgspec.structs.replace(cell, placement=msgspec.structs.replace(placement, order=order))
+    if order not in ORDERS:
+        fitting.fitted.add(cell.id)
+    return cell
+
+
+def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
+    """What the cell's ranks send each other; None where all send alike. Raises AssayError."""
+    from assay.plans.fitted_order import dense
+
+    ranks = cell.placement.ranks
+    if not kernel.outside:
+        if kernel.peers is None:
+            return None
+        return dense(kernel.peers(cell.parameters, ranks, cell.placement.threads), ranks)
+    messages = fitting.messages
+    if messages is None:
+        raise AssayError(
+            "No order can be fitted to a command of which nobody says what its ranks send each "
+            "other.",
+            where=f"order = {FITTED}",
+            mend="Name the file of its communication matrix: --matrix FILE.",
+        )
+    if messages.ranks != ranks:
+        raise Misfit(
+            f"order = {FITTED} on {_count_of(ranks, 'rank')}, but the communication matrix is of "
+            f"{messages.ranks}.",
+            where=messages.where,
+            mend=f"Place {messages.ranks} ranks, or count what {_count_of(ranks, 'rank')} send.",
+        )
+    return messages.matrix
 
 
 def _misfit(cell: Cell, kernel: Kernel, context: PlanContext, measure: Measure) -> Misfit | None:
@@ -221,7 +280,7 @@ def _values(
     elif factor == "toolchain" and kernel.outside:
         yield OWN_TOOLCHAIN
     elif factor == "toolchain":
-        yield from _toolchains(written, fitting.context)
+        yield from _toolchains(written, fitting)
     elif factor in ("nodes", "ppn", "threads"):
         yield from spread(written, lambda level: _count(level, factor, names), factor)
     elif factor == "node_set":
@@ -262,9 +321,25 @@ def _default(factor: str, kernel: Kernel, names: Names, fitting: Fitting) -> Val
     return "default" if default is None else default
 
 
-def _toolchains(written: Written, context: PlanContext) -> Iterator[str]:
+def _toolchains(written: Written, fitting: Fitting) -> Iterator[str]:
+    context = fitting.context
     word = written.raw if isinstance(written, Level) else ""
-    if word == "all":
+    if word in ("all", SEVERAL):
+        for name, why in context.unusable.items():
+            fitting.notes.setdefault(f"Left out the toolchain '{name}': {why}")
+    crossed = tuple(name for name in context.crossed if name in context.toolchains)
+    compared = crossed if len(crossed) > 1 else context.toolchains
+    if word == SEVERAL and len(compared) < 2:
+        raise AssayError(
+            f"There is nothing to compare: the only toolchain here is '{compared[0]}'.",
+            where=written.where,
+            mend="Name compilers and MPIs in assay.toml, as [compilers.NAME] and [mpis.NAME] "
+            "(docs/formats.md); or toolchain=default measures this one alone.",
+            detail="\n".join(fitting.notes),
+        )
+    if word == SEVERAL:
+        yield from compared
+    elif word == "all":
         yield from context.toolchains
     elif word == "default":
         yield context.default_toolchain
@@ -274,7 +349,7 @@ def _toolchains(written: Written, context: PlanContext) -> Iterator[str]:
         raise AssayError(
             f"There is no toolchain '{word}'.",
             where=written.where,
-            mend=nearest(str(word), (*context.toolchains, "all", "default")),
+            mend=nearest(str(word), (*context.toolchains, "all", SEVERAL, "default")),
         )
 
 

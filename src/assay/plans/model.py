@@ -154,7 +154,9 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``notes``: sentences about what the suite asked for and this machine can't do. ``choices``:
     sentences about what was chosen by the machine, or is left to a search. ``search``: None where
-    every cell is measured.
+    every cell is measured. ``fitted``: ids of the cells whose rank order was fitted to what ranks
+    send each other. ``between``: by id of cells of which a communication matrix was given, the
+    share of it that goes from node to node, 0 to 1.
     """
 
     name: str
@@ -165,12 +167,16 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notes: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     search: Search | None = None
+    fitted: tuple[str, ...] = ()
+    between: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
 class PlanContext:
     """The machine a plan is made for: cores of a node, nodes, and the toolchains by name.
 
+    ``crossed``: of them those that are made of a compiler and an MPI of several, to be compared.
+    ``unusable``: further toolchains by name, with a sentence each on why they can't be used.
     ``memory``: bytes available on a node; None where that isn't known. ``numa``: cores that may be
     used of each NUMA node, by its number; empty where that isn't known. ``caches``: bytes of a
     node's last-level caches. ``adapters``: the names of a node's network adapters; None where they
@@ -182,6 +188,8 @@ class PlanContext:
     nodes: int = 1
     default_toolchain: str = "embedded"
     toolchains: tuple[str, ...] = ("embedded",)
+    crossed: tuple[str, ...] = ()
+    unusable: Mapping[str, str] = field(default_factory=dict)
     memory: float | None = None
     numa: Mapping[int, int] = field(default_factory=dict)
     caches: int = ASSUMED_CACHES

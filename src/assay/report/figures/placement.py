@@ -8,6 +8,7 @@ from assay.answers.placement_data import (
     METRIC,
     Comparison,
     Outcome,
+    compared_name,
     how_text,
     name_of,
     outcomes,
@@ -17,6 +18,8 @@ from assay.answers.placement_data import (
 )
 from assay.answers.select import counted, points
 from assay.records.model import RunData
+from assay.report.figures.crossed import crossed_figures
+from assay.report.figures.placement_order import order_figures
 from assay.report.figures.placement_speed import by_size, speed_figures
 from assay.report.marks import (
     Row,
@@ -40,7 +43,7 @@ _MOST_LINES = 2
 
 
 def placement_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figure | None]:
-    """Each search's surface, then the ratios over as many nodes and of as many ranks."""
+    """Each search's surface, ratios over as many nodes and of as many ranks, orders, factors."""
     found = outcomes(cells, run)
     compared = works(cells)
     return [
@@ -48,6 +51,8 @@ def placement_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figure
         *ratio_figures("nodes", [c for work in compared for c in same_nodes(work)]),
         *ratio_figures("ranks", [c for work in compared for c in same_ranks(work)]),
         *speed_figures(compared),
+        *order_figures(cells, run),
+        *crossed_figures(cells, run),
     ]
 
 
@@ -239,7 +244,7 @@ def ratio_figure(fixed: str, compared: Sequence[Comparison], place: int = 0) -> 
         placement = found.above.summary.cell.placement
         rows.append(
             {
-                "work": name_of(found.above.summary.cell),
+                "work": compared_name(found, compared),
                 "count": _fixed_count(fixed, found),
                 "ppn": f"{placement.ppn} ranks a node",
                 "median": found.value,
