@@ -148,6 +148,7 @@ def test_what_failed_on_another_number_of_nodes_is_not_recommended_either() -> N
     plan = msgspec.structs.replace(plan, search=search)
     run = dataclasses.replace(run, manifest=msgspec.structs.replace(run.manifest, plan=plan))
     assert (chosen(run)["speed"].nodes, chosen(run)["speed"].ppn) == (1, 2)
+    assert "Beyond 2 nodes nothing was measured." in limited(run)
     died = LaunchRecord(
         "0001", "embedded", [], 0.0, 9.0, -11, "crash", "it died", blamed=f"{cells[1].id}-7"
     )
@@ -179,7 +180,7 @@ def test_a_flip_over_sizes_is_told_with_its_gain() -> None:
         told,
     ), told
     assert "Beyond the sizes measured" in limited(run)
-    assert "there was 1." in limited(run)  # one node
+    assert "all was on 1 node." in limited(run)
 
 
 def test_a_difference_within_the_intervals_is_no_sure_flip() -> None:
@@ -197,7 +198,7 @@ def test_what_stays_best_is_told_together_and_one_size_is_said_to_be_one() -> No
         in advised(run)
     )
     one = run_of(grid(), lambda c: 1.0 / c.placement.ppn, grid())
-    assert "problem size" in limited(one) and "there was one" in limited(one)
+    assert "problem size" in limited(one) and "all was of one" in limited(one)
     assert "at each size" not in advised(one)
 
 

@@ -143,8 +143,9 @@ def advice(found: Sequence[Outcome], cells: Sequence[CellSummary], run: RunData)
 
 def limits(found: Sequence[Outcome], cells: Sequence[CellSummary], run: RunData) -> list[str]:
     """Where the advice ends, and which advice there is none of."""
-    own = [cell for cell in cells if any(cell.id in o.search.ids for o in found)]
-    return [*flip_limits(found, own or cells), *filter(None, [why_no_energy(run, own)])]
+    searched = {_work_of(outcome.work) for outcome in found}
+    own = [cell for cell in cells if _work_of(cell.cell) in searched and cell.metrics]
+    return [*flip_limits(found, own), *filter(None, [why_no_energy(run, own)])]
 
 
 def energy_evidence(found: Sequence[Outcome], run: RunData) -> list[Evidence]:
@@ -182,10 +183,14 @@ def _by_work(found: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     """The searches of the same work on several numbers of nodes together."""
     groups: dict[str, list[Outcome]] = {}
     for outcome in found:
-        cell = outcome.work
-        parameters = sorted((k, str(v)) for k, v in cell.parameters.items())
-        groups.setdefault(f"{cell.kernel}/{parameters}/{cell.toolchain}", []).append(outcome)
+        groups.setdefault(_work_of(outcome.work), []).append(outcome)
     return groups
+
+
+def _work_of(cell: Cell) -> str:
+    """What the cells of a work have in common, wherever they run."""
+    parameters = sorted((k, str(v)) for k, v in cell.parameters.items())
+    return f"{cell.kernel}/{parameters}/{cell.toolchain}"
 
 
 def _measured(work: Cell, cells: Sequence[CellSummary], broken: Collection[str]) -> list[Point]:

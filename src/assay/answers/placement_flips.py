@@ -80,15 +80,15 @@ def flip_limits(found: Sequence[Outcome], cells: Sequence[CellSummary]) -> list[
     counts = sorted({cell.cell.placement.nodes for cell in cells})
     told = []
     if not sizes:
-        told.append("When another problem size changes the best was not measured: there was one.")
+        told.append("When another problem size changes the best was not measured: all was of one.")
     else:
         told.append("Beyond the sizes measured the best may change.")
     if len(counts) == 1:
         told.append(
-            f"When another number of nodes changes the best was not measured: there was "
-            f"{counts[0]}."
+            "When another number of nodes changes the best was not measured: all was on "
+            f"{counted(counts[0], 'node')}."
         )
-    else:
+    elif counts:
         told.append(f"Beyond {counts[-1]} nodes nothing was measured.")
     return told
 
