@@ -265,9 +265,12 @@ def _amounts(same: Sequence[Choice], run: RunData) -> list[str]:
             words += f", {quantity_text(choice.over.value, '', choice.over.interval)} that of the "
             words += "quickest"
         told.append(words)
-    slower = same[0].slower
+    metric, slower = same[0].point.metric, same[0].slower
     if slower is not None:
         told.append(f"{quantity_text(slower.value, '', slower.interval)} the quickest's time")
+    if told and metric.ci95 is None:
+        launches = "launch" if metric.n == 1 else "launches"
+        told.append(f"{metric.n} {launches}, too few for intervals")
     return told
 
 
