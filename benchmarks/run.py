@@ -35,6 +35,7 @@ from messages import compare_messages
 from npb import compare_npb
 from overhead import compare_overhead
 from pingpong import compare_pingpong
+from placement import compare_placement
 from storage import compare_storage
 from stream import compare_stream
 from sweeps import compare_sweeps
@@ -90,10 +91,11 @@ def main() -> None:
     options.add_argument(
         "--virtual-cluster",
         action="store_true",
-        help="sweeps and linpack between hosts, too; needs root",
+        help="sweeps, linpack and placements between hosts, too; needs root",
     )
     options.add_argument("--fio", metavar="PATH", default=shutil.which("fio"))
     options.add_argument("--hpl", metavar="PATH", type=Path, help="HPL's executable")
+    options.add_argument("--classes", default="S,W,A", help="problem classes of placements")
     options.add_argument("--reframe", metavar="PATH", default=shutil.which("reframe"))
     options.add_argument(
         "--peer-flags",
@@ -107,7 +109,7 @@ def main() -> None:
         nargs="+",
         default=[],
         help="stream, dgemm, linpack, npb-a, npb-b (classes A and B), pingpong, messages, clock, "
-        "sweeps, storage, overhead",
+        "sweeps, storage, overhead, placement",
     )
     options.add_argument("--table", action="store_true", help="only write README.md anew")
     given = options.parse_args()
@@ -133,6 +135,9 @@ def main() -> None:
         ),
         "storage": lambda: compare_storage(given.fio, Path.cwd(), quick=quick),
         "overhead": lambda: compare_overhead(given.reframe, quick=quick),
+        "placement": lambda: compare_placement(
+            given.classes.split(","), quick=quick, virtual_cluster=given.virtual_cluster
+        ),
     }
     build()
     path = HERE / "results" / f"{machine_name(machine())}.json"

@@ -431,9 +431,11 @@ def test_every_covariate_belongs_to_one_cause_or_to_none_on_purpose() -> None:
     used = [reading.covariate for cause in CAUSES for reading in cause.readings]
     assert len(used) == len(set(used))
     assert set(used) <= told
-    # Spans, places, and the CPU time that the clocks are compared by.
+    # Spans, places, what is taken and causes nothing, and the CPU time that the clocks are compared
+    # by.
     assert told - set(used) == {
         "sampling_seconds",
+        "energy",
         "most_waiting_rank",
         "user_seconds",
         "least_cpu_seconds",

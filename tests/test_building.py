@@ -87,6 +87,7 @@ def test_the_cmake_line(monkeypatch):
         "-DCMAKE_CXX_COMPILER=/m/mpicxx",
         "-DCMAKE_MAKE_PROGRAM=/t/ninja",
         "-DCMAKE_BUILD_TYPE=Release",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-DNDEBUG",
         f"-DASSAY_VERSION={assay.__version__}",
         "-DASSAY_CXX_FLAGS=-O3 -march=native -fopenmp",
         "-DASSAY_BLAS_LIBRARIES=/b/libx.so;m",

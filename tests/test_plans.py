@@ -295,7 +295,7 @@ def test_words_sweep_lists_and_ranges():
         (["n=1..9:x1"], {}, "above 1", ""),
         (["n=1..9:+1.2.3"], {}, "above 0", ""),
         (["n=0"], {}, "at least 1", ""),
-        (["m=1"], {}, "no parameter 'm'", "n, node_set"),
+        (["m=1"], {}, "no parameter 'm'", "smt"),
         ([], {"ppn": 9}, "needs 9 cores", "oversubscribe"),
         ([], {"threads": "2", "ppn": "2"}, "ppn = 2 with threads = 2 needs 4 cores", ""),
         ([], {"binding": "tight"}, "'binding' can't be 'tight'", "compact"),

@@ -93,6 +93,11 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
       {"memory_latency", "s", Combine::kMax, true,
        "a load that no cache holds, a chain of 32 of them, mean of just before and just after "
        "sampling, by the first rank of each node, greatest of the nodes"},
+      {"energy", "J", Combine::kSum, true,
+       "energy that processors and their memory took, whoever used them, all nodes (RAPL: packages "
+       "and DRAM of /sys/class/powercap); null also where the span is so long that the counters "
+       "may "
+       "have begun anew twice"},
       {"swap_growth", "B", Combine::kSum, true, "memory that went to swap on balance, all nodes"},
       {"minor_faults", "1", Combine::kSum, false, "page faults served without reading a disk"},
       {"major_faults", "1", Combine::kSum, false, "page faults that read a disk"},
@@ -119,6 +124,7 @@ Covariates::Covariates(MPI_Comm comm, const Layout& layout)
   stat_ = open_file("/proc/stat");
   load_ = open_file("/proc/loadavg");
   snmp_ = open_file("/proc/net/snmp");
+  energy_.emplace();
   pressure_ = {open_file("/proc/pressure/cpu"), open_file("/proc/pressure/memory"),
                open_file("/proc/pressure/io")};
   const std::set<int> used(all.begin(), all.end());
@@ -175,6 +181,7 @@ Covariates::Reading Covariates::read() const {
       reading.pressure[i] = pressure_seconds(read_file(pressure_[i], 128));
     }
   }
+  if (energy_) reading.energy = energy_->read();
   reading.quota = quota_.held_back();
   if (const auto frequency = first_number(read_file(frequency_, 64))) {
     reading.frequency = 1000.0 * *frequency;
@@ -232,6 +239,10 @@ std::map<std::string, std::optional<double>> Covariates::own() const {
   values["cpu_pressure_seconds"] = difference(after_.pressure[0], before_.pressure[0]);
   values["memory_pressure_seconds"] = difference(after_.pressure[1], before_.pressure[1]);
   values["io_pressure_seconds"] = difference(after_.pressure[2], before_.pressure[2]);
+  if (energy_) {
+    const double span = seconds(after_.time - before_.time);
+    values["energy"] = energy_->between(before_.energy, after_.energy, span);
+  }
   values["swap_growth"] = difference(after_.swapped, before_.swapped);
   values["involuntary_switches"] = static_cast<double>(a.ru_nivcsw - b.ru_nivcsw);
   values["worst_involuntary_switches"] = values["involuntary_switches"];

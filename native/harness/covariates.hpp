@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/clock.hpp"
+#include "harness/energy.hpp"
 #include "harness/layout.hpp"
 #include "harness/quota.hpp"
 #include "harness/thread_times.hpp"
@@ -68,12 +69,14 @@ class Covariates {
   std::optional<std::set<int>> neighbours_;
   ThreadTimes threads_;
   CpuQuota quota_;
+  std::optional<EnergyCounters> energy_;  // of the node, read by its first rank
 
   struct Reading {
     std::optional<double> steal, busy, neighbours, interrupts, load, retransmits, throttles, memory,
         swapped, quota, frequency, clock_rate, memory_latency;
     std::array<std::optional<double>, 3> pressure;
     ThreadTimes::Reading threads;
+    std::vector<double> energy;
     rusage usage{};
     Ticks time = 0;
   };

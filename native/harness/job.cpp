@@ -92,9 +92,17 @@ Order order(const json& given, const std::string& where) {
 
 Binding binding(const json& job) {
   const std::string word = text(job, "binding", "");
-  const std::optional<Binding> found = parse_binding(word);
-  if (found) return *found;
-  wrong("", "'binding' can't be '" + word + "'; valid are: compact, spread, none, numa:NODE");
+  std::optional<Binding> found = parse_binding(word);
+  if (!found) {
+    wrong("", "'binding' can't be '" + word +
+                  "'; valid are: compact, spread, per-numa, none, numa:NODE");
+  }
+  if (job.contains("smt")) {
+    const std::string smt = text(job, "smt", "");
+    if (smt != "on" && smt != "off") wrong("", "'smt' must be on or off, not '" + smt + "'");
+    found->share_cores = smt == "on";
+  }
+  return *found;
 }
 
 }  // namespace

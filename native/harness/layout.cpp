@@ -93,7 +93,7 @@ Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding) {
   Complaint misfit;
   std::vector<int> given;
   try {
-    given = cpus_of_slots(cpus_of_binding(cpus, slots, binding), slots, binding.kind);
+    given = cpus_of_slots(cpus_of_binding(cpus, slots, binding), slots, binding, threads);
   } catch (const KernelError&) {
     misfit = words_of_exception();
   }

@@ -15,13 +15,16 @@
 namespace assay {
 
 // How threads are given to CPUs. `numa_node`: only its CPUs, or those of all nodes at -1.
+// `share_cores`: whether threads share cores, as many to each as it has hardware threads (SMT).
 struct Binding {
-  enum Kind { kCompact, kSpread, kNone };
+  enum Kind { kCompact, kSpread, kPerNuma, kNone };
   Kind kind = kCompact;
   int numa_node = -1;
+  bool share_cores = false;
 };
 
-// "compact", "spread", "none" or "numa:1", which is compact on that node; nothing for another word.
+// "compact", "spread", "per-numa", "none" or "numa:1", which is compact on that node; nothing for
+// another word.
 std::optional<Binding> parse_binding(const std::string& word);
 
 // One logical CPU as /sys describes it. `core` is unique within its package; `sibling` counts the
@@ -38,16 +41,26 @@ struct Cpu {
 // NUMA node by NUMA node, before any second sibling, so that physical cores fill first.
 std::vector<Cpu> in_pinning_order(std::vector<Cpu> cpus);
 
-// The CPU of each of `slots` threads of a node (rank after rank, thread after thread); empty if
+// The CPU of each of `slots` threads of a node (rank after rank of `threads` each); empty if
 // nothing is to be pinned. compact: neighbouring slots on neighbouring cores. spread: slots at
-// equal distances over all cores, as long as there are cores enough. Where more slots than CPUs are
-// asked for nothing is pinned: MPI ranks wait by polling, and two of them nailed to one CPU would
-// each burn the other's whole time slice while the scheduler may not part them.
-std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, Binding::Kind kind);
+// equal distances over all cores, as long as there are cores enough. per-numa: ranks are dealt
+// evenly to NUMA nodes, neighbours to the same one, and each has neighbouring cores there.
+// KernelError where a NUMA node has fewer CPUs than its ranks take.
+//
+// Cores fill with their first hardware threads before any has a second one, unless they are shared:
+// then a core's hardware threads are all given out before the next core's, compact on as few cores
+// as that takes, spread over as many at equal distances.
+//
+// Where more slots than CPUs are asked for nothing is pinned: MPI ranks wait by polling, and two of
+// them nailed to one CPU would each burn the other's whole time slice while the scheduler may not
+// part them.
+std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, const Binding& binding,
+                               int threads = 1);
 
 // Those that the binding leaves, in the same order. KernelError, with the numbers, where a NUMA
 // node was named that is not there or has fewer CPUs than there are slots.
-std::vector<Cpu> cpus_of_binding(const std::vector<Cpu>& ordered, int slots, Binding binding);
+std::vector<Cpu> cpus_of_binding(const std::vector<Cpu>& ordered, int slots,
+                                 const Binding& binding);
 
 // "0-3,8" as the kernel writes it.
 std::vector<int> parse_cpu_list(const std::string& text);

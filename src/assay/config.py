@@ -65,6 +65,28 @@ class ToolchainConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     launcher: Literal["mpirun", "srun"] = "mpirun"
 
 
+class CompilerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[compilers.NAME]``: one of several, each of which makes a toolchain with every MPI."""
+
+    cxx: str | None = None
+    flags: str | None = None
+    environment: dict[str, str] = {}
+
+
+class MpiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[mpis.NAME]``: one of several; the keys are those of a toolchain.
+
+    An empty one is the MPI that this machine has by itself.
+    """
+
+    mpi_prefix: str | None = None
+    mpicxx: str | None = None
+    mpirun: str | None = None
+    launch_flags: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+    launcher: Literal["mpirun", "srun"] = "mpirun"
+
+
 class SystemConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[system]``: what the machine under test is called; None is its host name."""
 
@@ -128,6 +150,8 @@ class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _File(msgspec.Struct, frozen=True):
     system: SystemConfig = SystemConfig()
     toolchains: dict[str, ToolchainConfig] = {}
+    compilers: dict[str, CompilerConfig] = {}
+    mpis: dict[str, MpiConfig] = {}
     prices: dict[str, float | str] = {}
     site: dict[str, str] = {}
     defaults: Defaults = Defaults()
@@ -148,11 +172,15 @@ NO_PRICES = Prices()
 
 @dataclass(frozen=True)
 class Config:
-    """What ``assay.toml`` says, or the defaults where there is none (``document`` is None)."""
+    """What ``assay.toml`` says, or the defaults where there is none (``document`` is None).
+
+    ``crossed``: the toolchains that are made of one of its compilers and one of its MPIs.
+    """
 
     document: TomlDocument | None = None
     system: SystemConfig = field(default_factory=SystemConfig)
     toolchains: Mapping[str, ToolchainConfig] = field(default_factory=dict)
+    crossed: tuple[str, ...] = ()
     prices: Prices = field(default_factory=Prices)
     site: Mapping[str, str] = field(default_factory=dict)
     defaults: Defaults = field(default_factory=Defaults)
@@ -190,10 +218,12 @@ def load_config(path: Path | None = None) -> Config:
         return Config()
     document = load_toml(found)
     content = document.read([], document.data, _File)
+    crossed = _crossed(document, content)
     config = Config(
         document=document,
         system=content.system,
-        toolchains=content.toolchains,
+        toolchains={**content.toolchains, **crossed},
+        crossed=tuple(crossed),
         prices=_prices(document, content.prices),
         site=content.site,
         defaults=content.defaults,
@@ -203,6 +233,36 @@ def load_config(path: Path | None = None) -> Config:
     if content.scheduler and content.scheduler.walltime is not None:
         _duration(document, ["scheduler", "walltime"], content.scheduler.walltime, "12 h")
     return replace(config, cluster=_cluster(config, content.cluster))
+
+
+def _crossed(document: TomlDocument, content: _File) -> dict[str, ToolchainConfig]:
+    """Every compiler with every MPI, as ``COMPILER-MPI``; with one kind alone, as it is called.
+
+    Raises AssayError for a name that a toolchain of its own has.
+    """
+    made = {}
+    for compiler, cxx in content.compilers.items() or [("", CompilerConfig())]:
+        for name, mpi in content.mpis.items() or [("", MpiConfig())]:
+            both = "-".join(filter(None, (compiler, name)))
+            if not both:
+                continue
+            if both in content.toolchains or both in made:
+                raise document.error(
+                    ["toolchains", both] if both in content.toolchains else ["mpis", name],
+                    f"There are two toolchains '{both}': one is a compiler with an MPI.",
+                    "Give it another name.",
+                )
+            made[both] = ToolchainConfig(
+                mpi_prefix=mpi.mpi_prefix,
+                mpicxx=mpi.mpicxx,
+                mpirun=mpi.mpirun,
+                cxx=cxx.cxx,
+                flags=cxx.flags,
+                launch_flags=mpi.launch_flags,
+                environment={**cxx.environment, **mpi.environment},
+                launcher=mpi.launcher,
+            )
+    return made
 
 
 def find_config(directory: Path | None = None) -> Path | None:

@@ -131,6 +131,19 @@ def test_an_order_of_other_ranks_is_a_wrong_job(launch: Launch) -> None:
         assert f"'order' can't be '{order}'" in line
 
 
+@pytest.mark.parametrize("how", [{"smt": "on"}, {"binding": "per-numa"}], ids=str)
+def test_shared_cores_and_numa_nodes_pin_each_rank_to_a_cpu_of_its_own(
+    launch: Launch, how: dict[str, str]
+) -> None:
+    here = sorted(os.sched_getaffinity(0))
+    if len(here) < 2:
+        pytest.skip("This takes two CPUs.")
+    ranks = launch(job(("test.sleep", {}), **how), 2).all(RankRecord)
+    assert [rank.pinned for rank in ranks] == [True, True]
+    (first,), (second,) = (rank.cpus for rank in ranks)
+    assert first != second and {first, second} <= set(here)
+
+
 def test_binding_none_pins_nothing_and_too_many_ranks_are_told(launch: Launch) -> None:
     cpus = len(os.sched_getaffinity(0))
     (free,) = launch(job(("test.sleep", {}), binding="none")).all(RankRecord)

@@ -71,6 +71,7 @@ TEST(job_is_read) {
   CHECK_EQUAL(job.threads, 2);
   CHECK(job.binding.kind == Binding::kSpread);
   CHECK_EQUAL(job.binding.numa_node, -1);
+  CHECK(!job.binding.share_cores);
   CHECK_EQUAL(job.seed, 9u);
   CHECK_EQUAL(job.measurements.size(), 1u);
   const Order& order = job.measurements[0];
@@ -93,6 +94,10 @@ TEST(wrong_jobs_say_what_is_wrong_and_where) {
     return replaced(good, part, other);
   };
   CHECK_THROWS(parse(wrong("spread", "tight")), JobError, "'tight'; valid are: compact");
+  const std::string shared = "\"seed\":9,\"smt\":\"on\"";
+  CHECK(parse_job(replaced(good, "\"seed\":9", shared)).binding.share_cores);
+  CHECK_THROWS(parse(wrong("\"seed\":9", "\"seed\":9,\"smt\":\"yes\"")), JobError,
+               "'smt' must be on or off, not 'yes'");
   CHECK_THROWS(parse(wrong("\"threads\":2", "\"threads\":0")), JobError, "'threads' must be");
   CHECK_THROWS(parse(wrong("\"seed\":9", "\"seed\":1e3")), JobError, "'seed' must be an integer");
   CHECK_THROWS(parse(wrong("\"n\":3", "\"n\":true")), JobError,

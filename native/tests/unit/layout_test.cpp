@@ -20,10 +20,17 @@ std::vector<Cpu> machine(int packages, int cores, int siblings) {
   return in_pinning_order(cpus);
 }
 
-std::string slots(const std::vector<Cpu>& cpus, int count, Binding::Kind kind) {
+std::string slots(const std::vector<Cpu>& cpus, int count, const Binding& binding,
+                  int threads = 1) {
   std::string text;
-  for (const int id : cpus_of_slots(cpus, count, kind)) text += std::to_string(id) + " ";
+  for (const int id : cpus_of_slots(cpus, count, binding, threads)) {
+    text += std::to_string(id) + " ";
+  }
   return text;
+}
+
+std::string slots(const std::vector<Cpu>& cpus, int count, Binding::Kind kind) {
+  return slots(cpus, count, Binding{kind});
 }
 
 }  // namespace
@@ -67,7 +74,7 @@ TEST(a_numa_node_gives_its_own_cpus_alone) {
   const auto ordered = in_pinning_order(cpus);
   const auto of = [&](int node, int count) {
     const Binding binding{Binding::kCompact, node};
-    return slots(cpus_of_binding(ordered, count, binding), count, binding.kind);
+    return slots(cpus_of_binding(ordered, count, binding), count, binding);
   };
   CHECK_EQUAL(of(0, 2), "0 1 ");
   CHECK_EQUAL(of(2, 2), "4 5 ");
@@ -79,7 +86,48 @@ TEST(a_numa_node_gives_its_own_cpus_alone) {
                "0, 1, 2, 3");
 }
 
+TEST(shared_cores_fill_before_the_next_one_begins) {
+  const auto cpus = machine(2, 4, 2);  // CPU 8 is the second hardware thread of CPU 0's core
+  const Binding compact{Binding::kCompact, -1, true};
+  CHECK_EQUAL(slots(cpus, 1, compact), "0 ");
+  CHECK_EQUAL(slots(cpus, 3, compact), "0 8 1 ");
+  CHECK_EQUAL(slots(cpus, 16, compact), "0 8 1 9 2 10 3 11 4 12 5 13 6 14 7 15 ");
+  const Binding spread{Binding::kSpread, -1, true};
+  CHECK_EQUAL(slots(cpus, 4, spread), "0 8 4 12 ");  // two cores, one of each package
+  CHECK_EQUAL(slots(cpus, 8, spread), "0 8 2 10 4 12 6 14 ");
+  CHECK_EQUAL(slots(cpus, 16, spread), slots(cpus, 16, compact));
+  CHECK_EQUAL(slots(cpus, 17, compact), "");
+  // Without siblings there is nothing to share.
+  CHECK_EQUAL(slots(machine(1, 4, 1), 3, compact), "0 1 2 ");
+  // A core may have one hardware thread beside others that have two.
+  const auto mixed = in_pinning_order(
+      {{0, 0, 0, 0, 0}, {1, 0, 0, 0, 1}, {2, 0, 0, 1, 0}, {3, 0, 0, 2, 0}, {4, 0, 0, 2, 1}});
+  CHECK_EQUAL(slots(mixed, 5, compact), "0 1 2 3 4 ");
+  CHECK_EQUAL(slots(mixed, 3, spread), "0 1 2 ");  // cores 0 and 1 hold three
+}
+
+TEST(ranks_are_dealt_to_numa_nodes) {
+  // Two packages of two NUMA nodes each, four cores a node, two hardware threads a core.
+  std::vector<Cpu> cpus;
+  for (int id = 0; id < 32; ++id) cpus.push_back({id, id % 16 / 8, id % 16 / 4, id % 8, id / 16});
+  const auto ordered = in_pinning_order(cpus);
+  const Binding each{Binding::kPerNuma};
+  CHECK_EQUAL(slots(ordered, 4, each), "0 4 8 12 ");
+  CHECK_EQUAL(slots(ordered, 8, each, 2), "0 1 4 5 8 9 12 13 ");
+  CHECK_EQUAL(slots(ordered, 8, each), "0 1 4 5 8 9 12 13 ");
+  CHECK_EQUAL(slots(ordered, 4, each, 2), "0 1 8 9 ");  // two ranks, far apart
+  CHECK_EQUAL(slots(ordered, 6, each), "0 1 4 8 9 12 ");
+  CHECK_EQUAL(slots(ordered, 4, Binding{Binding::kPerNuma, -1, true}, 2), "0 16 8 24 ");
+  CHECK_EQUAL(slots(ordered, 32, each),
+              "0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23 "
+              "8 9 10 11 24 25 26 27 12 13 14 15 28 29 30 31 ");
+  CHECK_THROWS(cpus_of_slots(ordered, 10, each, 10), KernelError,
+               "NUMA node 0 has 8 CPUs that may be used, but 10 threads are to be bound to it");
+  CHECK_EQUAL(slots(machine(1, 4, 1), 3, each), "0 1 2 ");
+}
+
 TEST(bindings_are_words) {
+  CHECK(parse_binding("per-numa")->kind == Binding::kPerNuma);
   CHECK(parse_binding("spread")->kind == Binding::kSpread);
   CHECK(parse_binding("none")->kind == Binding::kNone);
   CHECK(parse_binding("numa:12")->kind == Binding::kCompact);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/energy.hpp"
 #include "harness/layout.hpp"
 #include "harness/memory_probe.hpp"
 #include "harness/proc_text.hpp"
@@ -113,6 +114,50 @@ TEST(neighbours_share_something_and_are_others) {
   std::set<int> whole = found;
   whole.insert(cpus[0].id);
   for (const int id : neighbours_of(whole)) CHECK(!whole.contains(id));
+}
+
+TEST(energy_is_added_up_over_packages_and_their_memory) {
+  const Tree tree;
+  const auto zone = [&](const std::string& name, const std::string& what, const std::string& shown,
+                        const std::string& range) {
+    tree.write("power/" + name + "/name", what);
+    tree.write("power/" + name + "/energy_uj", shown);
+    tree.write("power/" + name + "/max_energy_range_uj", range);
+  };
+  tree.write("power/intel-rapl/enabled", "1");
+  zone("intel-rapl:0", "package-0", "1000000", "262143328850");
+  zone("intel-rapl:0:0", "core", "500000", "262143328850");
+  zone("intel-rapl:0:1", "dram", "2000000", "65712999613");
+  zone("intel-rapl:1", "package-1-die-0", "262143000000", "262143328850");
+  zone("intel-rapl:2", "psys", "7000000", "262143328850");
+  zone("intel-rapl-mmio:0", "package-0", "1000000", "262143328850");
+  const EnergyCounters counters(tree.at("power"));
+  const auto before = counters.read();
+  CHECK_EQUAL(before.size(), 3u);
+  tree.write("power/intel-rapl:0/energy_uj", "4000000");
+  tree.write("power/intel-rapl:0:0/energy_uj", "2500000");
+  tree.write("power/intel-rapl:0:1/energy_uj", "2500000");
+  tree.write("power/intel-rapl:1/energy_uj", "671150");  // began anew: 0.32885 J and 0.67115 J
+  const auto after = counters.read();
+  CHECK_NEAR(*counters.between(before, after, 2.0), 3.0 + 0.5 + 1.0, 1e-6);
+  // The memory's counter may be full twice in longer than 65.7 s at 1 kW.
+  CHECK(counters.between(before, after, 65.0).has_value());
+  CHECK(!counters.between(before, after, 66.0).has_value());
+  CHECK(!counters.between({}, after, 2.0).has_value());
+}
+
+TEST(part_of_the_energy_is_no_energy) {
+  const Tree tree;
+  CHECK(EnergyCounters(tree.at("power")).read().empty());
+  tree.write("power/intel-rapl:0/name", "package-0");
+  tree.write("power/intel-rapl:0/energy_uj", "1000000");
+  CHECK(EnergyCounters(tree.at("power")).read().empty());  // its range isn't known
+  tree.write("power/intel-rapl:0/max_energy_range_uj", "262143328850");
+  CHECK_EQUAL(EnergyCounters(tree.at("power")).read().size(), 1u);
+  // A second package that can't be read: there is no such file, as there is no right to open it.
+  tree.write("power/intel-rapl:1/name", "package-1");
+  tree.write("power/intel-rapl:1/max_energy_range_uj", "262143328850");
+  CHECK(EnergyCounters(tree.at("power")).read().empty());
 }
 
 TEST(pressure_is_read) {

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 # Factors that leave the work as it is, so that where the times lie is a question, too.
 LOCATED = (
-    "adapter", "order", "toolchain", "node set", "binding", "hosts", "CPUs", "beside", "session",
+    "adapter", "order", "toolchain", "node set", "binding", "smt", "hosts", "CPUs", "beside",
+    "session",
     "time of day",
 )  # fmt: skip
 # Factors that change what each core has to do, and that the analysis of variance knows too.
@@ -218,6 +219,7 @@ def _of_cell(cell: Cell) -> dict[str, str]:
         "binding": placement.binding,
         "adapter": placement.adapter or "any adapter",
         "node set": f"node set {placement.node_set}",
+        "smt": placement.smt,
         "toolchain": cell.toolchain,
     }
 

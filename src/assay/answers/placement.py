@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from assay.answers.confidence import caveats_of
 from assay.answers.model import QUESTIONS, Answer, Confidence, Evidence
+from assay.answers.placement_advice import advice, energy_evidence, limits
 from assay.answers.placement_data import (
     METRIC,
     Comparison,
     Outcome,
-    compare,
     how_text,
     name_of,
     node_seconds,
@@ -19,13 +19,10 @@ from assay.answers.placement_data import (
     same_ranks,
     works,
 )
-from assay.answers.placement_lines import launch_lines
+from assay.answers.placement_parts import of_parts, placement_parts, with_parts
 from assay.answers.placement_why import why_part
-from assay.answers.select import Point, counted, evidence, points, quantity_text
+from assay.answers.select import Point, counted, evidence, points
 from assay.answers.unmeasured import unmeasured
-from assay.kernels import known_kernel
-from assay.plans.command import PLACEHOLDERS, command_words
-from assay.plans.model import Cell
 from assay.records.model import RunData
 from assay.reference.placement import SOURCE
 from assay.stats.model import CellSummary
@@ -39,10 +36,11 @@ _NAMED = 6
 def answer_placement(
     cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> Answer:
-    """The answer of a run whose plan searches for the best placement."""
+    """The answer of a run that searched for the best placement, or held several side by side."""
     found = outcomes(cells, run)
+    parts = placement_parts(cells, run)
     if not found:
-        return unmeasured("placement", cells)
+        return of_parts(parts, cells, run) if parts else unmeasured("placement", cells)
     best = [outcome for outcome in found if outcome.point is not None]
     if not best:
         return _nothing(found)
@@ -50,7 +48,7 @@ def answer_placement(
     confidence, because = _confidence(found, headline, run)
     why = why_part(cells, run, history)
     compared = [c for work in works(cells) for c in (*same_nodes(work), *same_ranks(work))]
-    return Answer(
+    answer = Answer(
         question="placement",
         title=QUESTIONS["placement"],
         status="answered",
@@ -60,14 +58,16 @@ def answer_placement(
         evidence=[
             *(_evidence(outcome) for outcome in best),
             *_cheapest(cells),
+            *energy_evidence(best, run),
             *(_ratio_evidence(c) for c in compared),
             *why.evidence,
         ],
-        advice=_advice(best),
+        advice=advice(best, cells, run),
         caveats=[*_failures(found), *caveats_of(headline)],
         method=[*_method(found), *why.method],
-        limits=[*why.limits, *_limits(found, cells)],
+        limits=[*why.limits, *_limits(found, cells, run)],
     )
+    return with_parts(answer, parts)
 
 
 def _nothing(found: Sequence[Outcome]) -> Answer:
@@ -202,48 +202,6 @@ def _searches(count: int) -> str:
     return "1 search" if count == 1 else f"{count} searches"
 
 
-def _advice(best: Sequence[Outcome]) -> list[str]:
-    """For each way to use nodes, the lines that do it; what it brings stands with it."""
-    told: dict[str, list[str]] = {}
-    for outcome in best:
-        if not outcome.finding.settled or outcome.best is None:
-            continue
-        kernel = known_kernel(outcome.work.kernel)
-        if kernel is not None and kernel.outside:
-            lines = [_own_line(outcome.best)]
-        else:
-            placement = outcome.best.placement
-            lines = [f"{who}: {line}" for who, line in launch_lines(placement).items()]
-            if placement.adapter:
-                lines.append(f"over {placement.adapter}, as the launches' commands have it")
-        told.setdefault("; ".join(lines), []).append(f"{name_of(outcome.work)}{_gain(outcome)}")
-    return [f"For {', '.join(names)}: {lines}" for lines, names in told.items()]
-
-
-def _own_line(cell: Cell) -> str:
-    """The user's own command at a placement, ready to paste."""
-    import shlex
-
-    placement = cell.placement
-    values = {name: str(getattr(placement, name, "")) for name in PLACEHOLDERS}
-    values |= {"adapter": placement.adapter or "default", "hostfile": "HOSTFILE"}
-    shell = bool(cell.parameters["shell"])
-    words = command_words(str(cell.parameters["command"]), values, shell=shell)
-    line = words[-1] if shell else shlex.join(words)
-    return f"OMP_NUM_THREADS={placement.threads} {line}"
-
-
-def _gain(outcome: Outcome) -> str:
-    """What the best brings over one rank a node, and over a rank on every core."""
-    assert outcome.point is not None
-    told = []
-    for other, how in ((outcome.one, "one rank a node"), (outcome.full, "a rank on every core")):
-        if other is not None and other.summary.id != outcome.point.summary.id:
-            found = compare(outcome.point, other)
-            told.append(f"{quantity_text(found.value, '', found.interval)} the speed of {how}")
-    return f" ({', '.join(told)})" if told else ""
-
-
 def _failures(found: Sequence[Outcome]) -> list[str]:
     failed = [(cell, why) for outcome in found for cell, why in outcome.failed]
     told = [
@@ -268,8 +226,8 @@ def _method(found: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def _limits(found: Sequence[Outcome], cells: Sequence[CellSummary]) -> list[str]:
-    told = ["It holds for this problem size and these numbers of nodes."]
+def _limits(found: Sequence[Outcome], cells: Sequence[CellSummary], run: RunData) -> list[str]:
+    told = limits(found, cells, run)
     if all(outcome.work.placement.nodes == 1 for outcome in found) and not any(
         same_ranks(work) for work in works(cells)
     ):

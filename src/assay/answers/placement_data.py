@@ -67,20 +67,16 @@ def outcomes(cells: Sequence[CellSummary], run: RunData) -> list[Outcome]:
     searches = placement_searches(run.manifest.plan)
     if not searches:
         return []
-    costs: dict[str, dict[int, float]] = {}
-    for measurement in run.measurements:
-        value = launch_value(measurement)
-        if value is not None and measurement.record.verified is not False:
-            costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
+    costs = costs_of(run)
     told = {cell.id: cell for cell in cells}
-    failures = _failures(run, told)
+    broken = failures(run, cells)
     made = []
     for search in searches:
-        finding = search.find(costs, failures.keys())
+        finding = search.find(costs, broken.keys())
         best = None if finding.chosen is None else search.cells[finding.chosen]
         straight = [cell for cell in search.cells if plain(cell)]
         most = max((cell.placement.ppn for cell in straight), default=1)
-        tried = [cell for cell in search.cells if cell.id in costs and cell.id not in failures]
+        tried = [cell for cell in search.cells if cell.id in costs and cell.id not in broken]
         made.append(
             Outcome(
                 search,
@@ -90,7 +86,7 @@ def outcomes(cells: Sequence[CellSummary], run: RunData) -> list[Outcome]:
                 len(tried),
                 sum(len(costs[cell.id]) for cell in tried),
                 len(search.cells) * run.manifest.plan.replication.min_launches,
-                [(cell, failures[cell.id]) for cell in search.cells if cell.id in failures],
+                [(cell, broken[cell.id]) for cell in search.cells if cell.id in broken],
                 *(
                     next((_point(told[c.id]) for c in straight if c.placement.ppn == ppn), None)
                     for ppn in (1, most)
@@ -100,13 +96,27 @@ def outcomes(cells: Sequence[CellSummary], run: RunData) -> list[Outcome]:
     return made
 
 
+def costs_of(run: RunData) -> dict[str, dict[int, float]]:
+    """What each launch took, in the headline's unit of cost, by cell and replicate.
+
+    Launches that failed, or whose result was wrong, have none.
+    """
+    costs: dict[str, dict[int, float]] = {}
+    for measurement in run.measurements:
+        value = launch_value(measurement)
+        if value is not None and measurement.record.verified is not False:
+            costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
+    return costs
+
+
 def _point(summary: CellSummary) -> Point | None:
     usable = summary.status == "ok" and summary.verified is not False
     return Point(summary, summary.metrics[METRIC]) if usable and METRIC in summary.metrics else None
 
 
-def _failures(run: RunData, told: dict[str, CellSummary]) -> dict[str, str]:
+def failures(run: RunData, cells: Sequence[CellSummary]) -> dict[str, str]:
     """The cells that failed in any launch, were not verified, or that a launch died in, and why."""
+    told = {cell.id for cell in cells}
     found = {}
     for measurement in run.measurements:
         record = measurement.record
@@ -133,6 +143,23 @@ def name_of(cell: Cell) -> str:
     return f"{cell.kernel} {parameters_text(cell)}".rstrip()
 
 
+def size_of(cell: Cell) -> int | None:
+    """Where a work's problem class stands among its kernel's, from 0; None where it has none."""
+    kernel = known_kernel(cell.kernel)
+    parameter = kernel.parameter("class") if kernel else None
+    size = cell.parameters.get("class")
+    if parameter is None or size not in parameter.choices:
+        return None
+    return parameter.choices.index(size)
+
+
+def compared_name(found: Comparison, compared: Sequence[Comparison]) -> str:
+    """The work that a comparison is of; with the toolchain where there are several."""
+    cell = found.above.summary.cell
+    several = len({each.above.summary.cell.toolchain for each in compared}) > 1
+    return f"{name_of(cell)}, {cell.toolchain}" if several else name_of(cell)
+
+
 def how_text(placement: Placement) -> str:
     """How nodes are used, in words: ``2 ranks a node, spread``."""
     words = [f"{placement.ppn} rank{'s' * (placement.ppn != 1)}"]
@@ -141,6 +168,7 @@ def how_text(placement: Placement) -> str:
     if placement.threads > 1:
         words[0] += f" of {placement.threads} threads"
     words += [placement.binding] if placement.binding != "compact" else []
+    words += ["sharing cores (SMT)"] if placement.smt == "on" else []
     words += [f"{placement.order} order"] if placement.order != "block" else []
     words += [f"over {placement.adapter}"] if placement.adapter else []
     return ", ".join(words)

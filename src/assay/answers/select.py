@@ -121,6 +121,7 @@ def placement_text(placement: Placement) -> str:
         f"× {counted(placement.threads, 'thread')}" if placement.threads > 1 else "",
         _order_text(placement.order),
         f"{placement.binding} binding" if placement.binding != "compact" else "",
+        "sharing cores" if placement.smt == "on" else "",
         f"over {placement.adapter}" if placement.adapter else "",
         f"node set {placement.node_set}" if placement.node_set else "",
     ]

@@ -278,6 +278,7 @@ def _placed(cell: Cell, alone: bool) -> tuple[str, ...]:
         f"with {counted(placement.threads, 'thread')}",
         f"in {order} order",
         f"{placement.binding} binding",
+        f"SMT {placement.smt}",
         f"over {placement.adapter or 'any adapter'}",
         f"by {cell.toolchain}",
     )

@@ -242,6 +242,7 @@ class Campaign:
             threads=placement.threads,
             binding=placement.binding,
             order=placement.order,
+            smt=placement.smt,
             seed=(plan.seed + number) % 2**31,
             measurements=[
                 MeasurementOrder(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -83,11 +83,16 @@ class ThisMachine:
             self.system = self.surveyed.systems[0]
         self.prices = config.prices
         self.name = config.system.name or self.system.os.hostname or "unnamed"
-        self.context = _context(
-            self.system,
-            self.surveyed,
-            default_toolchain=select_toolchain(None, config).name,
-            toolchains=tuple(t.name for t in detect_toolchains(config) if not t.problem),
+        found = detect_toolchains(config)
+        self.context = replace(
+            _context(
+                self.system,
+                self.surveyed,
+                default_toolchain=select_toolchain(None, config).name,
+                toolchains=tuple(t.name for t in found if not t.problem),
+            ),
+            crossed=config.crossed,
+            unusable={t.name: t.problem for t in found if t.problem},
         )
 
     def prepare(
@@ -151,6 +156,7 @@ def _context(
             adapters=tuple(adapter.name for adapter in system.adapters) or None,
             default_toolchain=default_toolchain,
             toolchains=toolchains,
+            hardware_threads=system.usable_threads or 0,
         )
     nodes = surveyed.nodes
     return PlanContext(
@@ -164,6 +170,7 @@ def _context(
         default_toolchain=default_toolchain,
         toolchains=toolchains,
         notes=surveyed.notes,
+        hardware_threads=least([node.threads for node in nodes]) or 0,
     )
 
 
@@ -181,11 +188,13 @@ class FakeMachine:
         self.system = System()
         self.prices = prices
         self.name = "fake"
+        toolchains = tuple(self._scenario.toolchain) or ("fake",)
         self.context = PlanContext(
             cores=self._scenario.cores or FAKE_CORES,
+            hardware_threads=(self._scenario.cores or FAKE_CORES) * self._scenario.smt,
             nodes=self._scenario.nodes or 1,
-            default_toolchain="fake",
-            toolchains=("fake",),
+            default_toolchain=toolchains[0],
+            toolchains=toolchains,
         )
 
     def prepare(
@@ -195,7 +204,11 @@ class FakeMachine:
         from assay.launch.fake import FakeClock, FakeExecutor
 
         executor = FakeExecutor(self._scenario, self._node)
-        return Bench(executor, {name: {} for name in toolchains}, clock=FakeClock(executor))
+        facts = self._scenario.toolchain
+        known: dict[str, dict[str, object]] = {
+            name: dict(facts.get(name, {})) for name in toolchains
+        }
+        return Bench(executor, known, clock=FakeClock(executor))
 
 
 def machine_for(config: Config, fake: Path | None, node: int = 0) -> Machine:

@@ -24,6 +24,7 @@ COMMANDS = {
         assay run steadiness --every "6 h" --sessions 8    how it varies over two days
         assay run placement                           how to use the nodes: ranks, threads, binding
         assay run placement --app "mpirun -n {ranks} ./a.out" --time "took (\\S+) s"
+        assay run toolchains class=S                  which of compiler, MPI and ranks matters
         """,
     ),
     "measure": (

@@ -17,6 +17,7 @@ def measure(
     order: str | None = None,
     adapter: str | None = None,
     binding: str | None = None,
+    smt: str | None = None,
     toolchain: str | None = None,
     precision: str = "1%",
     budget: str = "30 s",
@@ -51,8 +52,11 @@ def measure(
     adapter
         Network adapter between nodes, such as eth0, or eth0+eth1 for both [default: MPI's choice].
     binding
-        How ranks and threads are pinned to cores: compact, spread, none or numa:NODE (only
-        the CPUs of that NUMA node) [default: compact].
+        How ranks and threads are pinned to cores: compact, spread, per-numa (ranks dealt to NUMA
+        nodes), none or numa:NODE (only the CPUs of that NUMA node) [default: compact].
+    smt
+        Whether ranks and threads share cores, one on each hardware thread: off, on, each
+        [default: off].
     toolchain
         Compiler, MPI and BLAS, by name [default: as assay.toml says, else the embedded one].
     precision
@@ -115,6 +119,7 @@ def measure(
             "order": order,
             "adapter": adapter,
             "binding": binding,
+            "smt": smt,
             "toolchain": toolchain,
         },
         replication=amended(Replication(), rule),

@@ -41,6 +41,7 @@ def run(
     verify: str | None = None,
     timeout: str | None = None,
     shell: Annotated[bool, Parameter(negative=())] = False,
+    matrix: Path | None = None,
 ) -> int:
     """Measure this machine, or a cluster through its scheduler, and write the report.
 
@@ -106,7 +107,8 @@ def run(
         Print the answers and all cells as JSON on stdout.
     app
         A command to measure in the place of the plan's kernels: "mpirun -n {ranks} ./a.out".
-        Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {order} {adapter} {hostfile}.
+        Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {smt} {order} {adapter}
+        {hostfile} {rankfile}.
     time
         A regular expression of what the command prints its seconds by, such as "Time: (\\S+) s"
         [default: it is timed from its start to its end].
@@ -116,6 +118,9 @@ def run(
         What the command may take, such as "10 min" [default: by the quickest placement so far].
     shell
         Let a shell run the command.
+    matrix
+        A file of the bytes that the command's ranks send each other (docs/formats.md): an order of
+        ranks with few of them between nodes is tried, too.
     """
     from assay.campaign.asked import Asked
     from assay.campaign.away import After, Site
@@ -128,10 +133,10 @@ def run(
     if app is not None:
         from assay.plans.app import read_app
 
-        command = read_app(app, time, verify, timeout, shell=shell)
-    elif time or verify or timeout or shell:
+        command = read_app(app, time, verify, timeout, shell=shell, matrix=matrix)
+    elif time or verify or timeout or shell or matrix:
         raise AssayError(
-            "--time, --verify, --timeout and --shell go with --app.",
+            "--time, --verify, --timeout, --shell and --matrix go with --app.",
             mend="Name the command to measure: --app 'mpirun -n {ranks} ./a.out'.",
         )
     settings = load_config(config)

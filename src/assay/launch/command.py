@@ -12,15 +12,13 @@ from assay import __version__
 from assay.kernels import known_kernel
 from assay.launch import runner
 from assay.launch.executor import LaunchOrder
-from assay.plans.command import command_words
+from assay.plans.command import command_words, environment, placement_values
 from assay.plans.model import Placement
 from assay.plans.order import seats_by_rank
 from assay.records.files import write_atomically
 
 # What a launch is asked to end by: the runner, which hands it on to the command.
 RUNNER = Path(sys.executable)
-# How OpenMP's threads are bound where the command leaves the binding to assay.
-_OMP_BINDINGS = {"compact": "close", "spread": "spread", "none": "false"}
 
 
 def is_command(order: LaunchOrder) -> bool:
@@ -40,7 +38,9 @@ def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
     names = list(hosts) or ["localhost"] * placement.nodes
     seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
     write_atomically(hostfile, "".join(f"{names[node]}\n" for node, _ in seats).encode())
-    values = placement_values(placement, hostfile.absolute())
+    rankfile = order.stream.with_suffix(".ranks")
+    write_atomically(rankfile, rankfile_text(placement, names).encode())
+    values = placement_values(placement, str(hostfile.absolute()), str(rankfile.absolute()))
     measurements = []
     for entry in order.job.measurements:
         parameters = entry.parameters
@@ -71,25 +71,16 @@ def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
     return [sys.executable, "-I", "-S", runner.__file__, str(path.absolute())]
 
 
-def placement_values(placement: Placement, hostfile: Path | str) -> dict[str, str]:
-    """What each placeholder is replaced by at a placement."""
-    return {
-        "nodes": str(placement.nodes),
-        "ppn": str(placement.ppn),
-        "ranks": str(placement.ranks),
-        "threads": str(placement.threads),
-        "binding": placement.binding,
-        "order": placement.order,
-        "adapter": placement.adapter or "default",
-        "hostfile": str(hostfile),
-    }
+def rankfile_text(placement: Placement, names: Sequence[str]) -> str:
+    """Open MPI's rankfile (mpirun(1), "--map-by rankfile"): each rank's host and cores.
 
-
-def environment(placement: Placement, command: str) -> dict[str, str]:
-    """Variables that a command gets besides assay's own: threads, and their binding if the command
-    leaves it to the placement.
+    Ranks take the cores of their host in the order of their seats, one for each of their threads.
     """
-    variables = {"OMP_NUM_THREADS": str(placement.threads)}
-    if "{binding}" in command and placement.binding in _OMP_BINDINGS:
-        variables["OMP_PROC_BIND"] = _OMP_BINDINGS[placement.binding]
-    return variables
+    lines = []
+    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+    for rank, (node, local) in enumerate(seats):
+        first = local * placement.threads
+        last = first + placement.threads - 1
+        cores = f"{first}-{last}" if last > first else f"{first}"
+        lines.append(f"rank {rank}={names[node]} slot={cores}\n")
+    return "".join(lines)

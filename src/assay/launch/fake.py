@@ -284,7 +284,7 @@ class FakeLaunch:
             )
         )
         hosts = self._executor.hosts_of(order)
-        for rank in _ranks(order.placement, hosts, machine.scenario.cores):
+        for rank in _ranks(order.placement, hosts, machine.scenario.cores, machine.scenario.smt):
             self._write(rank)
         for place, entry in enumerate(order.job.measurements):
             self._write(Begin(entry.measurement, entry.kernel))
@@ -386,8 +386,11 @@ class _Ended(Exception):
     ended_by: Literal["timeout"] | None = None
 
 
-def _ranks(placement: Placement, hosts: Sequence[str], cores: int | None) -> Iterator[RankRecord]:
-    """Ranks on hosts in the placement's order, each thread on a core of its own."""
+def _ranks(
+    placement: Placement, hosts: Sequence[str], cores: int | None, smt: int = 1
+) -> Iterator[RankRecord]:
+    """Ranks on hosts in the placement's order, each thread on a hardware thread of its own."""
+    have = cores * smt if cores is not None and placement.smt == "on" else cores
     seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
     for rank, (node, seat) in enumerate(seats):
         yield RankRecord(
@@ -398,5 +401,5 @@ def _ranks(placement: Placement, hosts: Sequence[str], cores: int | None) -> Ite
             cpus=[seat * placement.threads + thread for thread in range(placement.threads)],
             numa=None,
             pinned=placement.binding != "none",
-            oversubscribed=cores is not None and placement.ppn * placement.threads > cores,
+            oversubscribed=have is not None and placement.ppn * placement.threads > have,
         )

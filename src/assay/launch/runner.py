@@ -22,6 +22,11 @@ from typing import Any
 
 EXIT_MEASUREMENT = 4
 CANNOT_START = 127
+# Where Linux shows the counters of energy (RAPL), and W that no package takes: until a counter that
+# is full at this power begins anew, what lies between two readings is known. native/harness/energy
+# reads them alike for kernels.
+POWERCAP = "/sys/class/powercap"
+_MOST_POWER = 1000.0
 # Of a line that a command prints, so many characters are looked at.
 _LINE = 1 << 16
 _WORDS = 300
@@ -79,6 +84,7 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
     where = [spec["out"], spec["err"]]
     said = [_size(path) for path in where]
     before = _machine() if spec["here"] else {}
+    energy = _energy() if spec["here"] else {}
     start = time.monotonic()
     status, used = _run(entry["words"], {**os.environ, **entry["environment"]})
     wall = time.monotonic() - start
@@ -86,6 +92,7 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
     cpu = used.ru_utime + used.ru_stime
     if spec["here"]:
         covariates |= _around(before, _machine(), used)
+        covariates["energy"] = _energy_between(energy, _energy(), wall)
     record: dict[str, Any] = {"start": start - begun, "wall": wall, "covariates": covariates}
     if _asked:
         return {**record, "status": "interrupted", "stop": "signal"}
@@ -231,6 +238,50 @@ def _machine() -> dict[str, float]:
             line = next(line for line in file if line.startswith("MemAvailable:"))
         counted["available"] = 1024.0 * int(line.split()[1])
     return counted
+
+
+def _energy(folder: str = POWERCAP) -> dict[str, tuple[float, float]]:
+    """What each counter of packages and of their memory shows, and at how much it begins anew, J.
+
+    Empty where there are none, or one of them can't be read: a part would be taken for the whole.
+    """
+    found = {}
+    with contextlib.suppress(FileNotFoundError):
+        for zone in os.listdir(folder):  # noqa: PTH208
+            if not zone.startswith("intel-rapl:"):
+                continue
+            try:
+                name = _text(folder, zone, "name")
+                part = zone.count(":") > 1
+                if name == "dram" if part else name.startswith("package"):
+                    shown = _text(folder, zone, "energy_uj")
+                    full = _text(folder, zone, "max_energy_range_uj")
+                    found[zone] = 1e-6 * int(shown), 1e-6 * int(full)
+            except (OSError, ValueError):
+                return {}
+    return found
+
+
+def _text(*path: str) -> str:
+    with open(os.path.join(*path), encoding="ascii") as file:  # noqa: PTH118, PTH123
+        return file.read().strip()
+
+
+def _energy_between(
+    before: Mapping[str, tuple[float, float]],
+    after: Mapping[str, tuple[float, float]],
+    span: float,
+) -> float | None:
+    """J between two readings so many seconds apart; None where a counter may have begun twice."""
+    if not before or before.keys() != after.keys():
+        return None
+    total = 0.0
+    for zone, (shown, full) in after.items():
+        if not span * _MOST_POWER < full:
+            return None
+        step = shown - before[zone][0]
+        total += step + full if step < 0 else step
+    return total
 
 
 def _around(

@@ -21,7 +21,8 @@ Expressions may use the constants, the kernel's parameters, its work (``work_byt
 …), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank``, ``node`` (the number of the rank's host,
 as in ``fake3``) and ``t``: simulated seconds since the executor was made. So one formula plants
 slow ranks and nodes, drift and steps in time. They know ``order``, ``adapters`` (how many are
-named) and ``node_set`` too, and covariates ``slow``: 1 in a launch that was drawn to be slow.
+named), ``binding``, ``smt`` and ``node_set`` too, and covariates ``slow``: 1 in a launch that was
+drawn to be slow.
 """
 
 from __future__ import annotations
@@ -142,7 +143,10 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``delay``: real seconds that a measurement takes, so that there is something to watch and to
     kill. ``utc``: when its clock starts, None for now. ``launch_time``: what a launch costs beyond
     its measurements. ``cores`` of a node, if ranks beyond them shall count as oversubscribed.
-    ``nodes``: how many there are, named ``fake0``, ``fake1`` …; None is as many as are asked for.
+    ``smt``: hardware threads of a core. ``nodes``: how many there are, named ``fake0``, ``fake1``
+    …; None is as many as are asked for.
+    ``toolchain``: of each by its name what the manifest says of it (``cxx``, ``cxx_version``,
+    ``flags``, ``mpi_flavour``, ``mpi_version``), the default one first; none is one named ``fake``.
     """
 
     schema: int = SCENARIO_SCHEMA
@@ -151,7 +155,9 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     utc: float | None = None
     launch_time: float | str = 0.1
     cores: int | None = None
+    smt: int = 1
     nodes: int | None = None
+    toolchain: dict[str, dict[str, str]] = {}
     clock_resolution: float | str = 1e-9
     clock_overhead: float | str = 2e-8
     kernel: tuple[Behaviour, ...] = ()
@@ -169,6 +175,8 @@ def _names(parameters: Mapping[str, Value], placement: Placement) -> dict[str, V
         "threads": placement.threads,
         "ranks": placement.ranks,
         "order": placement.order,
+        "binding": placement.binding,
+        "smt": placement.smt,
         "adapters": len(placement.adapter.split(",")) if placement.adapter else 0,
         "node_set": placement.node_set,
         **parameters,

@@ -80,7 +80,7 @@ def _work_of(cell: Cell) -> bytes:
 
 def _candidate(cell: Cell) -> Candidate:
     placement = cell.placement
-    words = (placement.binding, placement.order, placement.adapter or "default")
+    words = (placement.binding, placement.order, placement.adapter or "default", placement.smt)
     return Candidate((placement.ppn, placement.threads), words)
 
 

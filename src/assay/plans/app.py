@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -13,18 +14,23 @@ from assay.kernels.outside import APP
 from assay.plans.command import check_command, placeholders
 from assay.plans.expand import PLACEMENT_WORDS, Measure
 from assay.plans.levels import Level, Written
+from assay.plans.order import FITTED
 from assay.units import parse_quantity
 
 # Which placeholders a command must have, all of one set, to obey a factor.
 _OBEYS: dict[str, tuple[frozenset[str], ...]] = {
-    "nodes": (frozenset({"nodes"}), frozenset({"hostfile"}), frozenset({"ranks", "ppn"})),
-    "ppn": (frozenset({"ppn"}), frozenset({"ranks"}), frozenset({"hostfile"})),
+    "nodes": (
+        frozenset({"nodes"}), frozenset({"hostfile"}), frozenset({"rankfile"}),
+        frozenset({"ranks", "ppn"}),
+    ),
+    "ppn": tuple(frozenset({name}) for name in ("ppn", "ranks", "hostfile", "rankfile")),
     "threads": (frozenset({"threads"}),),
     "binding": (frozenset({"binding"}),),
-    "order": (frozenset({"order"}), frozenset({"hostfile"})),
+    "smt": (frozenset({"smt"}),),
+    "order": (frozenset({"order"}), frozenset({"hostfile"}), frozenset({"rankfile"})),
     "adapter": (frozenset({"adapter"}),),
-    "node_set": (frozenset({"hostfile"}),),
-}
+    "node_set": (frozenset({"hostfile"}), frozenset({"rankfile"})),
+}  # fmt: skip
 
 
 class App(msgspec.Struct, frozen=True):
@@ -33,7 +39,7 @@ class App(msgspec.Struct, frozen=True):
     ``command``: with placeholders (``plans.command``). ``time``, ``verify``: regular expressions of
     what it prints its seconds by, and of what it prints when its result is right; empty for none.
     ``timeout``: seconds that it may take; 0 is by the quickest so far. ``shell``: whether a shell
-    runs it.
+    runs it. ``matrix``: the file that says what its ranks send each other; empty for none.
     """
 
     command: str
@@ -41,6 +47,7 @@ class App(msgspec.Struct, frozen=True):
     verify: str = ""
     timeout: float = 0.0
     shell: bool = False
+    matrix: str = ""
 
 
 def read_app(
@@ -50,8 +57,9 @@ def read_app(
     timeout: str | None,
     *,
     shell: bool = False,
+    matrix: Path | None = None,
 ) -> App:
-    """From the command line. Raises AssayError."""
+    """From the command line. Raises AssayError, also for a matrix that no order can come of."""
     seconds = 0.0
     if timeout is not None:
         seconds = float(parse_quantity(timeout, "s", where="--timeout"))
@@ -60,18 +68,31 @@ def read_app(
                 f"'{timeout}' is no time.", where="--timeout", mend='Such as "10 min".'
             )
     check_command(command, time or "", verify or "")
-    return App(command, time or "", verify or "", seconds, shell)
+    if matrix is not None and not _obeyed(command, "order"):
+        raise AssayError(
+            "The command has no placeholder by which it could learn an order of ranks.",
+            where="--matrix",
+            mend="Give it {hostfile} or {rankfile}, such as 'mpirun -n {ranks} -f {hostfile} …'.",
+        )
+    path = str(matrix.absolute()) if matrix is not None else ""
+    return App(command, time or "", verify or "", seconds, shell, path)
+
+
+def _obeyed(command: str, factor: str) -> bool:
+    """Whether a command has the placeholders to obey a factor. Raises AssayError for others."""
+    used = placeholders(command)
+    return any(needed <= used for needed in _OBEYS[factor])
 
 
 def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
     """A plan's measures with the command in their kernels' place.
 
     Of their factors those of the placement stay that the command obeys; what is equal then is
-    there once. Raises AssayError for a command that makes no sense.
+    there once. Orders have a fitted one among them if there is a matrix that it can be fitted to,
+    and only then. Raises AssayError for a command that makes no sense.
     """
     check_command(app.command, app.time, app.verify)
-    used = placeholders(app.command)
-    obeyed = {name for name, sets in _OBEYS.items() if any(needed <= used for needed in sets)}
+    obeyed = {name for name in _OBEYS if _obeyed(app.command, name)}
     own: dict[str, tuple[Written, ...]] = {
         "command": (Level(app.command, "--app"),),
         "time": (Level(app.time, "--time"),),
@@ -86,8 +107,19 @@ def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
             for name, levels in measure.factors.items()
             if name in PLACEMENT_WORDS and name in obeyed
         }
+        if "order" in factors:
+            factors["order"] = _orders(factors["order"], app)
         known = set(measure.factors) <= {*PLACEMENT_WORDS, "toolchain", "class"}
         if known and factors:
             changed = dataclasses.replace(measure, kernel=APP, factors={**factors, **own})
             made.setdefault(measure.where, changed)  # one for all kernels of a [[measure]]
     return list(made.values()) or [Measure(APP, own, "--app", search=True)]
+
+
+def _orders(written: tuple[Written, ...], app: App) -> tuple[Written, ...]:
+    plain = tuple(
+        level for level in written if not (isinstance(level, Level) and level.raw == FITTED)
+    )
+    if app.matrix:
+        return (*plain, Level(FITTED, "--matrix"))
+    return plain or (Level("block", "--app"),)

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 
 from assay.errors import AssayError, nearest
+from assay.plans.model import Placement
 
 # What may stand in braces in a command, and what it is replaced by.
 PLACEHOLDERS = {
@@ -14,11 +15,16 @@ PLACEHOLDERS = {
     "ppn": "ranks a node",
     "ranks": "ranks in all",
     "threads": "threads a rank, also in OMP_NUM_THREADS",
-    "binding": "compact, spread, none or numa:NODE",
+    "binding": "compact, spread, per-numa, none or numa:NODE",
+    "smt": "off, or on where ranks and threads share cores; then also in OMP_PLACES",
     "order": "how ranks are numbered: block, cyclic, reversed or a list of seats",
     "adapter": "the network adapter, or default",
     "hostfile": "a file of the hosts' names, one line a rank in the order of ranks",
+    "rankfile": "a file of each rank's host and cores, as Open MPI reads it",
 }
+# How OpenMP's threads are bound where the command leaves the binding to assay.
+_OMP_BINDINGS = {"compact": "close", "spread": "spread", "per-numa": "close", "none": "false"}
+_OMP_PLACES = {"off": "cores", "on": "threads"}
 # Doubled braces stand for themselves; braces around anything but a name are none of ours.
 _BRACES = re.compile(r"\{\{|\}\}|\{([a-z_]+)\}")
 
@@ -56,6 +62,34 @@ def command_words(command: str, values: Mapping[str, str], *, shell: bool = Fals
     if not words:
         raise AssayError("The command is empty.", mend="Such as 'mpirun -n {ranks} ./a.out'.")
     return [_filled(word, values) for word in words]
+
+
+def placement_values(placement: Placement, hostfile: str, rankfile: str) -> dict[str, str]:
+    """What each placeholder is replaced by at a placement."""
+    return {
+        "nodes": str(placement.nodes),
+        "ppn": str(placement.ppn),
+        "ranks": str(placement.ranks),
+        "threads": str(placement.threads),
+        "binding": placement.binding,
+        "smt": placement.smt,
+        "order": placement.order,
+        "adapter": placement.adapter or "default",
+        "hostfile": hostfile,
+        "rankfile": rankfile,
+    }
+
+
+def environment(placement: Placement, command: str) -> dict[str, str]:
+    """Variables that a command gets besides assay's own: threads, and their binding and whether
+    they share cores if the command leaves that to the placement.
+    """
+    variables = {"OMP_NUM_THREADS": str(placement.threads)}
+    if "{binding}" in command and placement.binding in _OMP_BINDINGS:
+        variables["OMP_PROC_BIND"] = _OMP_BINDINGS[placement.binding]
+    if "{smt}" in command:
+        variables["OMP_PLACES"] = _OMP_PLACES[placement.smt]
+    return variables
 
 
 def check_command(command: str, time: str = "", verify: str = "") -> None:

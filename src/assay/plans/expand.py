@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,15 +16,20 @@ from assay.plans.adapters import adapter_misfit, read_adapter
 from assay.plans.expression import Expression, parse_expression
 from assay.plans.largest import largest_choice
 from assay.plans.levels import Largest, Level, Names, Written, read_parameter, spread
-from assay.plans.model import BINDINGS, OWN_TOOLCHAIN, Cell, Placement, PlanContext, Value
-from assay.plans.order import FITTED, order_misfit, read_order
+from assay.plans.model import BINDINGS, OWN_TOOLCHAIN, SMT, Cell, Placement, PlanContext, Value
+from assay.plans.order import FITTED, ORDERS, order_misfit, read_order
 from assay.units import format_quantity
 
-PLACEMENT_WORDS = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set")
+if TYPE_CHECKING:
+    from assay.plans.fitted_order import Matrix
+
+PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
 MOST_CELLS = 100_000
+# The toolchains that are there to be compared, or all: there must be two.
+SEVERAL = "several"
 
-_CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all")}
+_CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all"), "smt": (*SMT, "each")}
 
 
 @dataclass(frozen=True)
@@ -41,13 +47,27 @@ class Measure:
     search: bool = False
 
 
+@dataclass(frozen=True)
+class Messages:
+    """What the ranks of a command send each other: bytes, shape (ranks, ranks), and its file."""
+
+    matrix: Matrix
+    where: str
+
+    @property
+    def ranks(self) -> int:
+        """Of how many ranks it tells."""
+        return int(self.matrix.shape[0])
+
+
 @dataclass
 class Fitting:
     """What to do with a level that this machine can't do: drop it with a note, or refuse.
 
     ``choices``: sentences on what was chosen by the machine; ``pending``: those of the cells that
     are just being made, by factor. ``searched``, ``measured``: ids of the cells of measures that
-    are a search, and of those that are not.
+    are a search, and of those that are not. ``messages``: what a command's ranks send each other,
+    None if nobody knows; ``fitted``: ids of the cells whose order suits what theirs send.
     """
 
     context: PlanContext
@@ -58,6 +78,8 @@ class Fitting:
     pending: dict[str, str] = field(default_factory=dict)
     searched: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
+    messages: Messages | None = None
+    fitted: set[str] = field(default_factory=set)
 
 
 class Misfit(AssayError):
@@ -112,9 +134,12 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
         if depth == len(order):
             if measure.keep is None or measure.keep.value(names, where=measure.keep_where):
                 cell = _make_cell(names, kernel, parameters, context)
-                if cell.placement.order == FITTED:
-                    cell = _with_fitted_order(cell, kernel, fitting)
                 misfit = _misfit(cell, kernel, context, measure)
+                if misfit is None and cell.placement.order == FITTED:
+                    try:
+                        cell = _with_fitted_order(cell, kernel, fitting)
+                    except Misfit as unfit:
+                        misfit = unfit
                 if misfit is None:
                     fitting.choices |= dict.fromkeys(fitting.pending.values())
                     yield cell
@@ -146,6 +171,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     machine: dict[str, Value] = {
         "cores": context.cores,
         "nodes": context.nodes,
+        "hardware_threads": max(context.hardware_threads, context.cores),
         "numa_nodes": max(len(context.numa), 1),
         "caches": context.caches,
     }
@@ -163,6 +189,7 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: Pla
         adapter=adapter if adapter != "default" else None,
         # All nodes can be drawn in one way only.
         node_set=int(names["node_set"]) if int(names["nodes"]) < context.nodes else 0,
+        smt="on" if names["smt"] == "on" else "off",
     )
     return Cell(
         kernel.name, {name: names[name] for name in parameters}, placement, str(names["toolchain"])
@@ -170,22 +197,56 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: Pla
 
 
 def _with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
-    """The cell in the order that suits its ranks' messages; what came of it is said."""
+    """The cell in the order that suits its ranks' messages; what came of it is said.
+
+    Raises Misfit for a command's matrix of another number of ranks, AssayError where there is none.
+    """
     placement = cell.placement
     on = f"{kernel.name} on {placement.nodes} × {placement.ppn} ranks"
-    if kernel.peers is None or min(placement.nodes, placement.ppn) == 1:
+    alone = min(placement.nodes, placement.ppn) == 1
+    matrix = None if alone else _matrix_of(cell, kernel, fitting)
+    if matrix is None:
         order, why = "block", "no order suits its messages better than others"
     else:
-        from assay.plans.fitted_order import dense, fit_order
+        from assay.plans.fitted_order import fit_order
 
-        peers = kernel.peers(cell.parameters, placement.ranks, placement.threads)
-        fit = fit_order(dense(peers, placement.ranks), placement.nodes, placement.ppn)
+        fit = fit_order(matrix, placement.nodes, placement.ppn)
         order, why = fit.order, f"{fit.saved:.0%} fewer bytes between nodes than in block order"
         if fit.saved <= 0:
             why = "none that was looked at sends fewer bytes between nodes"
     short = order if len(order) <= 24 else f"{order[:20]},…"
     fitting.pending["order"] = f"{on}: order {short}: {why}."
-    return msgspec.structs.replace(cell, placement=msgspec.structs.replace(placement, order=order))
+    cell = msgspec.structs.replace(cell, placement=msgspec.structs.replace(placement, order=order))
+    if order not in ORDERS:
+        fitting.fitted.add(cell.id)
+    return cell
+
+
+def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
+    """What the cell's ranks send each other; None where all send alike. Raises AssayError."""
+    from assay.plans.fitted_order import dense
+
+    ranks = cell.placement.ranks
+    if not kernel.outside:
+        if kernel.peers is None:
+            return None
+        return dense(kernel.peers(cell.parameters, ranks, cell.placement.threads), ranks)
+    messages = fitting.messages
+    if messages is None:
+        raise AssayError(
+            "No order can be fitted to a command of which nobody says what its ranks send each "
+            "other.",
+            where=f"order = {FITTED}",
+            mend="Name the file of its communication matrix: --matrix FILE.",
+        )
+    if messages.ranks != ranks:
+        raise Misfit(
+            f"order = {FITTED} on {_count_of(ranks, 'rank')}, but the communication matrix is of "
+            f"{messages.ranks}.",
+            where=messages.where,
+            mend=f"Place {messages.ranks} ranks, or count what {_count_of(ranks, 'rank')} send.",
+        )
+    return messages.matrix
 
 
 def _misfit(cell: Cell, kernel: Kernel, context: PlanContext, measure: Measure) -> Misfit | None:
@@ -194,6 +255,9 @@ def _misfit(cell: Cell, kernel: Kernel, context: PlanContext, measure: Measure) 
     wrong = kernel.check(cell.parameters, placement) if kernel.check else None
     if wrong is not None:
         return Misfit(wrong, where=measure.where)
+    crowded = _crowded_numa_node(placement, context)
+    if crowded is not None:
+        return Misfit(crowded, where=measure.where, mend="Ask for another binding.")
     if kernel.memory is None or context.memory is None:
         return None
     need = kernel.memory(cell.parameters, placement.ranks, placement.threads) * placement.ppn
@@ -216,7 +280,7 @@ def _values(
     elif factor == "toolchain" and kernel.outside:
         yield OWN_TOOLCHAIN
     elif factor == "toolchain":
-        yield from _toolchains(written, fitting.context)
+        yield from _toolchains(written, fitting)
     elif factor in ("nodes", "ppn", "threads"):
         yield from spread(written, lambda level: _count(level, factor, names), factor)
     elif factor == "node_set":
@@ -225,6 +289,8 @@ def _values(
         yield from _bindings(written, fitting.context)
     elif factor == "adapter" and isinstance(written, Level) and written.raw == "each":
         yield from _adapters(int(names["nodes"]), fitting.context)
+    elif factor == "smt" and isinstance(written, Level) and written.raw == "each":
+        yield from SMT if fitting.context.threads_per_core > 1 else SMT[:1]
     elif factor in PLACEMENT_WORDS:
         yield from spread(written, lambda level: _word(level, factor), factor)
     else:
@@ -255,9 +321,25 @@ def _default(factor: str, kernel: Kernel, names: Names, fitting: Fitting) -> Val
     return "default" if default is None else default
 
 
-def _toolchains(written: Written, context: PlanContext) -> Iterator[str]:
+def _toolchains(written: Written, fitting: Fitting) -> Iterator[str]:
+    context = fitting.context
     word = written.raw if isinstance(written, Level) else ""
-    if word == "all":
+    if word in ("all", SEVERAL):
+        for name, why in context.unusable.items():
+            fitting.notes.setdefault(f"Left out the toolchain '{name}': {why}")
+    crossed = tuple(name for name in context.crossed if name in context.toolchains)
+    compared = crossed if len(crossed) > 1 else context.toolchains
+    if word == SEVERAL and len(compared) < 2:
+        raise AssayError(
+            f"There is nothing to compare: the only toolchain here is '{compared[0]}'.",
+            where=written.where,
+            mend="Name compilers and MPIs in assay.toml, as [compilers.NAME] and [mpis.NAME] "
+            "(docs/formats.md); or toolchain=default measures this one alone.",
+            detail="\n".join(fitting.notes),
+        )
+    if word == SEVERAL:
+        yield from compared
+    elif word == "all":
         yield from context.toolchains
     elif word == "default":
         yield context.default_toolchain
@@ -267,7 +349,7 @@ def _toolchains(written: Written, context: PlanContext) -> Iterator[str]:
         raise AssayError(
             f"There is no toolchain '{word}'.",
             where=written.where,
-            mend=nearest(str(word), (*context.toolchains, "all", "default")),
+            mend=nearest(str(word), (*context.toolchains, "all", SEVERAL, "default")),
         )
 
 
@@ -290,10 +372,13 @@ def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
 
 
 def _most(factor: str, names: Names) -> int:
-    """What "all" is: every node; every core of a node; the cores that each rank can have."""
+    """What "all" is: every node; every core of a node, or hardware thread where cores are shared;
+    those that each rank can have.
+    """
     if factor == "nodes":
         return int(names["nodes"])
-    return int(names["cores"]) // (int(names["ppn"]) if factor == "threads" else 1)
+    have = int(names["hardware_threads" if names["smt"] == "on" else "cores"])
+    return have // (int(names["ppn"]) if factor == "threads" else 1)
 
 
 def _count(level: Level, factor: str, names: Names) -> int:
@@ -358,6 +443,13 @@ def _with_factor(
         machine = fitting.context.nodes
         if int(value) > machine:
             raise Misfit(f"nodes = {value}, but there {_are(machine, 'node')}.", where=where)
+    elif factor == "smt":
+        if value == "on" and fitting.context.threads_per_core == 1:
+            raise Misfit(
+                "smt = on, but a core has 1 hardware thread here.",
+                where=where,
+                mend='"each" takes it where there are more.',
+            )
     elif factor == "ppn":
         ranks = known["ranks"] = int(known["nodes"]) * int(value)
         if ranks < kernel.min_ranks:
@@ -370,7 +462,7 @@ def _with_factor(
             raise Misfit(
                 f"{_count_of(ranks, 'rank')}, but it takes at most {kernel.max_ranks}.", where=where
             )
-        _check_cores(int(value), 1, where, fitting)
+        _check_cores(int(value), 1, str(known["smt"]), where, fitting)
     elif factor == "threads":
         if int(value) > 1 and not kernel.threaded:
             raise Misfit(
@@ -378,7 +470,7 @@ def _with_factor(
                 where=where,
                 mend="Leave threads at 1.",
             )
-        _check_cores(int(known["ppn"]), int(value), where, fitting)
+        _check_cores(int(known["ppn"]), int(value), str(known["smt"]), where, fitting)
     elif factor == "binding":
         _check_numa_node(known, where, fitting)
     elif (parameter := kernel.parameter(factor)) and parameter.numa_node and int(value) >= 0:
@@ -410,24 +502,50 @@ def _check_numa_node(names: Names, where: str, fitting: Fitting) -> None:
     if node is None or not context.numa:
         return
     _has_numa_node(node, where, context)
-    ppn, threads, have = int(names["ppn"]), int(names["threads"]), context.numa[node]
+    ppn, threads = int(names["ppn"]), int(names["threads"])
+    shared = names["smt"] == "on"
+    have = context.numa[node] * (context.threads_per_core if shared else 1)
+    what = "hardware thread" if shared else "core"
     if ppn * threads > have and not (fitting.oversubscribe and have):
         raise Misfit(
             f"binding = numa:{node} with {_count_of(ppn, 'rank')} of {_count_of(threads, 'thread')}"
-            f" needs {_count_of(ppn * threads, 'core')}, but NUMA node {node} has {have}.",
+            f" needs {_count_of(ppn * threads, what)}, but NUMA node {node} has {have}.",
             where=where,
             mend="Ask for fewer ranks or threads, or for another binding.",
         )
 
 
-def _check_cores(ppn: int, threads: int, where: str, fitting: Fitting) -> None:
-    cores = fitting.context.cores
-    if ppn * threads > cores and not fitting.oversubscribe:
+def _crowded_numa_node(placement: Placement, context: PlanContext) -> str | None:
+    """Where the ranks that are dealt to a NUMA node take more than it has: a sentence."""
+    nodes = {number: cores for number, cores in context.numa.items() if cores}
+    if placement.binding != "per-numa" or len(nodes) < 2:
+        return None
+    here = -(-placement.ppn // len(nodes)) * placement.threads
+    each = context.threads_per_core if placement.smt == "on" else 1
+    number, cores = min(nodes.items(), key=lambda item: item[1])
+    if here <= cores * each:
+        return None
+    return (
+        f"binding = per-numa with {_count_of(placement.ppn, 'rank')} of "
+        f"{_count_of(placement.threads, 'thread')} puts {here} threads on a NUMA node, but node "
+        f"{number} has {cores * each}."
+    )
+
+
+def _check_cores(ppn: int, threads: int, smt: str, where: str, fitting: Fitting) -> None:
+    context = fitting.context
+    have, what = context.cores, "core"
+    mend = "Ask for less, or allow several on a core with oversubscribe."
+    if smt == "on":
+        have, what = context.hardware_threads, "hardware thread"
+    elif context.threads_per_core > 1:
+        mend = 'Ask for less, or let threads share cores with smt = "on".'
+    if ppn * threads > have and not fitting.oversubscribe:
         asked = f"ppn = {ppn}" + (f" with threads = {threads}" if threads > 1 else "")
         raise Misfit(
-            f"{asked} needs {_count_of(ppn * threads, 'core')}, but a node has {cores}.",
+            f"{asked} needs {_count_of(ppn * threads, what)}, but a node has {have}.",
             where=where,
-            mend="Ask for less, or allow several on a core with oversubscribe.",
+            mend=mend,
         )
 
 

@@ -21,7 +21,7 @@ from assay.errors import AssayError
 from assay.plans.order import ORDERS, seats_by_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Matrix = npt.NDArray[np.float64]
 Seats = npt.NDArray[np.int64]
@@ -134,20 +134,16 @@ def _searched(matrix: Matrix, apart: Matrix, start: Seats) -> Iterable[Seats]:
         yield np.asarray(seats, dtype=np.int64)
 
 
-def read_matrix(path: Path) -> Matrix:
+def read_matrix(path: Path, text: str | None = None) -> Matrix:
     """A communication matrix from a text file: bytes, or anything in proportion to them.
 
     Either a square of numbers, row by row (from) and column by column (to), or lines of three:
     from, to, bytes. Numbers are separated by blanks, commas or semicolons; what follows a # is left
-    out. Raises AssayError with the line of what can't be read.
+    out. ``text``: of the file, if it was read already. Raises AssayError with the line of what
+    can't be read, and for a matrix in which nobody sends anything to another.
     """
     rows: list[tuple[int, list[float]]] = []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise AssayError(
-            f"The communication matrix can't be read: {error}.", where=str(path)
-        ) from error
+    lines = (text_of(path) if text is None else text).splitlines()
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].replace(",", " ").replace(";", " ").split()
         if not words:
@@ -163,12 +159,47 @@ def read_matrix(path: Path) -> Matrix:
         raise _wrong(path, 1, "there are no numbers")
     widths = {len(values) for _, values in rows}
     if widths == {len(rows)}:
-        return np.array([values for _, values in rows])
+        return _with_messages(path, np.array([values for _, values in rows]))
     if widths == {3}:
-        return _of_triples(path, rows)
+        return _with_messages(path, _of_triples(path, rows))
     odd = (row for row in rows if len(row[1]) != len(rows[0][1]))
     number, values = next(odd, rows[-1])
     raise _wrong(path, number, f"{len(values)} numbers in a line, and {len(rows)} lines")
+
+
+def text_of(path: Path) -> str:
+    """The text of a matrix's file. Raises AssayError if it can't be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        why = error.strerror or str(error)
+    except UnicodeDecodeError:
+        why = "it is no text"
+    raise AssayError(
+        f"The communication matrix can't be read: {why}.",
+        where=str(path),
+        mend="docs/formats.md says what such a file holds.",
+    )
+
+
+def share_between(matrix: Matrix, seats: Sequence[tuple[int, int]]) -> float:
+    """The part of what ranks send each other that goes between nodes, 0 to 1.
+
+    ``seats``: of each rank its node and its place there (``plans.order.seats_by_rank``).
+    """
+    node = np.array([node for node, _ in seats])
+    apart = node[:, None] != node[None, :]
+    return float(matrix[apart].sum() / (matrix.sum() - np.trace(matrix)))
+
+
+def _with_messages(path: Path, matrix: Matrix) -> Matrix:
+    if matrix.sum() - np.trace(matrix) > 0:
+        return matrix
+    raise AssayError(
+        "The communication matrix holds no message from a rank to another.",
+        where=str(path),
+        mend="Count what the program sends at that number of ranks, two at least.",
+    )
 
 
 def _of_triples(path: Path, rows: list[tuple[int, list[float]]]) -> Matrix:

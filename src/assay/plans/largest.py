@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from assay.kernels.catalogue import Kernel, Parameter
+from assay.kernels.catalogue import Kernel, Parameter, Work, WorkFormula
 from assay.plans.levels import Largest, Names
 from assay.plans.model import PlanContext, Value
 
@@ -31,7 +32,9 @@ def largest_choice(
     for value in reversed(parameter.choices):
         parameters = {p.name: names.get(p.name, p.default) for p in kernel.parameters}
         parameters[parameter.name] = value
-        work = kernel.work(parameters, int(names["ranks"]), int(names["threads"]))
+        work = _work(
+            kernel.work, tuple(parameters.items()), int(names["ranks"]), int(names["threads"])
+        )
         if not written.condition.value({**names, **work}, where=written.where):
             continue
         if _fits(kernel, parameters, context):
@@ -40,6 +43,14 @@ def largest_choice(
         too_large = True
     why = f"no {parameter.name} has {written.condition.text}"
     return Choice(None, why + (" and fits into memory" if too_large else ""))
+
+
+@lru_cache(maxsize=4096)
+def _work(
+    work: WorkFormula, parameters: tuple[tuple[str, Value], ...], ranks: int, threads: int
+) -> Work:
+    """A kernel's work; it is asked for once for each binding, order and so on of a plan."""
+    return work(dict(parameters), ranks, threads)
 
 
 def _fits(kernel: Kernel, parameters: Mapping[str, Value], context: PlanContext) -> bool:

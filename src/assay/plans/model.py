@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -18,9 +18,13 @@ _FIRST_FIELDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
 ASSUMED_CACHES = 64 << 20
 # What stands for a toolchain where a program brings its own.
 OWN_TOOLCHAIN = "own"
-BINDINGS = ("compact", "spread", "none")
+BINDINGS = ("compact", "spread", "per-numa", "none")
 # One of BINDINGS, or "numa:1": only the CPUs of that NUMA node.
-Binding = Annotated[str, msgspec.Meta(pattern=r"^(compact|spread|none|numa:[0-9]{1,4})$")]
+Binding = Annotated[str, msgspec.Meta(pattern=r"^(compact|spread|per-numa|none|numa:[0-9]{1,4})$")]
+
+# Whether ranks and threads share cores, by the cores' hardware threads.
+SMT = ("off", "on")
+Smt = Literal["off", "on"]
 
 
 class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,7 +33,8 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``order``: how ranks are numbered over nodes, a word of ``plans.order.ORDERS`` or the seat of
     each rank ("0,2,1,3"). ``adapter``: the network adapter to send over, or several ("eth0,eth1");
     None is the MPI library's own choice. ``node_set``: which of the hosts, where there are more
-    than it takes: 0 the first ones, k the k-th random draw of so many.
+    than it takes: 0 the first ones, k the k-th random draw of so many. ``smt``: off is a core for
+    each thread, on is as many threads to a core as it has hardware threads.
     """
 
     nodes: int = 1
@@ -39,6 +44,7 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     binding: Binding = "compact"
     adapter: str | None = None
     node_set: int = 0
+    smt: Smt = "off"
 
     @property
     def ranks(self) -> int:
@@ -148,7 +154,9 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``notes``: sentences about what the suite asked for and this machine can't do. ``choices``:
     sentences about what was chosen by the machine, or is left to a search. ``search``: None where
-    every cell is measured.
+    every cell is measured. ``fitted``: ids of the cells whose rank order was fitted to what ranks
+    send each other. ``between``: by id of cells of which a communication matrix was given, the
+    share of it that goes from node to node, 0 to 1.
     """
 
     name: str
@@ -159,24 +167,37 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notes: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     search: Search | None = None
+    fitted: tuple[str, ...] = ()
+    between: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
 class PlanContext:
     """The machine a plan is made for: cores of a node, nodes, and the toolchains by name.
 
+    ``crossed``: of them those that are made of a compiler and an MPI of several, to be compared.
+    ``unusable``: further toolchains by name, with a sentence each on why they can't be used.
     ``memory``: bytes available on a node; None where that isn't known. ``numa``: cores that may be
     used of each NUMA node, by its number; empty where that isn't known. ``caches``: bytes of a
     node's last-level caches. ``adapters``: the names of a node's network adapters; None where they
     aren't known. ``notes``: sentences about the machine that whoever reads the numbers should know.
+    ``hardware_threads``: of a node, that may be used; 0 where that isn't known.
     """
 
     cores: int
     nodes: int = 1
     default_toolchain: str = "embedded"
     toolchains: tuple[str, ...] = ("embedded",)
+    crossed: tuple[str, ...] = ()
+    unusable: Mapping[str, str] = field(default_factory=dict)
     memory: float | None = None
     numa: Mapping[int, int] = field(default_factory=dict)
     caches: int = ASSUMED_CACHES
     adapters: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    hardware_threads: int = 0
+
+    @property
+    def threads_per_core(self) -> int:
+        """Hardware threads that every core has at least; 1 where cores have no others."""
+        return max(self.hardware_threads // self.cores, 1)

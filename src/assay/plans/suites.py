@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels import kernels as known_kernels
 from assay.plans.app import App, app_measures
-from assay.plans.expand import FACTORS, Fitting, Measure, expand, parse_keep
+from assay.plans.expand import FACTORS, Fitting, Measure, Messages, expand, parse_keep
 from assay.plans.levels import Level, Range, Written, read_levels, read_quantity
-from assay.plans.model import Plan, PlanContext, Search
+from assay.plans.model import Cell, Plan, PlanContext, Search
+from assay.plans.order import seats_by_rank
 from assay.plans.replication import read_replication
 from assay.plans.searched import searched
 from assay.toml import TomlDocument, load_toml, parse_toml
+
+if TYPE_CHECKING:
+    from assay.plans.fitted_order import Matrix
 
 PLAN_SCHEMA = 1
 _KEYS = (
@@ -30,6 +34,7 @@ _KEYS = (
     "include",
     "replication",
     "search",
+    "matrix",
     "factors",
     "measure",
 )
@@ -74,6 +79,14 @@ class Source:
         self.texts[str(path)] = document.text
         return document
 
+    def matrix(self, path: Path) -> Matrix:
+        """Read a communication matrix. Raises AssayError."""
+        from assay.plans.fitted_order import read_matrix, text_of
+
+        text = self.texts.get(str(path))
+        text = self.texts[str(path)] = text_of(path) if text is None else text
+        return read_matrix(path, text)
+
 
 def load_plan(
     path: Path,
@@ -110,8 +123,10 @@ def load_plan(
         ("replication",), data.get("replication", {}), dict[str, str | float]
     )
     rule = read_replication(replication, lambda key: document.where(("replication", key)))
+    fitting.messages = _messages(document, source, app)
     measures = _measures_of(document, source, instead or {}, app)
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
+    between = _between(cells, fitting)
     candidates = tuple(cell.id for cell in cells if cell.id in fitting.searched)
     written_seed = document.read(("seed",), data.get("seed"), int | None)  # type: ignore[arg-type]
     chosen = seed if seed is not None else written_seed
@@ -124,7 +139,49 @@ def load_plan(
         notes=(*context.notes, *fitting.notes),
         choices=(*fitting.choices, *searched(cells)),
         search=_search(document, candidates, fitting) if candidates else None,
+        fitted=tuple(cell.id for cell in cells if cell.id in fitting.fitted),
+        between=between,
     )
+
+
+def _messages(document: TomlDocument, source: Source, app: App | None) -> Messages | None:
+    """The communication matrix of the command line, or the plan's own. Raises AssayError."""
+    if app is not None and app.matrix:
+        return Messages(source.matrix(Path(app.matrix)), app.matrix)
+    written = document.read(("matrix",), document.data.get("matrix", ""), str)
+    if not written:
+        return None
+    path = document.path.absolute().parent / Path(written).expanduser()
+    return Messages(source.matrix(path), document.where(("matrix",)))
+
+
+def _between(cells: Sequence[Cell], fitting: Fitting) -> dict[str, float]:
+    """Of each cell that a matrix tells of, the share that goes between nodes, by its id.
+
+    Raises AssayError where it tells of none.
+    """
+    messages = fitting.messages
+    if messages is None:
+        return {}
+    from assay.plans.fitted_order import share_between
+
+    outside = [cell for cell in cells if find_kernel(cell.kernel).outside]
+    found = {}
+    for cell in outside:
+        place = cell.placement
+        if place.ranks == messages.ranks:
+            seats = seats_by_rank(place.order, place.nodes, place.ppn)
+            found[cell.id] = share_between(messages.matrix, seats)
+    if not found:
+        counts = ", ".join(map(str, sorted({cell.placement.ranks for cell in outside})))
+        raise AssayError(
+            f"The communication matrix is of {messages.ranks} ranks, and no placement of the plan "
+            f"has as many ({counts or 'it has no command'}).",
+            where=messages.where,
+            mend="Count what the program sends at a number of ranks that the plan has, or ask for "
+            "that number: ppn=…",
+        )
+    return found
 
 
 def _search(document: TomlDocument, cells: tuple[str, ...], fitting: Fitting) -> Search:

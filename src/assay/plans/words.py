@@ -49,6 +49,7 @@ def plan_from_words(
         replication=replication or Replication(),
         seed=seed if seed is not None else draw_seed(),
         notes=context.notes,
+        fitted=tuple(cell.id for cell in cells if cell.id in fitting.fitted),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.plans.model import Binding, Value
+from assay.plans.model import Binding, Smt, Value
 
 JOB_SCHEMA = 1
 STREAM_SCHEMA = 1
@@ -40,7 +40,7 @@ class MeasurementOrder(msgspec.Struct, frozen=True):
 class Job(msgspec.Struct, frozen=True):
     """Everything one launch works through: measurements that share a placement.
 
-    ``order``: of ranks, as in ``plans.model.Placement``.
+    ``order`` of ranks and ``smt`` as in ``plans.model.Placement``.
     """
 
     schema: int
@@ -50,6 +50,7 @@ class Job(msgspec.Struct, frozen=True):
     seed: int
     measurements: list[MeasurementOrder]
     order: str = "block"
+    smt: Smt = "off"
 
 
 class Clock(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from assay.answers.placement_data import (
     Comparison,
     Outcome,
     compare,
+    compared_name,
     how_text,
     name_of,
     outcomes,
@@ -18,13 +19,15 @@ from assay.answers.placement_data import (
 from assay.answers.select import Point, measured_text, quantity_text
 from assay.records.model import RunData
 from assay.reference.placement import MACHINES, SOURCE, published
+from assay.report.crossed import crossed_tables
 from assay.report.model import Column, Entry, Table
+from assay.report.placement_order import order_tables
 from assay.stats.model import CellSummary
 from assay.units import MISSING
 
 
 def placement_tables(cells: Sequence[CellSummary], run: RunData) -> list[Table]:
-    """What each search chose, and the ratios by fixed nodes and by fixed ranks."""
+    """What each search chose, ratios by fixed nodes and by fixed ranks, orders, crossed factors."""
     found = outcomes(cells, run)
     compared = works(cells)
     tables = [_chosen(found)] if found else []
@@ -36,7 +39,7 @@ def placement_tables(cells: Sequence[CellSummary], run: RunData) -> list[Table]:
         tables.append(_ratios("ranks", of_ranks))
     if on_nodes or of_ranks:
         tables += _beside_published(on_nodes, of_ranks)
-    return tables
+    return [*tables, *order_tables(cells, run), *crossed_tables(cells, run)]
 
 
 def _chosen(found: Sequence[Outcome]) -> Table:
@@ -95,7 +98,8 @@ def _ratios(fixed: str, compared: Sequence[Comparison]) -> Table:
     for found in compared:
         placement = found.above.summary.cell.placement
         number = placement.nodes if fixed == "nodes" else placement.ranks
-        rows.setdefault((name_of(found.above.summary.cell), number), {})[placement.ppn] = found
+        name = compared_name(found, compared)
+        rows.setdefault((name, number), {})[placement.ppn] = found
     same = "on as many nodes" if fixed == "nodes" else "of as many ranks, on fewer nodes"
     return Table(
         id=f"placement-{fixed}",

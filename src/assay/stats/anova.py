@@ -8,14 +8,20 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from assay.errors import AssayError
+from assay.stats.effect_sizes import aligned_rank_p, share_intervals, spans, variance_shares
 from assay.stats.group_tests import EQUAL_SPREAD, Check, checks_text, normality, spread_test
-from assay.stats.intervals import Floats, checked
+from assay.stats.intervals import Floats, Interval, checked
+from assay.stats.linear_terms import (
+    REDUNDANT,
+    Bases,
+    Ints,
+    Term,
+    combinations_of,
+    f_of,
+)
 from assay.stats.multiple import corrected
-
-Ints = npt.NDArray[np.int64]
 
 # p at which equal spread is doubted: a small difference that few values don't refute is enough to
 # mislead F where the wider level has fewer of them, and to allow for it costs little.
@@ -23,8 +29,6 @@ DOUBTFUL = 0.25
 # Permutations of residuals, and how many at a time.
 PERMUTATIONS = 1999
 _AT_ONCE = 250
-# Singular values below this share of the greatest are rounding errors of a redundant column.
-_REDUNDANT = 1e-9
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -34,7 +38,8 @@ class Effect(msgspec.Struct, frozen=True):
     omega squared, the share of variance that it explains of what it and chance do; at least 0.
     ``levels``: of a factor, how many times the value is that of its first level, with the other
     factors held (a difference, without logarithms); empty of interactions. ``p_corrected``: by
-    Holm, for all effects.
+    Holm, for all effects. Where asked for, ``share``: the part of all variance that it explains, 0
+    to 1, with its 95% interval, and ``p_ranks``: by the aligned ranks, as it is.
     """
 
     factors: tuple[str, ...]
@@ -45,6 +50,9 @@ class Effect(msgspec.Struct, frozen=True):
     p_corrected: float
     omega2: float
     levels: dict[str, float]
+    share: float | None = None
+    share_ci95: Interval | None = None
+    p_ranks: float | None = None
 
 
 class Anova(msgspec.Struct, frozen=True):
@@ -73,6 +81,7 @@ def anova(
     interactions: bool = True,
     log: bool | None = None,
     seed: int = 2003,
+    sizes: bool = False,
 ) -> Anova:
     """The effects of several factors, each with as many levels' names as there are values.
 
@@ -82,7 +91,8 @@ def anova(
     alike (Brown & Forsythe), p is that of F; where only the former fails, that of F among 1,999
     permutations of the reduced model's residuals (Freedman & Lane 1983); where spreads may differ,
     that of a Wald statistic which allows for it, among as many residuals with random signs
-    (Davidson & Flachaire 2008). ``seed``: of what is drawn. Factors of one level are left out, and
+    (Davidson & Flachaire 2008). ``seed``: of what is drawn. ``sizes``: with each effect's share of
+    all variance and its p by ranks (``stats.effect_sizes``). Factors of one level are left out, and
     interactions for which combinations or values lack; both are said. Raises AssayError for no
     values, and for a factor with another number of levels' names.
     """
@@ -96,7 +106,7 @@ def anova(
     y = y - y.mean()
     missing: list[str] = []
     codes = _coded(factors, missing)
-    bases = _Bases(codes)
+    bases = Bases(codes)
     terms = _terms(codes, bases, interactions, given.size, missing)
     everything = bases.of(terms)
     freedom = given.size - everything.shape[1]
@@ -112,6 +122,7 @@ def anova(
         for place, term in enumerate(terms)
     ]
     adjusted = corrected([p for _, _, _, p in tested])
+    own = _sizes(y, terms, bases, everything, codes, seed) if sizes else [_NO_SIZES] * len(terms)
     main = bases.of([(name,) for name in codes])
     levels = _level_effects(main @ (main.T @ y), codes, factors, log)
     return Anova(
@@ -125,9 +136,12 @@ def anova(
                 p_corrected=float(p_corrected),
                 omega2=max(extra * (f - 1.0) / (extra * (f - 1.0) + y.size), 0.0),
                 levels=levels[term[0]] if len(term) == 1 else {},
+                share=share,
+                share_ci95=interval,
+                p_ranks=p_ranks,
             )
-            for term, (squares, extra, f, p), p_corrected in zip(
-                terms, tested, adjusted, strict=True
+            for term, (squares, extra, f, p), p_corrected, (share, interval, p_ranks) in zip(
+                terms, tested, adjusted, own, strict=True
             )
         ],
         test=way,
@@ -142,7 +156,26 @@ def anova(
     )
 
 
-Term = tuple[str, ...]
+_Sizes = tuple[float | None, Interval | None, float | None]
+_NO_SIZES: _Sizes = (None, None, None)
+
+
+def _sizes(
+    y: Floats,
+    terms: Sequence[Term],
+    bases: Bases,
+    everything: Floats,
+    codes: Mapping[str, Ints],
+    seed: int,
+) -> list[_Sizes]:
+    """Each effect's share of all variance, its interval, and p by ranks."""
+    shares = variance_shares(y[:, None], terms, bases, everything)[:, 0]
+    groups = combinations_of(codes)
+    intervals = share_intervals(y, groups, terms, bases, everything, seed)
+    p_ranks = [aligned_rank_p(y, term, terms, bases, everything) for term in terms]
+    return list(zip(map(float, shares), intervals, p_ranks, strict=True))
+
+
 Way = Literal["F", "permutation of residuals", "random signs of residuals"]
 _BY_F: Way = "F"
 _BY_SIGNS: Way = "random signs of residuals"
@@ -153,27 +186,6 @@ def _way(checks: Sequence[Check]) -> Way:
     if not refuted:
         return _BY_F
     return _BY_SIGNS if EQUAL_SPREAD in refuted else "permutation of residuals"
-
-
-class _Bases:
-    """Orthonormal bases of what terms can fit, each made once."""
-
-    def __init__(self, codes: Mapping[str, Ints]) -> None:
-        self._codes = codes
-        self._made: dict[frozenset[Term], Floats] = {}
-
-    def of(self, terms: Sequence[Term]) -> Floats:
-        """Columns of unit length that span the constant and all these terms."""
-        key = frozenset(terms)
-        if key not in self._made:
-            size = next(iter(self._codes.values())).size if self._codes else 1
-            columns = [np.ones((size, 1))]
-            for term in terms:
-                together = _cells({name: self._codes[name] for name in term})
-                columns.append(np.eye(int(together.max()) + 1)[together])
-            u, singular, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
-            self._made[key] = u[:, singular > _REDUNDANT * singular[0]]
-        return self._made[key]
 
 
 def _coded(factors: Mapping[str, Sequence[str]], missing: list[str]) -> dict[str, Ints]:
@@ -192,15 +204,8 @@ def _in_order(levels: Sequence[str]) -> dict[str, int]:
     return {level: number for number, level in enumerate(dict.fromkeys(levels))}
 
 
-def _cells(codes: Mapping[str, Ints]) -> Ints:
-    """The number of each value's combination of levels."""
-    return np.asarray(
-        np.unique(np.stack(list(codes.values())), axis=1, return_inverse=True)[1]
-    ).reshape(-1)
-
-
 def _terms(
-    codes: Mapping[str, Ints], bases: _Bases, interactions: bool, size: int, missing: list[str]
+    codes: Mapping[str, Ints], bases: Bases, interactions: bool, size: int, missing: list[str]
 ) -> list[Term]:
     """The effects that can be told: factors that others don't imply, and pairs of them."""
     terms: list[Term] = []
@@ -213,7 +218,7 @@ def _terms(
     for pair in combinations([term[0] for term in terms], 2) if interactions else ():
         label = " and ".join(pair)
         possible = int(np.prod([int(codes[name].max()) + 1 for name in pair]))
-        together = int(_cells({name: codes[name] for name in pair}).max()) + 1
+        together = int(combinations_of({name: codes[name] for name in pair}).max()) + 1
         if together < possible:
             lacking = possible - together
             missing.append(
@@ -234,7 +239,7 @@ def _tested(
     y: Floats,
     term: Term,
     terms: Sequence[Term],
-    bases: _Bases,
+    bases: Bases,
     everything: Floats,
     way: Way,
     seed: int,
@@ -242,11 +247,10 @@ def _tested(
     """Sum of squares, degrees of freedom, F and p of one effect."""
     from scipy.special import fdtrc
 
-    others = [other for other in terms if not set(term) <= set(other)]
-    reduced, extended = bases.of(others), bases.of([*others, term])
+    reduced, extended = spans(term, terms, bases)
     extra = extended.shape[1] - reduced.shape[1]
     freedom = y.size - everything.shape[1]
-    squares, f = _f(y[:, None], reduced, extended, everything)
+    squares, f = f_of(y[:, None], reduced, extended, everything)
     if way == _BY_F:
         return float(squares[0]), extra, float(f[0]), float(fdtrc(extra, freedom, f[0]))
     found = _wald(y[:, None], reduced, extended, everything) if way == _BY_SIGNS else f
@@ -260,7 +264,7 @@ def _tested(
             chance = _wald(signs * residuals[:, None], reduced, extended, everything)
         else:
             drawn = rng.permuted(np.broadcast_to(residuals[:, None], (y.size, count)), axis=0)
-            _, chance = _f(drawn, reduced, extended, everything)
+            _, chance = f_of(drawn, reduced, extended, everything)
         reached += int(np.count_nonzero(chance >= found[0] * (1.0 - 1e-12)))
     return float(squares[0]), extra, float(f[0]), (reached + 1) / (PERMUTATIONS + 1)
 
@@ -276,7 +280,7 @@ def _wald(columns: Floats, reduced: Floats, extended: Floats, everything: Floats
     own = u[:, singular > 0.5]  # of a projection they are 0 or 1, but for rounding
     effect = own.T @ columns
     left = columns - everything @ (everything.T @ columns)
-    free = np.maximum(1.0 - np.einsum("ij,ij->i", everything, everything), _REDUNDANT)
+    free = np.maximum(1.0 - np.einsum("ij,ij->i", everything, everything), REDUNDANT)
     variances = (left / free[:, None]) ** 2
     between = np.einsum("ia,ib,ic->cab", own, own, variances, optimize=True)
     scale = np.einsum("caa->c", between)
@@ -285,31 +289,13 @@ def _wald(columns: Floats, reduced: Floats, extended: Floats, everything: Floats
     return np.asarray(np.einsum("ac,ca->c", effect, solved) / own.shape[1])
 
 
-def _f(
-    columns: Floats, reduced: Floats, extended: Floats, everything: Floats
-) -> tuple[Floats, Floats]:
-    """Sums of squares of an effect and F, of each column."""
-    extra = extended.shape[1] - reduced.shape[1]
-    freedom = columns.shape[0] - everything.shape[1]
-    squares = _explained(extended, columns) - _explained(reduced, columns)
-    left = np.einsum("ij,ij->j", columns, columns) - _explained(everything, columns)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        f = (squares / extra) / (left / freedom)
-    return squares, np.where(left > 0.0, f, np.where(squares > 0.0, np.inf, 0.0))
-
-
-def _explained(basis: Floats, columns: Floats) -> Floats:
-    fitted = basis.T @ columns
-    return np.asarray(np.einsum("ij,ij->j", fitted, fitted))
-
-
 def _checks(left: Floats, codes: Mapping[str, Ints]) -> list[Check]:
     """Of the residuals; their spread between each factor's levels and between combinations.
 
     Combinations alone, of a few values each, rarely show that one level of a factor is wider.
     """
     p: list[float] = []
-    for groups in [*codes.values(), *([_cells(codes)] if len(codes) > 1 else [])]:
+    for groups in [*codes.values(), *([combinations_of(codes)] if len(codes) > 1 else [])]:
         several = [left[groups == each] for each in np.flatnonzero(np.bincount(groups) > 1)]
         if len(several) > 1:
             p.append(spread_test(several, by_f=False)[2])
@@ -338,7 +324,7 @@ def _level_effects(
     solution, _, _, _ = np.linalg.lstsq(design, fitted, rcond=None)
     # What differs between two solutions of the same fit can't be told.
     _, singular, rows = np.linalg.svd(design, full_matrices=True)
-    redundant = rows[int(np.count_nonzero(singular > _REDUNDANT * singular[0])) :]
+    redundant = rows[int(np.count_nonzero(singular > REDUNDANT * singular[0])) :]
     first = 1
     found: dict[str, dict[str, float]] = {}
     for name, count in zip(names, counts, strict=True):

@@ -106,6 +106,24 @@ def smt(system: System) -> list[Finding]:
     ]
 
 
+def energy(system: System) -> list[Finding]:
+    """Can it be told what a placement takes of energy?"""
+    readable = system.processor.energy_readable
+    if readable is None:
+        return []
+    if readable:
+        return [Finding("energy", "ok", "The processors' counters of energy can be read.")]
+    return [
+        Finding(
+            "energy",
+            "note",
+            "The processors' counters of energy (RAPL) may be read by root alone.",
+            "No placement can be recommended for its energy.",
+            "As root, on each node: chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj",
+        )
+    ]
+
+
 def virtual(system: System) -> list[Finding]:
     """Is there a hypervisor?"""
     found = system.virtualisation
@@ -394,6 +412,7 @@ MACHINE_CHECKS = (
     turbo,
     clock_cap,
     smt,
+    energy,
     virtual,
     huge_pages,
     numa_balancing,

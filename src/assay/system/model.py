@@ -76,7 +76,8 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
     cores are of several kinds. ``vectors``: vector extensions that may be used. ``vector_bits``:
     bits of the widest vector of doubles. ``fma``: whether there is a fused multiply-add.
     ``constant_tsc``: whether the time stamp counter runs at a constant rate and in idle states
-    (x86). ``throttled``: thermal throttling events since boot, a count.
+    (x86). ``throttled``: thermal throttling events since boot, a count. ``energy_readable``:
+    whether this user may read the counters of energy (RAPL); None where there are none.
     """
 
     vendor: str | None = None
@@ -98,6 +99,7 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
     fma: bool | None = None
     constant_tsc: bool | None = None
     throttled: int | None = None
+    energy_readable: bool | None = None
     frequency: Frequency = Frequency()
     caches: list[Cache] = []
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from assay.reference.microarchitectures import identify
+from assay.system.energy import energy_readable
 from assay.system.files import Tree, fields, to_cpus, to_integer, to_number
 from assay.system.model import Cache, Frequency, Processor
 
@@ -78,6 +79,7 @@ def detect_processor(tree: Tree) -> Processor:
         fma=(bool(flags & {"fma", "fma4", "asimd"}) if flags else None),
         constant_tsc=({"constant_tsc", "nonstop_tsc"} <= flags) if flags and not arm else None,
         throttled=throttle_count(tree, online),
+        energy_readable=energy_readable(tree),
         frequency=_frequency(tree, online, blocks, name),
         caches=_caches(tree, online),
     )

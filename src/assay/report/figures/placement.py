@@ -8,6 +8,7 @@ from assay.answers.placement_data import (
     METRIC,
     Comparison,
     Outcome,
+    compared_name,
     how_text,
     name_of,
     outcomes,
@@ -17,6 +18,9 @@ from assay.answers.placement_data import (
 )
 from assay.answers.select import counted, points
 from assay.records.model import RunData
+from assay.report.figures.crossed import crossed_figures
+from assay.report.figures.placement_order import order_figures
+from assay.report.figures.placement_speed import by_size, speed_figures
 from assay.report.marks import (
     Row,
     Spec,
@@ -34,16 +38,21 @@ _WORST = 4.0
 # A field's side in a heat map.
 _SIDE = 44
 _HALF = 7
+# Numbers of ranks a node that have a line for each work.
+_MOST_LINES = 2
 
 
 def placement_figures(cells: Sequence[CellSummary], run: RunData) -> list[Figure | None]:
-    """Each search's surface, then the ratios over as many nodes and of as many ranks."""
+    """Each search's surface, ratios over as many nodes and of as many ranks, orders, factors."""
     found = outcomes(cells, run)
     compared = works(cells)
     return [
         *(surface_figure(place, outcome, cells) for place, outcome in enumerate(found)),
-        ratio_figure("nodes", [c for work in compared for c in same_nodes(work)]),
-        ratio_figure("ranks", [c for work in compared for c in same_ranks(work)]),
+        *ratio_figures("nodes", [c for work in compared for c in same_nodes(work)]),
+        *ratio_figures("ranks", [c for work in compared for c in same_ranks(work)]),
+        *speed_figures(compared),
+        *order_figures(cells, run),
+        *crossed_figures(cells, run),
     ]
 
 
@@ -211,8 +220,22 @@ def _middle(rows: Sequence[Row]) -> float:
     return float(_worst(rows) ** 0.45)
 
 
-def ratio_figure(fixed: str, compared: Sequence[Comparison]) -> Figure | None:
-    """Ratios on as many ``nodes`` or of as many ``ranks``: bars for one such number, else lines."""
+def ratio_figures(fixed: str, compared: Sequence[Comparison]) -> list[Figure | None]:
+    """A figure of each benchmark's largest problem class, one of the next smaller ones, …"""
+    return [ratio_figure(fixed, found, place) for place, found in enumerate(by_size(compared))]
+
+
+def ratio_figure(fixed: str, compared: Sequence[Comparison], place: int = 0) -> Figure | None:
+    """Ratios on as many ``nodes`` or of as many ``ranks``: bars for one such number, else lines.
+
+    Lines are those of two ranks a node and of the most, if there are many more. ``place``: how many
+    problem classes are larger.
+    """
+    numbers = {_fixed_count(fixed, found) for found in compared}
+    most = max((c.above.summary.cell.placement.ppn for c in compared), default=0)
+    several = len({c.above.summary.cell.placement.ppn for c in compared})
+    if len(numbers) > 1 and several > _MOST_LINES:
+        compared = [c for c in compared if c.above.summary.cell.placement.ppn in (2, most)]
     if not compared:
         return None
     rows: list[Row] = []
@@ -221,7 +244,7 @@ def ratio_figure(fixed: str, compared: Sequence[Comparison]) -> Figure | None:
         placement = found.above.summary.cell.placement
         rows.append(
             {
-                "work": name_of(found.above.summary.cell),
+                "work": compared_name(found, compared),
                 "count": _fixed_count(fixed, found),
                 "ppn": f"{placement.ppn} ranks a node",
                 "median": found.value,
@@ -250,8 +273,9 @@ def ratio_figure(fixed: str, compared: Sequence[Comparison]) -> Figure | None:
     same = "as many nodes" if fixed == "nodes" else "as many ranks on fewer nodes"
     paper = "figures 1.B.a to 6.B.a" if fixed == "nodes" else "figures 1.B.c to 6.B.c"
     return Figure(
-        id=f"placement-ratio-{fixed}",
-        title=f"Performance with several ranks a node over one, {same}",
+        id=f"placement-ratio-{fixed}{f'-{place + 1}' if place else ''}",
+        title=f"Performance with several ranks a node over one, {same}"
+        + ", smaller classes" * bool(place),
         caption="At 1 (dashed) the further ranks bring nothing. 95% intervals of the ratio. After "
         f"Luecke, Li & Cuma (2005), {paper}.",
         alt=f"Performance ratios over 1 rank a node, {same}, from "
