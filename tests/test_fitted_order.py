@@ -106,6 +106,13 @@ def test_too_many_ranks_keep_to_the_orders_with_names() -> None:
 # ---- plans -----------------------------------------------------------------------------------
 
 
+def test_of_very_many_ranks_no_order_is_looked_for() -> None:
+    context = PlanContext(cores=128, nodes=32)
+    placement = {"nodes": 32, "ppn": 128, "order": "fitted"}
+    (cell,) = plan_from_words("npb.ft", ["class=D"], context=context, placement=placement).cells
+    assert cell.placement.order == "block"
+
+
 def test_a_plan_s_fitted_order_is_the_one_found() -> None:
     context = PlanContext(cores=3, nodes=4)
     placement = {"nodes": 4, "ppn": 3, "order": "block,cyclic,fitted"}

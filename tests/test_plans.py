@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -319,7 +320,8 @@ def test_threads_for_a_kernel_without():
 @pytest.mark.parametrize("name", sorted(suites()))
 @pytest.mark.parametrize("context", [PlanContext(1), TWO, PlanContext(128, 16)])
 def test_shipped_suites_load_everywhere(name, context):
-    plan = load_plan(find_suite(name), context)
+    two_toolchains = replace(context, toolchains=("embedded", "site"))
+    plan = load_plan(find_suite(name), two_toolchains)
     assert plan.name == name
     assert plan.cells
     # Nothing may be left out but what takes more nodes than there are, or too many bytes for MPI.
@@ -330,7 +332,7 @@ def test_shipped_suites_load_everywhere(name, context):
 
 def test_standard_and_full_hold_everything():
     parts = {"quick", "memory", "network", "storage", "noise"}
-    wide = PlanContext(128, 16)
+    wide = PlanContext(128, 16, toolchains=("embedded", "site"))
     plans = {name: load_plan(find_suite(name), wide).cells for name in suites()}
     cells = {name: {c.id for c in plan} for name, plan in plans.items()}
     assert set().union(*(cells[part] for part in parts)) < cells["standard"] < cells["full"]

@@ -203,13 +203,16 @@ def _with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
     """
     placement = cell.placement
     on = f"{kernel.name} on {placement.nodes} × {placement.ppn} ranks"
+    from assay.plans.fitted_order import MOST_RANKS, fit_order
+
+    many = placement.ranks > MOST_RANKS
     alone = min(placement.nodes, placement.ppn) == 1
-    matrix = None if alone else _matrix_of(cell, kernel, fitting)
-    if matrix is None:
+    matrix = None if alone or many else _matrix_of(cell, kernel, fitting)
+    if many and not alone:
+        order, why = "block", f"none is looked for of more than {MOST_RANKS} ranks"
+    elif matrix is None:
         order, why = "block", "no order suits its messages better than others"
     else:
-        from assay.plans.fitted_order import fit_order
-
         fit = fit_order(matrix, placement.nodes, placement.ppn)
         order, why = fit.order, f"{fit.saved:.0%} fewer bytes between nodes than in block order"
         if fit.saved <= 0:
