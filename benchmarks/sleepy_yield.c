@@ -1,5 +1,6 @@
-// Put before the C library (LD_PRELOAD), it makes a rank sleep that would yield its CPU: a rank that
-// waits then takes no CPU time, and what it takes is for work. MPICH's waits poll and yield, for ever.
+// Put before the C library (LD_PRELOAD), it makes a rank sleep that would yield its CPU: a rank
+// that waits then takes no CPU time, and what it takes is for work. MPICH's waits poll and yield,
+// for ever.
 #define _GNU_SOURCE
 #include <sys/prctl.h>
 #include <time.h>
