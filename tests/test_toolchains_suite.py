@@ -106,6 +106,6 @@ def test_optimisation_is_found_to_matter_here(tmp_path: Path) -> None:
     rows = {str(row["label"]): row for row in section["evidence"]}  # type: ignore[index,attr-defined]
     compiler = rows["EP class S: compiler"]
     assert compiler["value"] > 0.2
-    assert "p < 0.001" in compiler["note"] and "-O0 takes" in compiler["note"]
+    assert "-O0 takes" in compiler["note"]  # only what is sure is evidence
     advice = " ".join(map(str, section["advice"]))  # type: ignore[call-overload]
     assert "-O3 -march=native is the quickest" in advice
