@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -88,6 +88,7 @@ def test_the_dip_is_the_distance_from_the_nearest_distribution_with_one_mode(
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=40))
+@example([0.0, 1e-247, 1.0, 1.0, 1.0, 1.0, 1.0])
 def test_the_dip_lies_between_its_bounds(values: list[float]) -> None:
     n = len(values)
     assert 0.5 / n - 1e-12 <= dip(values) <= 0.25 + 0.5 / n

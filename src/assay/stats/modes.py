@@ -208,10 +208,12 @@ def _untied(ordered: Floats) -> Floats:
     if different.size == ordered.size:
         return ordered
     step = float(np.diff(different).min()) if different.size > 1 else 1.0
+    # What numbers of this size can tell apart at all, for as many of them.
+    step = max(step, 2.0 * float(counts.max() * np.spacing(np.abs(different).max())))
     first = np.repeat(np.cumsum(counts) - counts, counts)
     within = np.arange(ordered.size) - first
     count = np.repeat(counts, counts)
-    return np.asarray(np.repeat(different, counts) + step * ((within + 0.5) / count - 0.5))
+    return np.sort(np.repeat(different, counts) + step * ((within + 0.5) / count - 0.5))
 
 
 def _lower_hull(x: Floats, y: Floats) -> np.ndarray:
