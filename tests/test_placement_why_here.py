@@ -24,7 +24,7 @@ from assay.records.model import RunData
 from assay.records.reading import read_run
 from assay.stats.cells import summarise_cells
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 reason = network.why_not()
 _SECONDS = 300
 

@@ -94,6 +94,7 @@ def test_a_machine_with_one_toolchain_says_what_is_missing(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_optimisation_is_found_to_matter_here(tmp_path: Path) -> None:
     """The same compiler at -O0 and -O3: EP takes twice as long at least, whatever else happens."""
     (tmp_path / "assay.toml").write_text(

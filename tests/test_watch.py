@@ -341,6 +341,7 @@ def test_a_fault_of_ours_is_not_the_programs():
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_stop_by_the_terminal_is_no_hang():
     words = ["--step", "^step", "--patience", "1 s", "--json"]
     with running(*words, program=steps(120)) as process:
@@ -443,6 +444,7 @@ def test_no_match_at_all_says_so_with_a_hint():
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_program_that_keeps_its_lines_back_is_told_of_pty(monkeypatch):
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     code = "import time\nfor i in range(8000):\n    time.sleep(0.0005)\n    print('step', i)\n"
@@ -460,6 +462,7 @@ def test_with_pty_the_program_has_a_terminal():
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_flood_of_lines_is_followed():
     code = (
         "import sys\nfor b in range(0, 1000000, 10000):\n"
@@ -617,6 +620,7 @@ def competed(tmp_path: Path, program: list[str], cpu: int, env=None) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_python_program_that_is_competed_with(tmp_path):
     env = {**os.environ, "PYTHONPATH": f"{library()}:{os.environ.get('PYTHONPATH', '')}"}
     competed(tmp_path, python(PYTHON_PROGRAM % cpus()[-1]), cpus()[-1], env)
@@ -632,12 +636,14 @@ def built(tmp_path: Path, compiler: str, *flags: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_a_c_program_that_is_competed_with(tmp_path):
     competed(tmp_path, built(tmp_path, "cc", f"-DCPUS={cpus()[-1]}"), cpus()[-1])
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler (gfortran)")
 def test_a_fortran_program_that_is_competed_with(tmp_path):
     (tmp_path / "program.f90").write_text(FORTRAN_PROGRAM)
@@ -651,6 +657,7 @@ def test_a_fortran_program_that_is_competed_with(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two ranks need two CPUs")
 def test_ranks_of_which_one_is_competed_with(tmp_path):
     tools = Path(sys.prefix) / "bin"

@@ -50,9 +50,9 @@ class Phases {
   }
 
   // Collective: on rank 0 each phase's mean over the ranks, sample by sample; nothing elsewhere.
-  // The means of all phases add up to the mean of the ranks' times. Of several ranks also the least
-  // and the most that any of them spent in the first phase, which is to be computation: what is
-  // between the mean and the most, the ranks wait for their slowest.
+  // The means of all phases add up to the mean of the ranks' times. Where the first phase is
+  // called "compute", of several ranks also the least and the most that any of them spent in it:
+  // what is between the mean and the most, the ranks wait for their slowest.
   std::vector<Series> series(MPI_Comm comm) const {
     int rank = 0;
     int size = 1;
@@ -66,12 +66,12 @@ class Phases {
           std::any_of(means.begin(), means.end(), [](double mean) { return mean > 0; });
       if (rank == 0 && any) all.push_back({names_[phase], "s", {}, {}, std::move(means)});
     }
-    if (size == 1) return all;
+    if (size == 1 || names_[0] != "compute") return all;
     std::vector<double> least = over_ranks(0, MPI_MIN, comm);
     std::vector<double> most = over_ranks(0, MPI_MAX, comm);
     if (rank == 0) {
-      all.push_back({"least_" + names_[0], "s", {}, {}, std::move(least)});
-      all.push_back({"most_" + names_[0], "s", {}, {}, std::move(most)});
+      all.push_back({"least_compute", "s", {}, {}, std::move(least)});
+      all.push_back({"most_compute", "s", {}, {}, std::move(most)});
     }
     return all;
   }
