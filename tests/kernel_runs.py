@@ -112,7 +112,7 @@ def assert_phases(record: MeasurementRecord, *phases: str) -> None:
     """These and no others, whose means over the ranks add up to no more than the slowest's time."""
     whole, *parts = record.series
     # Of several ranks last the least and the most that any of them computed.
-    spread = ["least_compute", "most_compute"] if len(phases) > 1 else []
+    spread = ["least_compute", "most_compute"] if phases[0] == "compute" and phases[1:] else []
     assert [whole.metric, *(part.metric for part in parts)] == ["time", *phases, *spread]
     told = {series.metric: series.values for series in record.series}
     for index, time in enumerate(whole.values):

@@ -190,7 +190,8 @@ def test_when_the_leader_is_killed_the_hosts_end(bench: Bench) -> None:
     bench.scenario(delay="50 ms")
     with_hosts(bench, "n1", "n2")
     process = bench.start("--per-node")
-    wait_for(lambda: bench.runs.is_dir() and list(bench.runs.glob("*/members/*/raw/*.jsonl")))
+    # A member that was not begun yet would have no end.
+    wait_for(lambda: len({path.parent for path in bench.runs.glob("*/members/*/raw/*.jsonl")}) == 2)
     group = group_of(bench)
     process.kill()
     process.communicate(timeout=20)
