@@ -7,7 +7,7 @@
 
 int sched_yield(void) {
   static __thread int told;
-  const struct timespec nap = {0, 20000};
+  const struct timespec nap = {0, 200000};
   if (!told) {
     prctl(PR_SET_TIMERSLACK, 1000UL);  // the kernel's own, 50 us, would be longer than the nap
     told = 1;
