@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Literal
@@ -51,6 +51,15 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """MPI processes in all."""
         return self.nodes * self.ppn
 
+    def content(self, always: Collection[str]) -> dict[str, object]:
+        """Its fields by name: those of ``always``, and of the others what isn't at its default."""
+        plain = Placement()
+        return {
+            name: value
+            for name in self.__struct_fields__
+            if (value := getattr(self, name)) != getattr(plain, name) or name in always
+        }
+
     @property
     def numa_node(self) -> int | None:
         """The NUMA node that ranks are bound to; None where the binding names none."""
@@ -78,10 +87,7 @@ class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         """
         content = msgspec.to_builtins(self)
         content["parameters"] = dict(sorted(self.parameters.items()))
-        plain = Placement()
-        for name in Placement.__struct_fields__:
-            if name not in _FIRST_FIELDS and getattr(self.placement, name) == getattr(plain, name):
-                del content["placement"][name]
+        content["placement"] = self.placement.content(_FIRST_FIELDS)
         text = msgspec.json.encode(content)
         return hashlib.sha256(text).hexdigest()[:12]
 

@@ -33,12 +33,13 @@ def block_order(plan: Plan, replicate: int, pending: Collection[str]) -> list[li
     ]
 
 
+# What a placement's key has always had.
+_IN_KEYS = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set")
+
+
 def _launch_key(cell: Cell) -> bytes:
     """What launches are told apart and shuffled by; a new field changes no earlier order."""
-    placement = msgspec.to_builtins(cell.placement)
-    if placement["smt"] == "off":
-        del placement["smt"]
-    return msgspec.json.encode((cell.toolchain, placement))
+    return msgspec.json.encode((cell.toolchain, cell.placement.content(_IN_KEYS)))
 
 
 def _place(seed: int, replicate: int, content: bytes) -> bytes:
