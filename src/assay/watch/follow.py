@@ -168,8 +168,13 @@ class _Following:
         more = False
         while True:
             ended = self.program.wait(0.0 if more else TICK)
-            now = time.monotonic()
             self.program.take_signals()
+            now = time.monotonic()
+            if now - seen > _STOPPED and not self.program.continued:
+                # What continued us may be told a moment later; until then nothing is judged.
+                ended = self.program.wait(TICK)
+                self.program.take_signals()
+                now = time.monotonic()
             if self.program.continued and now - seen > _STOPPED:
                 self._stopped = (seen, now)
                 for series in self.series.values():
@@ -269,7 +274,7 @@ class _Following:
         if series is None:
             series = self.series[name] = Series(name, self.options.settings)
         if self._was_stopped(step):
-            series.last = step.time
+            series.last = max(series.last or 0, step.time)
             return series
         if series.hanging is not None:
             self.telling.went_on(series, step)

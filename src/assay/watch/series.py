@@ -20,7 +20,8 @@ _KEPT = 4000
 class Series:
     """Steps of one source, in order.
 
-    ``name``: where they come from, for people. ``last``: when the last one ended, ns.
+    ``name``: where they come from, for people. ``last``: when the last one ended, or when what had
+    been stopped went on, ns: steps from before a stop may be read after it.
     """
 
     def __init__(self, name: str, settings: Settings) -> None:
@@ -44,7 +45,7 @@ class Series:
 
     def add(self, step: Step) -> list[tuple[Step, Change | None]]:
         """What the monitor was given for it (several steps in one, or none yet), and its word."""
-        self.last = step.time
+        self.last = max(self.last or 0, step.time)
         if step.number is not None:
             self.number, self.of = step.number, step.of
         self._waiting.append(step)
