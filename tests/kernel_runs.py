@@ -16,7 +16,7 @@ from assay.kernels import building as product
 from assay.kernels.toolchains import select_toolchain
 from assay.plans.model import Value
 from assay.records.schema import Job, MeasurementOrder, MeasurementRecord, StreamEnd, StreamRecord
-from native_build import FAULTY, SANITIZED, TOOLS, build_kernels
+from native_build import CHECKED, TOOLS, build_kernels
 
 # Leaks are not looked for: MPI libraries keep for good what they allocate in MPI_Init. Threads that
 # wait sleep, for tests may run while others keep the CPUs busy.
@@ -34,17 +34,11 @@ def plain() -> Path:
 
 
 @cache
-def faulty() -> Path:
-    """As it is shipped, warnings being errors, and more in it: the kernels ``test.*``, and a
-    parameter ``fault``, damage planted before the check.
+def checked() -> Path:
+    """The executable under the address and undefined-behaviour sanitizers, and more in it: the
+    kernels ``test.*``, and a parameter ``fault``, damage planted before the check.
     """
-    return build_kernels(FAULTY)
-
-
-@cache
-def sanitized() -> Path:
-    """The executable under the address and undefined-behaviour sanitizers."""
-    return build_kernels(SANITIZED)
+    return build_kernels(CHECKED)
 
 
 def measure(

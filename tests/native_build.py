@@ -18,14 +18,14 @@ NATIVE = Path(__file__).resolve().parents[1] / "native"
 TOOLS = Path(sys.prefix) / "bin"
 # Folders that are built by themselves: libraries for other programs, and the counter of messages.
 APART = {"heartbeat", "profile"}
-# Two builds with all that tests need: compiled as what is shipped is, with every warning an error
-# (headers read anew, since GCC's warnings are better then), and under the sanitizers.
-FAULTY = {
+# The build with what tests need beside what is shipped: the kernels ``test.*``, damage that can be
+# planted before a check (the parameter ``fault``), the sanitizers, and every warning an error.
+CHECKED = {
     "ASSAY_WERROR": "ON",
-    "ASSAY_PRECOMPILE": "OFF",
+    "ASSAY_SANITIZE": "address;undefined",
+    "ASSAY_CXX_FLAGS": "-O1 -march=native -fopenmp",
     "CMAKE_CXX_FLAGS": "-DASSAY_TEST_FAULTS",
 }
-SANITIZED = {"ASSAY_SANITIZE": "address;undefined", "ASSAY_CXX_FLAGS": "-O1 -fopenmp"}
 KEPT = 12  # executables of earlier contents that stay in the cache
 
 

@@ -109,6 +109,18 @@ def test_threads_beside_processes_are_named_by_their_placement():
     assert found["CG class A, 1 → 4 cores"].share == pytest.approx(0.9)
 
 
+def test_of_several_toolchains_each_row_names_its_own():
+    slower = [
+        msgspec.structs.replace(
+            each, cell=msgspec.structs.replace(each.cell, toolchain="clang"), id=f"{each.id}-clang"
+        )
+        for each in line("npb.ep", "A", {1: 0.8e9, 2: 0.8e9})
+    ]
+    found = rows(speed([*line("npb.ep", "A", {1: 1e9, 2: 1e9}), *slower]))
+    assert {"EP class A, 2 cores, embedded", "EP class A, 2 cores, clang"} <= set(found)
+    assert "EP class A, 2 cores" in rows(speed(line("npb.ep", "A", {1: 1e9, 2: 1e9})))
+
+
 def test_threads_make_a_curve_where_processes_do_not():
     cells = [cell("npb.cg", "A", 1e9), cell("npb.cg", "A", 3e9, threads=4)]
     (curve,) = curves(cells, "npb.cg")

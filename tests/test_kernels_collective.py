@@ -12,7 +12,7 @@ from assay.kernels.collective import COLLECTIVES, REDUCTIONS, ROOTED, TIMINGS
 from assay.plans.expand import Fitting, Measure, expand
 from assay.plans.levels import Level
 from assay.plans.model import Placement, PlanContext
-from kernel_runs import assert_good, faulty, is_good, measure, plain, sanitized
+from kernel_runs import assert_good, checked, is_good, measure, plain
 
 KERNEL = find_kernel("network.collective")
 NAME = KERNEL.name
@@ -187,7 +187,7 @@ def test_damage_is_found() -> None:
         for fault in ("none", "byte", "guard", "idle")
     ]
     for case, record in zip(
-        cases, measure(faulty(), *((NAME, case) for case in cases), ranks=2), strict=True
+        cases, measure(checked(), *((NAME, case) for case in cases), ranks=2), strict=True
     ):
         harmless = case["fault"] == "none" or (
             case["op"] == "barrier" and case["fault"] in ("byte", "guard")
@@ -230,5 +230,5 @@ def test_runs_clean_under_the_sanitizers() -> None:
         for op in COLLECTIVES
         for size, timing in ((0, "appointed"), (1000, "barrier"))
     ]
-    for record in measure(sanitized(), *((NAME, case) for case in cases), ranks=2):
+    for record in measure(checked(), *((NAME, case) for case in cases), ranks=2):
         assert_good(record)

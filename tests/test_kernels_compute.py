@@ -13,10 +13,9 @@ from kernel_runs import (
     CountedArray,
     Counter,
     assert_good,
-    faulty,
+    checked,
     measure,
     plain,
-    sanitized,
 )
 from native_build import NATIVE, TOOLS
 
@@ -65,7 +64,7 @@ def test_threads_follow_each_launch_and_defaults_are_the_catalogues() -> None:
 def test_damage_is_found() -> None:
     """In the entry damaged, whether it is one of those computed anew (n = 2) or not."""
     cases = [(n, fault) for n in (2, 50, 200) for fault in ("none", "value", "nan")]
-    found = measure(faulty(), *(("compute.dgemm", {"n": n, "fault": f}) for n, f in cases))
+    found = measure(checked(), *(("compute.dgemm", {"n": n, "fault": f}) for n, f in cases))
     for (n, fault), record in zip(cases, found, strict=True):
         assert (record.status, record.verified) == ("ok", fault == "none"), (n, fault)
         assert (record.verification.value is None) == (fault == "nan")
@@ -94,7 +93,7 @@ def test_wrong_orders_are_told_with_numbers() -> None:
 
 @pytest.mark.slow
 def test_runs_clean_under_the_sanitizers() -> None:
-    for record in measure(sanitized(), *(("compute.dgemm", {"n": n}) for n in (1, 9, 40))):
+    for record in measure(checked(), *(("compute.dgemm", {"n": n}) for n in (1, 9, 40))):
         assert_good(record)
 
 

@@ -9,7 +9,7 @@ import pytest
 from assay.kernels import find_kernel
 from assay.plans.model import Placement
 from assay.records.schema import MeasurementRecord
-from kernel_runs import faulty, is_good, measure, plain, sanitized
+from kernel_runs import checked, is_good, measure, plain
 
 PAIRS, RING, BISECTION = (
     find_kernel(name) for name in ("network.pairs", "network.ring", "network.bisection")
@@ -182,7 +182,7 @@ def test_damage_is_found() -> None:
         for size in (1, 1000)
         for fault in ("none", "byte", "short")
     ]
-    for (name, order), record in zip(cases, measure(faulty(), *cases, ranks=2), strict=True):
+    for (name, order), record in zip(cases, measure(checked(), *cases, ranks=2), strict=True):
         good = order["fault"] == "none"
         assert (record.status, record.verified) == ("ok", good), (name, order)
         if order["fault"] == "byte":
@@ -224,5 +224,5 @@ def test_runs_clean_under_the_sanitizers() -> None:
         (RING.name, {"mode": "together", "bytes": 1}),
         (BISECTION.name, {"cut": "random", "bytes": 70_001}),
     ]
-    for record in measure(sanitized(), *orders, ranks=4):
+    for record in measure(checked(), *orders, ranks=4):
         assert is_good(record), record

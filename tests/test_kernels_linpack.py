@@ -10,7 +10,7 @@ import pytest
 
 from assay.plans.model import Value
 from assay.records.schema import MeasurementRecord
-from kernel_runs import assert_phases, assert_verified, faulty, measure, plain, sanitized
+from kernel_runs import assert_phases, assert_verified, checked, measure, plain
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("polite_waiting")]
 
@@ -109,7 +109,7 @@ def test_solutions_are_right_at_every_grid(p: int, q: int) -> None:
         for n in (1, 100)
         for kind in ("graded", "nearly-singular")
     ]
-    for record in measure(faulty(), *orders, ranks=p * q, samples=(1, 1)):
+    for record in measure(checked(), *orders, ranks=p * q, samples=(1, 1)):
         _assert_solved(record)
 
 
@@ -127,7 +127,7 @@ def test_every_scheme_solves(p: int) -> None:
     ]
     if p == 2:
         orders += [_solution(90, 16, p=p, swap=swap) for swap in SWAPS]
-    for record in measure(faulty(), *orders, ranks=4, samples=(2, 2)):
+    for record in measure(checked(), *orders, ranks=4, samples=(2, 2)):
         _assert_solved(record)
 
 
@@ -135,13 +135,13 @@ def test_every_scheme_solves(p: int) -> None:
 def test_threads_solve_too(ranks: int, p: int) -> None:
     """With rows enough for every thread to have some of a panel's, and with too few."""
     orders = [_solution(n, nb, p=p) for n, nb in ((300, 16), (ranks * 1200, 100))]
-    for record in measure(faulty(), *orders, ranks=ranks, threads=3, samples=(1, 1)):
+    for record in measure(checked(), *orders, ranks=ranks, threads=3, samples=(1, 1)):
         _assert_solved(record)
 
 
 def test_shares_told_rise_to_one() -> None:
     """By the panels' share of the operations: after half of the columns 7/8 are done."""
-    (record,) = measure(faulty(), _solution(80, 10), samples=(1, 1))
+    (record,) = measure(checked(), _solution(80, 10), samples=(1, 1))
     left = 1 - np.arange(1, 9) / 8
     assert _told(record, "told") == pytest.approx(1 - left**3)
 
@@ -216,7 +216,7 @@ def test_wrong_pivots_and_factors_are_seen(ranks: int, p: int) -> None:
         ("linpack", {"n": 257, "nb": 32, "p": p, "fault": fault})
         for fault in ("none", "pivot", "factor")
     ]
-    good, *bad = measure(faulty(), *orders, ranks=ranks)
+    good, *bad = measure(checked(), *orders, ranks=ranks)
     assert_verified(good)
     assert good.verification is not None and good.verification.value < 0.1
     for record in bad:
@@ -227,5 +227,5 @@ def test_wrong_pivots_and_factors_are_seen(ranks: int, p: int) -> None:
 def test_it_is_clean_under_sanitizers() -> None:
     orders = [_solution(n, nb, p=2) for n, nb in ((1, 4), (37, 5), (70, 16))]
     orders += [_solution(37, 16, p=1, depth=0), _solution(50, 20, p=4, matrix="graded")]
-    for record in measure(sanitized(), *orders, ranks=4, threads=2, samples=(1, 1)):
+    for record in measure(checked(), *orders, ranks=4, threads=2, samples=(1, 1)):
         _assert_solved(record)

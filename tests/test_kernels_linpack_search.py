@@ -7,7 +7,7 @@ import re
 import pytest
 
 from assay.records.schema import MeasurementRecord
-from kernel_runs import assert_verified, faulty, measure, plain, sanitized
+from kernel_runs import assert_verified, checked, measure, plain
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def check(record: MeasurementRecord, ranks: int) -> list[tuple[str, ...]]:
 
 
 def test_a_search_tells_its_choice_and_all_it_tried() -> None:
-    (alone,) = measure(plain(), ("linpack.search", {"seconds": 0.4}), samples=(1, 1))
+    (alone,) = measure(plain(), ("linpack.search", {"seconds": 1.0}), samples=(1, 1))
     tried = check(alone, 1)
     assert {p for _, p, *_ in tried} == {"1"} and {depth for *_, depth, _, _ in tried} == {"0", "1"}
     assert {broadcast for _, _, broadcast, *_ in tried} == {"modified-ring"}
@@ -49,7 +49,7 @@ def test_a_search_tells_its_choice_and_all_it_tried() -> None:
 def test_a_wrong_factor_is_not_verified() -> None:
     order = {"n": 200, "seconds": 0.05}
     good, bad = measure(
-        faulty(),
+        checked(),
         ("linpack.search", order),
         ("linpack.search", {**order, "fault": "factor"}),
         ranks=2,
@@ -75,6 +75,6 @@ def test_what_cannot_be_searched_is_said() -> None:
 
 def test_a_search_runs_clean_under_the_sanitizers() -> None:
     (record,) = measure(
-        sanitized(), ("linpack.search", {"n": 60, "seconds": 30.0}), ranks=3, samples=(1, 1)
+        checked(), ("linpack.search", {"n": 60, "seconds": 30.0}), ranks=3, samples=(1, 1)
     )
     check(record, 3)

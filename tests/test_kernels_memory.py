@@ -14,10 +14,9 @@ from kernel_runs import (
     CountedArray,
     Counter,
     assert_good,
-    faulty,
+    checked,
     measure,
     plain,
-    sanitized,
 )
 
 STREAM = find_kernel("memory.stream")
@@ -137,7 +136,7 @@ def test_damage_is_found() -> None:
     cases = [(op, fault) for op in OPERATIONS for fault in ("none", "value", "nan")]
     cases += [("scale", "skip"), ("triad", "skip")]
     found = measure(
-        faulty(),
+        checked(),
         *(("memory.stream", {"op": op, "elements": 5000, "fault": fault}) for op, fault in cases),
         threads=2,
     )
@@ -150,5 +149,5 @@ def test_damage_is_found() -> None:
 @pytest.mark.parametrize(("ranks", "threads"), [(1, 2), (2, 1)])
 def test_runs_clean_under_the_sanitizers(ranks: int, threads: int) -> None:
     orders = [("memory.stream", {"op": op, "elements": 1003}) for op in OPERATIONS]
-    for record in measure(sanitized(), *orders, ranks=ranks, threads=threads):
+    for record in measure(checked(), *orders, ranks=ranks, threads=threads):
         assert_good(record)

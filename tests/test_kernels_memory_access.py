@@ -11,10 +11,9 @@ from kernel_runs import (
     CountedArray,
     Counter,
     assert_good,
-    faulty,
+    checked,
     measure,
     plain,
-    sanitized,
 )
 
 STRIDED, RANDOM, LATENCY = "memory.strided", "memory.random", "memory.latency"
@@ -128,7 +127,7 @@ def test_damage_to_strided_access_is_found() -> None:
         cases += [(op, fault) for fault in ("none", "value", "nan", "gap")]
     cases += [(op, "skip") for op in ("write", "scale", "triad")]  # sum and copy know no scalar
     found = measure(
-        faulty(),
+        checked(),
         *(
             (STRIDED, {"op": op, "stride": 3, "elements": 500, "fault": fault})
             for op, fault in cases
@@ -146,7 +145,7 @@ def test_damage_to_tables_and_chains_is_found() -> None:
     cases += [(LATENCY, {"bytes": 64 * 64}, fault) for fault in ("cut", "swap", "skip")]
     cases += [(RANDOM, {"mode": "update", "elements": 512}, "none")]
     cases += [(LATENCY, {"bytes": 64 * 64}, "none")]
-    found = measure(faulty(), *((name, {**p, "fault": fault}) for name, p, fault in cases))
+    found = measure(checked(), *((name, {**p, "fault": fault}) for name, p, fault in cases))
     for (name, parameters, fault), record in zip(cases, found, strict=True):
         assert (record.status, record.verified) == ("ok", fault == "none"), (
             name, parameters, fault,
@@ -162,7 +161,7 @@ def test_runs_clean_under_the_sanitizers() -> None:
     ]
     orders += [(RANDOM, {"mode": mode, "elements": 256}) for mode in MODES]
     orders += [(LATENCY, {"bytes": 5000, "pages": pages}) for pages in ("huge", "small")]
-    for record in measure(sanitized(), *orders, ranks=2):
+    for record in measure(checked(), *orders, ranks=2):
         assert_good(record)
 
 

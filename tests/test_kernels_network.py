@@ -7,7 +7,7 @@ import pytest
 from assay.kernels import find_kernel
 from assay.kernels.network import MODES
 from assay.plans.model import Placement
-from kernel_runs import assert_good, faulty, measure, plain, sanitized
+from kernel_runs import assert_good, checked, measure, plain
 
 PINGPONG = find_kernel("network.pingpong")
 NAME = PINGPONG.name
@@ -70,7 +70,7 @@ def test_damage_is_found() -> None:
     """A wrong byte in what the timed messages left; then messages that come one byte short."""
     cases = [(m, b, f) for m in MODES for b in (1, 1000) for f in ("none", "byte", "short")]
     wanted = [{"mode": m, "bytes": b, "fault": f} for m, b, f in cases]
-    found = measure(faulty(), *((NAME, w) for w in wanted), ranks=2)
+    found = measure(checked(), *((NAME, w) for w in wanted), ranks=2)
     for (mode, size, fault), record in zip(cases, found, strict=True):
         assert (record.status, record.verified) == ("ok", fault == "none"), (mode, size, fault)
         # Of messages of 1000 bytes, and of each power of two below, the last byte; both ways.
@@ -100,7 +100,7 @@ def test_wrong_parameters_are_told() -> None:
 @pytest.mark.slow
 def test_runs_clean_under_the_sanitizers() -> None:
     orders = [(NAME, {"mode": m, "bytes": b}) for m in MODES for b in (0, 1, 70_001)]
-    for record in measure(sanitized(), *orders, ranks=2):
+    for record in measure(checked(), *orders, ranks=2):
         assert_good(record)
 
 

@@ -9,7 +9,7 @@ import pytest
 from assay.kernels import find_kernel
 from assay.plans.model import Placement
 from assay.records.schema import MeasurementRecord
-from kernel_runs import faulty, is_good, measure, plain, sanitized
+from kernel_runs import checked, is_good, measure, plain
 
 MULTI = find_kernel("network.multi_pingpong")
 CONCURRENT = find_kernel("network.concurrent")
@@ -118,7 +118,7 @@ def test_damage_is_found() -> None:
         for f in ("none", "byte", "short")
     ]
     for (kernel, parameters), record in zip(
-        orders, measure(faulty(), *orders, ranks=4), strict=True
+        orders, measure(checked(), *orders, ranks=4), strict=True
     ):
         fault = parameters["fault"]
         assert (record.status, record.verified) == ("ok", fault == "none"), (kernel, parameters)
@@ -145,5 +145,5 @@ def test_wrong_parameters_are_told() -> None:
 @pytest.mark.slow
 def test_runs_clean_under_the_sanitizers() -> None:
     orders = [(k.name, {"bytes": b}) for k in (MULTI, CONCURRENT) for b in (0, 70_001)]
-    for record in measure(sanitized(), *orders, ranks=4):
+    for record in measure(checked(), *orders, ranks=4):
         assert is_good(record), record

@@ -9,7 +9,7 @@ import pytest
 from assay.kernels import find_kernel
 from assay.kernels.network import DIRECTIONS, MODES
 from assay.plans.model import Placement
-from kernel_runs import assert_good, faulty, measure, plain, sanitized
+from kernel_runs import assert_good, checked, measure, plain
 
 STREAM = find_kernel("network.stream")
 NAME = STREAM.name
@@ -95,7 +95,7 @@ def test_damage_is_found() -> None:
         {"mode": m, "direction": d, "bytes": 700, "window": 5, "buffers": p, "fault": f}
         for (m, d), p, f in cases
     ]
-    found = measure(faulty(), *((NAME, w) for w in wanted), ranks=2)
+    found = measure(checked(), *((NAME, w) for w in wanted), ranks=2)
     for (way, buffers, fault), record in zip(cases, found, strict=True):
         good = fault == "none" or (fault == "swap" and buffers == "one")
         assert (record.status, record.verified) == ("ok", good), (way, buffers, fault)
@@ -135,5 +135,5 @@ def test_runs_clean_under_the_sanitizers() -> None:
         (NAME, {"mode": m, "direction": d, "bytes": b, "window": 3, "buffers": p})
         for (m, d), b, p in product(WAYS, (0, 70_001), ("one", "each"))
     ]
-    for record in measure(sanitized(), *orders, ranks=2):
+    for record in measure(checked(), *orders, ranks=2):
         assert_good(record)

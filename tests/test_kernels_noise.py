@@ -15,7 +15,7 @@ from assay.plans.model import Placement
 from assay.records.model import Measurement
 from assay.stats.noise import trace_spectrum, traces
 from assay.units import format_quantity
-from kernel_runs import faulty, is_good, measure, plain, sanitized
+from kernel_runs import checked, is_good, measure, plain
 from records_builder import make_cell
 
 FWQ, FTQ, BARRIER = "noise.fwq", "noise.ftq", "noise.barrier"
@@ -141,7 +141,7 @@ def test_arrivals_add_up():
 def test_a_rank_with_more_to_do_is_the_late_one():
     """The last rank works five times as long: it comes last, four quanta behind."""
     (record,) = measure(
-        faulty(), (BARRIER, {"quantum": 5e-5, "count": 200, "fault": "late"}), ranks=2
+        checked(), (BARRIER, {"quantum": 5e-5, "count": 200, "fault": "late"}), ranks=2
     )
     assert is_good(record)
     assert named(record, "last", 1)[0] > 0.8 > 0.2 > named(record, "last", 0)[0]
@@ -156,7 +156,7 @@ def test_faults_are_found():
     cases.append((BARRIER, "early"))
     span = {FWQ: "quantum", FTQ: "interval", BARRIER: "quantum"}
     found = measure(
-        faulty(), *((k, {span[k]: 2e-5, "count": 100, "fault": f}) for k, f in cases), ranks=2
+        checked(), *((k, {span[k]: 2e-5, "count": 100, "fault": f}) for k, f in cases), ranks=2
     )
     for (kernel, fault), record in zip(cases, found, strict=True):
         assert (record.status, record.verified) == ("ok", fault == "none"), (kernel, fault, record)
@@ -232,5 +232,5 @@ def test_runs_clean_under_the_sanitizers():
         (FTQ, {"interval": 1e-4, "count": 16}),
         (BARRIER, {"quantum": 1e-5, "count": 16}),
     ]
-    for record in measure(sanitized(), *orders, ranks=2):
+    for record in measure(checked(), *orders, ranks=2):
         assert is_good(record), record

@@ -19,10 +19,9 @@ from kernel_runs import (
     Counter,
     assert_phases,
     assert_verified,
-    faulty,
+    checked,
     measure,
     plain,
-    sanitized,
 )
 from native_build import NATIVE
 
@@ -379,7 +378,7 @@ def test_perturbed_inputs_fail(ranks: int) -> None:
         ("npb.ep", {"class": "S", "fault": "seed"}),
         ("npb.cg", {"class": "S", "fault": "matrix"}),
     ]
-    found = measure(faulty(), *orders, ranks=ranks)
+    found = measure(checked(), *orders, ranks=ranks)
     assert [record.verified for record in found] == [True, True, False, False]
     assert [record.status for record in found] == ["ok"] * 4
 
@@ -388,7 +387,7 @@ def test_perturbed_inputs_fail(ranks: int) -> None:
 @pytest.mark.parametrize(("ranks", "threads"), [(1, 2), (2, 1)])
 def test_sanitizers_find_nothing(ranks: int, threads: int) -> None:
     orders = [("npb.ep", {"class": "S"}), ("npb.cg", {"class": "S"})]
-    for record in measure(sanitized(), *orders, ranks=ranks, threads=threads):
+    for record in measure(checked(), *orders, ranks=ranks, threads=threads):
         _assert_close(record, ranks)
 
 

@@ -13,7 +13,7 @@ from assay.kernels.npb.adi import adi_grid, batch, deepest
 from assay.kernels.npb.bt import BT_SIZES
 from assay.kernels.npb.sp import SP_SIZES
 from check_program import HARNESS, CheckProgram
-from kernel_runs import assert_phases, assert_verified, faulty, is_good, measure, plain, sanitized
+from kernel_runs import assert_phases, assert_verified, checked, is_good, measure, plain
 from native_build import NATIVE
 from test_kernels_npb_lu import _inviscid, _jacobian, _viscous
 
@@ -261,7 +261,7 @@ def test_class_w_verifies(ranks: int) -> None:
 @pytest.mark.parametrize("fault", ["none", "field", "step"])
 def test_wrong_runs_are_found(fault: str) -> None:
     orders = [(kernel, {"class": "S", "fault": fault}) for kernel in KERNELS]
-    for record in measure(faulty(), *orders, ranks=2):
+    for record in measure(checked(), *orders, ranks=2):
         assert record.status == "ok" and is_good(record) == (fault == "none")
 
 
@@ -269,7 +269,7 @@ def test_wrong_runs_are_found(fault: str) -> None:
 @pytest.mark.parametrize(("ranks", "threads"), [(1, 2), (3, 1), (4, 1)])
 def test_they_are_clean_under_sanitizers(ranks: int, threads: int) -> None:
     orders = [(kernel, {"class": "S"}) for kernel in KERNELS]
-    for record in measure(sanitized(), *orders, ranks=ranks, threads=threads):
+    for record in measure(checked(), *orders, ranks=ranks, threads=threads):
         assert_verified(record)
 
 

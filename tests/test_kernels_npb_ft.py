@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assay.kernels import find_kernel
 from assay.kernels.npb.ft import FT_SIZES, ft_grid
 from check_program import HARNESS, CheckProgram
-from kernel_runs import assert_phases, assert_verified, faulty, is_good, measure, plain, sanitized
+from kernel_runs import assert_phases, assert_verified, checked, is_good, measure, plain
 from native_build import NATIVE
 
 pytestmark = pytest.mark.usefixtures("polite_waiting")
@@ -275,12 +275,12 @@ def test_perturbed_runs_fail(ranks: int) -> None:
     """Another initial state in all samples or in one, and a diffusion 10^-7 too fast."""
     faults = ("none", "seed", "first", "diffusion")
     orders = [("npb.ft", {"class": "S", "fault": fault}) for fault in faults]
-    found = measure(faulty(), *orders, ranks=ranks)
+    found = measure(checked(), *orders, ranks=ranks)
     assert [is_good(record) for record in found] == [True, False, False, False]
     assert [record.status for record in found] == ["ok"] * 4
 
 
 @pytest.mark.slow
 def test_it_is_clean_under_sanitizers() -> None:
-    (record,) = measure(sanitized(), ("npb.ft", {"class": "S"}), ranks=3, threads=2)
+    (record,) = measure(checked(), ("npb.ft", {"class": "S"}), ranks=3, threads=2)
     assert_verified(record)

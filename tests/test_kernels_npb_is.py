@@ -6,7 +6,7 @@ import pytest
 
 from assay.kernels import find_kernel
 from assay.kernels.npb.is_ import IS_SIZES
-from kernel_runs import assert_phases, assert_verified, faulty, is_good, measure, plain, sanitized
+from kernel_runs import assert_phases, assert_verified, checked, is_good, measure, plain
 
 IS = find_kernel("npb.is")
 
@@ -48,12 +48,12 @@ def test_class_w_verifies(ranks: int) -> None:
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("fault", ["seed", "count"])
 def test_what_is_ranked_wrongly_is_found(fault: str, ranks: int) -> None:
-    (record,) = measure(faulty(), ("npb.is", {"class": "S", "fault": fault}), ranks=ranks)
+    (record,) = measure(checked(), ("npb.is", {"class": "S", "fault": fault}), ranks=ranks)
     assert not is_good(record)
     assert record.verification is not None and (record.verification.value or 0) > 0
 
 
 @pytest.mark.slow
 def test_it_is_clean_under_sanitizers() -> None:
-    (record,) = measure(sanitized(), ("npb.is", {"class": "S"}), ranks=3, threads=2)
+    (record,) = measure(checked(), ("npb.is", {"class": "S"}), ranks=3, threads=2)
     assert_verified(record)

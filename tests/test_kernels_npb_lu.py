@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.kernels import find_kernel
 from assay.kernels.npb.lu import LU_SIZES, lu_grid, lu_planes_per_message
 from check_program import HARNESS, CheckProgram
-from kernel_runs import assert_verified, faulty, is_good, measure, plain, sanitized
+from kernel_runs import assert_verified, checked, is_good, measure, plain
 from native_build import NATIVE
 from test_npb_cfd import initial
 
@@ -182,14 +182,14 @@ def test_class_w_verifies(ranks: int) -> None:
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("fault", ["forcing", "sweep"])
 def test_what_is_computed_wrongly_is_found(fault: str, ranks: int) -> None:
-    (record,) = measure(faulty(), ("npb.lu", {"class": "S", "fault": fault}), ranks=ranks)
+    (record,) = measure(checked(), ("npb.lu", {"class": "S", "fault": fault}), ranks=ranks)
     assert not is_good(record)
     assert record.status == "ok" and record.verified is False
 
 
 @pytest.mark.slow
 def test_it_is_clean_under_sanitizers() -> None:
-    (record,) = measure(sanitized(), ("npb.lu", {"class": "S"}), ranks=3, threads=2)
+    (record,) = measure(checked(), ("npb.lu", {"class": "S"}), ranks=3, threads=2)
     assert_verified(record)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.kernels import find_kernel
 from assay.kernels.npb.mg import MG_SIZES, levels_of
 from check_program import HARNESS, CheckProgram
-from kernel_runs import assert_phases, assert_verified, faulty, is_good, measure, plain, sanitized
+from kernel_runs import assert_phases, assert_verified, checked, is_good, measure, plain
 
 pytestmark = pytest.mark.usefixtures("polite_waiting")
 
@@ -201,12 +201,12 @@ def test_what_is_wrong_is_found(ranks: int) -> None:
     """Other charges, a smoother that is out by a millionth, a start that isn't from zero."""
     faults = ("none", "seed", "smoother", "start")
     orders = [("npb.mg", {"class": "S", "fault": fault}) for fault in faults]
-    found = measure(faulty(), *orders, ranks=ranks)
+    found = measure(checked(), *orders, ranks=ranks)
     assert [is_good(record) for record in found] == [True, False, False, False]
     assert [record.status for record in found] == ["ok"] * 4
 
 
 @pytest.mark.slow
 def test_it_is_clean_under_sanitizers() -> None:
-    (record,) = measure(sanitized(), ("npb.mg", {"class": "S"}), ranks=3, threads=2)
+    (record,) = measure(checked(), ("npb.mg", {"class": "S"}), ranks=3, threads=2)
     assert_verified(record)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.kernels import find_kernel
-from kernel_runs import assert_good, faulty, is_good, measure, plain, sanitized
+from kernel_runs import assert_good, checked, is_good, measure, plain
 
 PEAK = find_kernel("compute.peak")
 FLAGS = set(Path("/proc/cpuinfo").read_text().split())
@@ -48,7 +48,7 @@ def test_a_width_that_is_not_there_is_refused() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["lane", "nan"])
 def test_a_lane_that_missed_a_step_is_found(fault: str) -> None:
-    records = measure(faulty(), *(("compute.peak", {"width": w, "fault": fault}) for w in HERE))
+    records = measure(checked(), *(("compute.peak", {"width": w, "fault": fault}) for w in HERE))
     for record in records:
         assert not is_good(record)
         assert record.verification is not None
@@ -58,5 +58,5 @@ def test_a_lane_that_missed_a_step_is_found(fault: str) -> None:
 
 @pytest.mark.slow
 def test_it_is_clean_under_sanitizers() -> None:
-    (record,) = measure(sanitized(), ("compute.peak", {}), threads=2)
+    (record,) = measure(checked(), ("compute.peak", {}), threads=2)
     assert_good(record)

@@ -21,7 +21,7 @@ from assay.plans.expand import Fitting, Measure, expand
 from assay.plans.levels import read_levels
 from assay.plans.model import Placement, PlanContext
 from assay.records.schema import Job, MeasurementOrder
-from kernel_runs import ENVIRONMENT, faulty, measure, plain, sanitized
+from kernel_runs import ENVIRONMENT, checked, measure, plain
 from native_build import TOOLS
 
 FILE, PARALLEL, METADATA = map(
@@ -234,7 +234,7 @@ def test_damage_is_found(tmp_path) -> None:
         (METADATA.name, {"files": 9, "op": op, "fault": f, "directory": str(tmp_path)})
         for op, f in looks
     ]
-    for (_, parameters), record in zip(orders, measure(faulty(), *orders, ranks=2), strict=True):
+    for (_, parameters), record in zip(orders, measure(checked(), *orders, ranks=2), strict=True):
         assert record.status == "ok", record
         assert record.verified == (parameters["fault"] == "none"), parameters
     assert list(tmp_path.iterdir()) == []
@@ -418,5 +418,5 @@ def test_runs_clean_under_the_sanitizers(tmp_path) -> None:
         (PARALLEL.name, {"bytes": 5120, "record": 512, "api": "mpiio", "op": "read", **here}),
         *((METADATA.name, {"op": op, "files": 5, **here}) for op in ("create", "stat", "unlink")),
     ]
-    for record in measure(sanitized(), *orders, ranks=2):
+    for record in measure(checked(), *orders, ranks=2):
         assert_good(record)

@@ -31,7 +31,7 @@ from assay.records.reading import read_run
 from assay.records.schema import Job, MeasurementOrder
 from assay.records.stream import read_stream
 from assay.records.traffic import sent_by_adapter
-from kernel_runs import faulty
+from kernel_runs import checked
 from lab_shell import detached
 from native_build import TOOLS
 
@@ -268,7 +268,7 @@ def test_clocks_of_hosts_agree_and_one_that_is_ahead_is_found(
             *("-launcher-exec", str(cluster.remote_shell), "-rmk", "user"),
             *("-localhost", cluster.hosts[0].addresses[0], "-hosts", hosts, "-ppn", "1"),
             *("-genv", "ASSAY_TEST_UTC_AHEAD", planted),
-            *(str(faulty()), "--job", str(job), "--out", str(out)),
+            *(str(checked()), "--job", str(job), "--out", str(out)),
         ]
         done = subprocess.run(
             cluster.command(cluster.hosts[0], *launch), capture_output=True, text=True, timeout=120

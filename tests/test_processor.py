@@ -13,7 +13,7 @@ import pytest
 
 from assay.launch.outcome import judge
 from assay.records.schema import EXIT_PROCESSOR
-from kernel_runs import faulty, plain
+from kernel_runs import checked, plain
 from native_build import NATIVE, TOOLS
 
 pytestmark = pytest.mark.slow
@@ -76,7 +76,7 @@ def test_a_pretended_processor_ends_a_launch_with_one_sentence(tmp_path: Path) -
     job = tmp_path / "job.json"
     job.write_text("{}")
     stream = tmp_path / "stream.jsonl"
-    program = [str(faulty()), "--job", str(job), "--out", str(stream)]
+    program = [str(checked()), "--job", str(job), "--out", str(stream)]
     done = subprocess.run(
         [str(TOOLS / "mpirun"), "-n", "2", *program],
         capture_output=True,
@@ -160,9 +160,9 @@ CHECK = "_ZN12_GLOBAL__N_115check_processorEiPPcS1_"
 
 
 @only_x86
-@pytest.mark.parametrize("build", ["usual", "faulty"])
+@pytest.mark.parametrize("build", ["usual", "checked"])
 def test_the_check_takes_no_instruction_beyond_the_baseline(build: str) -> None:
-    program = faulty() if build == "faulty" else plain()
+    program = checked() if build == "checked" else plain()
     seen = called_from(program, CHECK)
     assert "assay_lacking" in seen  # so that calls are followed
     assert {name: found for name, code in seen.items() if (found := beyond_baseline(code))} == {}

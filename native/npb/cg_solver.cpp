@@ -107,17 +107,9 @@ class Solver : public CgSolver {
  private:
   using Block = SparseRows<Index>;
 
-  // The thread's rows, counted from the rank's first.
-  struct Range {
-    std::int32_t begin;
-    std::int32_t end;
-  };
-  Range range_of(const Block& block) const {
-    return {block.begin - first_row_, block.end - first_row_};
-  }
-
   Estimate iterate(Member& member, const Block& block, int iterations) {
-    const auto [begin, end] = range_of(block);
+    const std::int32_t begin = block.begin - first_row_;
+    const std::int32_t end = block.end - first_row_;
     double* const x = x_.data();
     const double* const z = z_.data();
     Estimate estimate;
@@ -143,7 +135,8 @@ class Solver : public CgSolver {
   // Conjugate gradients: z is nearly A^-1 x. Returns |x - A z|. A thread works on its own rows of
   // every vector and reads all of the direction.
   double solve(Member& member, const Block& block) {
-    const auto [begin, end] = range_of(block);
+    const std::int32_t begin = block.begin - first_row_;
+    const std::int32_t end = block.end - first_row_;
     const double* const x = x_.data();
     double* const z = z_.data();
     double* const r = residual_.data();

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "compute/lanes.hpp"
 
@@ -25,15 +26,39 @@ ASSAY_LANES_INLINE void store(double* to, V values) {
   std::memcpy(to, &values, sizeof values);
 }
 
+namespace detail {
+
+template <int kFirst, int kStep, typename V, int... kLane>
+ASSAY_LANES_INLINE V every(V a, V b, std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(a, b, (kFirst + kStep * kLane)...);
+}
+
+template <int kFirst, typename V, int... kLane>
+ASSAY_LANES_INLINE V in_turns(V a, V b, std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(a, b, (kFirst + kLane / 2 + kLane % 2 * kWidth<V>)...);
+}
+
+}  // namespace detail
+
+// Of the lanes of a and b, one after the other: kFirst, kFirst + kStep, kFirst + 2 kStep ...
+template <int kFirst, int kStep, typename V>
+ASSAY_LANES_INLINE V every(V a, V b) {
+  return detail::every<kFirst, kStep>(a, b, std::make_integer_sequence<int, kWidth<V>>{});
+}
+
+// Lanes of a and b in turns, from lane kFirst of each.
+template <int kFirst, typename V>
+ASSAY_LANES_INLINE V in_turns(V a, V b) {
+  return detail::in_turns<kFirst>(a, b, std::make_integer_sequence<int, kWidth<V>>{});
+}
+
 // `here` moved up by one point: each lane has its lower neighbour.
 template <typename V>
 ASSAY_LANES_INLINE V lower_neighbours(V before, V here) {
   if constexpr (kWidth<V> == 1) {
     return before;
   } else {
-    Mask from;
-    for (int lane = 0; lane < kWidth<V>; ++lane) from[lane] = kWidth<V> - 1 + lane;
-    return __builtin_shuffle(before, here, from);
+    return every<kWidth<V> - 1, 1>(before, here);
   }
 }
 
@@ -42,9 +67,7 @@ ASSAY_LANES_INLINE V upper_neighbours(V here, V after) {
   if constexpr (kWidth<V> == 1) {
     return after;
   } else {
-    Mask from;
-    for (int lane = 0; lane < kWidth<V>; ++lane) from[lane] = 1 + lane;
-    return __builtin_shuffle(here, after, from);
+    return every<1, 1>(here, after);
   }
 }
 
@@ -177,14 +200,8 @@ void interpolate_row(const double* const rows[4], const double* base, const doub
       low = between;
       high = here;
     } else {
-      Mask first;
-      Mask second;
-      for (int lane = 0; lane < width; ++lane) {
-        first[lane] = lane / 2 + (lane % 2) * width;
-        second[lane] = first[lane] + width / 2;
-      }
-      low = __builtin_shuffle(between, here, first);
-      high = __builtin_shuffle(between, here, second);
+      low = in_turns<0>(between, here);
+      high = in_turns<width / 2>(between, here);
     }
     if constexpr (Add) {
       __builtin_prefetch(ahead + 2 * i);
@@ -214,10 +231,8 @@ ASSAY_LANES_INLINE void restrict_rows(const double* low, const double* middle, c
       even = first;
       odd = second;
     } else {
-      Mask evens;
-      for (int lane = 0; lane < width; ++lane) evens[lane] = 2 * lane;
-      even = __builtin_shuffle(first, second, evens);
-      odd = __builtin_shuffle(first, second, evens + 1);
+      even = every<0, 2>(first, second);
+      odd = every<1, 2>(first, second);
     }
   };
   V even;

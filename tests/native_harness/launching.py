@@ -28,7 +28,8 @@ from assay.records.schema import (
 )
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from native_build import FAULTY, SANITIZED, TOOLS, build_kernels
+from kernel_runs import ENVIRONMENT as SANITIZERS
+from native_build import CHECKED, TOOLS, build_kernels
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "start": StreamStart,
@@ -42,8 +43,8 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
 
 @pytest.fixture(scope="session")
 def kernels() -> Path:
-    """The executable with the test kernels in it."""
-    return build_kernels(FAULTY)
+    """The executable with the test kernels in it, under the sanitizers."""
+    return build_kernels(CHECKED)
 
 
 def job(
@@ -115,6 +116,8 @@ def command(executable: Path, ranks: int, job_path: Path, stream: Path | str) ->
     ]
 
 
+# As the launcher does: a BLAS's idle threads spin, and would count as the rank's time.
+ENVIRONMENT = {**SANITIZERS, "OPENBLAS_NUM_THREADS": "1"}
 Launch = Callable[..., Finished]
 
 
@@ -139,14 +142,9 @@ def launch(kernels: Path, tmp_path: Path) -> Launch:
             text=True,
             timeout=120,
             check=False,
-            # As the launcher does: a BLAS's idle threads spin, and would count as the rank's time.
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **(environment or {})},
+            env={**os.environ, **ENVIRONMENT, **(environment or {})},
         )
+        assert "ERROR: AddressSanitizer" not in done.stderr and "runtime error" not in done.stderr
         return Finished(done.returncode, done.stderr, done.stdout, read_stream(Path(stream)))
 
     return run
-
-
-def native_sanitized() -> Path:
-    """The executable under the address and undefined-behaviour sanitizers."""
-    return build_kernels(SANITIZED)

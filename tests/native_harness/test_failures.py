@@ -317,3 +317,21 @@ def test_a_reader_that_goes_away_ends_it(kernels: Path, tmp_path: Path) -> None:
         process.wait()
     assert process.returncode == 3
     assert stderr.count("Broken pipe") == 1
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_failures_between_measurements_that_go_well(launch: Launch, ranks: int) -> None:
+    measurements = [
+        ("test.sleep", {"seconds": 1e-4}),
+        ("test.sleep", {"seconds": 0.0, "max_batch": 1000}),
+        ("test.slow_rank", {"seconds": 1e-3}),
+        ("test.loosened", {}),
+        ("test.telling", {}),
+        ("test.throw", {"in": "setup", "rank": 0}),
+        ("test.throw", {"in": "run", "rank": ranks - 1}),
+        ("test.nan", {"rank": ranks - 1}),
+        ("network.barrier", {}),
+    ]
+    done = launch(job(*measurements), ranks)
+    assert done.status == 4  # of the planted failures alone
+    assert len(done.measurements) == len(measurements)

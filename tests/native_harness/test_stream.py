@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launching import Launch, job, read_record
+from launching import ENVIRONMENT, Launch, job, read_record
 
 from assay.records.schema import Begin, Progress, RankRecord, StreamEnd, StreamStart
 from assay.system.files import to_cpus
@@ -23,9 +23,13 @@ pytestmark = pytest.mark.slow
 
 def test_unit_tests_pass(kernels: Path) -> None:
     done = subprocess.run(
-        [kernels.with_name("assay-unit-tests")], capture_output=True, text=True, check=False
+        [kernels.with_name("assay-unit-tests")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **ENVIRONMENT},
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert " 0 failures" in done.stdout
 
 

@@ -106,13 +106,15 @@ def _add(
     label = labeller(found)
     counts = list(curve.points) if leads else [curve.few, curve.most]
     shown = [curve.points[count] for count in dict.fromkeys(reversed(counts))]
-    others = _threaded(curve, found)
-    for point in [*shown, *others, *rivals(found)]:
+    others, against = _threaded(curve, found), rivals(found)
+    for point in [*shown, *others, *against]:
         each = quantity_text(point.metric.median / point.cores, "op/s")
         note = label(point) + ("" if point.cores == 1 else f"; {each} per core")
         where = counted(point.cores, "core")
         if point in others:  # beside as many processes
             where = placement_text(point.summary.cell.placement)
+        if against:
+            where += f", {point.summary.cell.toolchain}"
         part.evidence.append(evidence(f"{title}, {where}", point, "rate", note=note))
     if curve.few == curve.most:
         return None

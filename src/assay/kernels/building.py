@@ -28,6 +28,7 @@ from assay.kernels.toolchains import Toolchain
 EXECUTABLE = "assay-kernels"
 # What it loads from its own folder, where there is a BLAS.
 _BLAS = "libassay-blas.so"
+BUILD_LOG = "build.log"
 _UNFINISHED = ".building-"
 # What lies among the native sources and is no part of the executable.
 _APART = "heartbeat"
@@ -201,10 +202,10 @@ def _unwritable(folder: Path, error: OSError) -> AssayError:
 
 
 def _install(built: Path, content: Mapping[str, object], staged: Path, final: Path) -> None:
-    """Move the executable and ``build.json`` to their place in one step."""
+    """Move the executable, ``build.json`` and the compiler's words to their place in one step."""
     try:
         staged.mkdir()
-        for file in (built, built.with_name(_BLAS)):
+        for file in (built, built.with_name(_BLAS), built.with_name(BUILD_LOG)):
             if file.exists():
                 shutil.copy2(file, staged / file.name)
         (staged / "build.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
@@ -244,7 +245,8 @@ def _build(toolchain: Toolchain, sources: Path, work: Path, watch: Watcher) -> P
     _run(toolchain, "configure", configure, environment, watch)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     compile_all = [_tool("ninja"), "-C", str(work), "-j", jobs, EXECUTABLE]
-    _run(toolchain, "compile", compile_all, environment, watch)
+    words = _run(toolchain, "compile", compile_all, environment, watch)
+    (work / BUILD_LOG).write_text(words, "utf-8")
     return work / EXECUTABLE
 
 
@@ -289,8 +291,8 @@ def _run(
     command: list[str],
     environment: Mapping[str, str],
     watch: Watcher,
-) -> None:
-    """Run one tool to its end, telling how far it is. Its output is kept whole for an error."""
+) -> str:
+    """Run one tool to its end, telling how far it is; its output, which an error has whole."""
     output: deque[str] = deque()
     tool = subprocess.Popen(
         command,
@@ -327,3 +329,4 @@ def _run(
             mend="The output of the tools follows.",
             detail="".join(output),
         )
+    return "".join(output)
