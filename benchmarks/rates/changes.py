@@ -17,6 +17,12 @@ from assay.stats.changes import Changes, find_changes
 Noise = Callable[[np.random.Generator, int], np.ndarray]
 LIFE = 400  # runs of a clean series
 BEFORE = 50
+# Of the oracle that knows mean and deviation: two cumulative sums (Page 1954) whose allowance is
+# best for a step of two deviations, and whose limit gives one false alarm in 1,000 clean runs, both
+# together (Brook & Evans 1972).
+ALLOWANCE, LIMIT = 1.0, 3.01
+# Clean series by which the oracle that has to learn them finds its limits, and its first look.
+LEARNED, FIRST_LOOK = 40_000, 8
 OTAVA = {1: 0.19, 2: 0.47, 3: 0.72, 4: 0.88}
 TOLD = {3: 0.20, 4: 0.50}
 
@@ -85,6 +91,7 @@ def rates(trials: int, seed: int) -> Iterator[Rate]:
     drawn = np.random.default_rng(seed)
     yield from false_alarms(trials, drawn)
     yield from detections(trials, drawn)
+    yield from oracles(trials, np.random.default_rng((seed, 1)))
     yield from otava(trials, drawn)
     yield from kinds(trials, drawn)
     yield from intervals(trials, drawn)
@@ -129,6 +136,72 @@ def detections(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
         yield Rate(
             "a step of 2% noticed within 16 runs",
             f"{name}, CoV 1%, after {BEFORE} runs", found, trials, stated, "detection",
+        )  # fmt: skip
+
+
+def known(z: np.ndarray) -> np.ndarray:
+    """The runs after which an oracle that knows mean and deviation alarms; ``z``: standardised."""
+    found, up, down = [], 0.0, 0.0
+    for run, value in enumerate(z):
+        up, down = max(up + value - ALLOWANCE, 0.0), max(down - value - ALLOWANCE, 0.0)
+        if max(up, down) > LIMIT:
+            found.append(run)
+            up = down = 0.0
+    return np.array(found)
+
+
+def learned(series: np.ndarray) -> np.ndarray:
+    """Of series of normal noise (rows), after each run the greatest share of their variance that
+    one step explains, wherever it is: all there is to know of a change if only the noise's shape is
+    known (D. Hawkins, P. Qiu, C. Kang 2003).
+    """
+    count, runs = series.shape
+    sums = np.cumsum(series, axis=1)
+    squares = np.cumsum(series**2, axis=1)
+    found = np.zeros((count, runs))
+    for n in range(FIRST_LOOK + 1, runs + 1):
+        before = np.arange(FIRST_LOOK, n)
+        whole, total = sums[:, n - 1 : n], squares[:, n - 1] - sums[:, n - 1] ** 2 / n
+        part = sums[:, before - 1] - before * whole / n
+        found[:, n - 1] = (part**2 * (n / (before * (n - before)))).max(axis=1) / total
+    return found
+
+
+def learned_limits(runs: int, drawn: np.random.Generator) -> np.ndarray:
+    """After each run the share that one in 1,000 of the clean series exceeds that hadn't before."""
+    limits = np.full(runs, np.inf)
+    shares = learned(drawn.standard_normal((LEARNED, runs)))
+    for run in range(FIRST_LOOK, runs):
+        limits[run] = np.quantile(shares[:, run], 0.999)
+        shares = shares[shares[:, run] <= limits[run]]
+    return limits
+
+
+def oracles(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
+    """What could be had at all, of a step of 2%, by who knows more than a history tells."""
+    lives = max(trials // 4, 2)
+    alarms = sum(known(drawn.standard_normal(LIFE)).size for _ in range(lives))
+    yield Rate(
+        "the same by an oracle that knows mean and deviation", f"normal, {LIFE} clean runs",
+        alarms, lives * LIFE, 1e-3, "false alarm",
+    )  # fmt: skip
+    found = 0
+    for _ in range(trials):
+        step = 2.0 * (np.arange(BEFORE + 8) >= BEFORE)
+        found += bool((known(drawn.standard_normal(BEFORE + 8) + step) >= BEFORE).any())
+    yield Rate(
+        "a step of 2.0% noticed within 8 runs by that oracle", "CoV 1%, after any number of runs",
+        found, trials, 0.95, "detection",
+    )  # fmt: skip
+    limits = learned_limits(108, drawn)
+    for before, stated in ((20, 0.55), (50, 0.85), (100, 0.9)):
+        step = 2.0 * (np.arange(before + 8) >= before)
+        shares = learned(drawn.standard_normal((trials, before + 8)) + step)
+        over = shares[:, before:] > limits[before : before + 8]
+        yield Rate(
+            "a step of 2.0% noticed within 8 runs by one that knows that noise is normal, no more",
+            f"CoV 1%, after {before} runs",
+            int(over.any(axis=1).sum()), trials, stated, "detection",
         )  # fmt: skip
 
 
