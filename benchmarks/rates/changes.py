@@ -18,9 +18,9 @@ Noise = Callable[[np.random.Generator, int], np.ndarray]
 LIFE = 400  # runs of a clean series
 BEFORE = 50
 # Of the oracle that knows mean and deviation: two cumulative sums (Page 1954) whose allowance is
-# best for a step of two deviations, and whose limit gives one false alarm in 1,000 clean runs, both
-# together (Brook & Evans 1972).
-ALLOWANCE, LIMIT = 1.0, 3.01
+# best for a step of two deviations, and whose limit gives one false alarm in 1,200 clean runs, both
+# together (3.01 would in 1,000: Brook & Evans 1972).
+ALLOWANCE, LIMIT = 1.0, 3.1
 # Clean series by which the oracle that has to learn them finds its limits, and its first look.
 LEARNED, FIRST_LOOK = 40_000, 8
 OTAVA = {1: 0.19, 2: 0.47, 3: 0.72, 4: 0.88}
@@ -114,7 +114,7 @@ def false_alarms(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
 
 def detections(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
     cases = [
-        (0.005, 200, 200, 0.80), (0.01, 100, 50, 0.90), (0.02, 20, 8, 0.40), (0.02, 50, 8, 0.80),
+        (0.005, 200, 200, 0.80), (0.01, 100, 50, 0.90), (0.02, 20, 8, 0.60), (0.02, 50, 8, 0.80),
         (0.02, 100, 8, 0.90), (0.02, 200, 8, 0.90), (0.05, 20, 4, 0.75), (0.05, 50, 4, 0.90),
     ]  # fmt: skip
     for size, before, after, stated in cases:

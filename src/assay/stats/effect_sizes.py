@@ -102,7 +102,8 @@ def aligned_rank_p(
 
     The aligned rank transform (Higgins & Tashtoush 1994; Wobbrock et al., CHI 2011): all other
     effects' estimates are taken off the values first, so that ranks hold this one alone and
-    interactions can be told. Neither outliers nor skew bear on it.
+    interactions can be told. Outliers hardly bear on it. Of strongly skewed values p is a little
+    too small, for what is taken off are means (docs/methods.md, "What matters").
     """
     from scipy.special import fdtrc
 
