@@ -136,7 +136,7 @@ def test_scatter_that_grows_is_a_change_of_scatter() -> None:
 
 def test_changes_that_later_runs_refute_are_left_out() -> None:
     """A clean series in which, as in one of some, a night long ago raised a false alarm."""
-    found = find_changes(noise(4, 400))
+    found = find_changes(noise(7, 400))
     assert [alarm.kind for alarm in found.alarms] == ["step"]
     assert found.changes == []
     assert len(found.segments) == 1
@@ -199,13 +199,18 @@ def test_the_segmentation_is_the_best_there_is() -> None:
         assert segmented(values, count) == list(min(possible, key=cost))
 
 
-def test_the_statistic_is_student_s() -> None:
-    """Running sums against scipy.stats.ttest_ind with the variance of the runs before alone."""
+@pytest.mark.parametrize("pooled", [True, False])
+def test_the_statistic_is_student_s(pooled: bool) -> None:
+    """Running sums against Student's t written out; pooled, against scipy.stats.ttest_ind."""
+    from scipy.stats import t, ttest_ind
+
     x = np.random.default_rng(13).standard_normal(40)
-    weights = np.ones(40)
-    newest = x + 0.25  # what is known of the newest run differs
+    newest = x if pooled else x + 0.25  # what is known of the newest run may differ
     scores = scan._Scores(x, x, newest)
-    table = scan._exceeding(scores, weights, np.arange(20, 40), SPLITS, LEVELS, 8, np.empty(0), 0.0)
+    table = scan._exceeding(
+        *(scores, np.ones(40), np.arange(20, 40), SPLITS, LEVELS, 8, np.empty(0), 0.0),
+        pooled=pooled,
+    )
     for row, n in enumerate(range(20, 40)):
         for column, k in enumerate(SPLITS):
             near = x[: max(n - k + 1, 0)]
@@ -214,11 +219,12 @@ def test_the_statistic_is_student_s() -> None:
                 assert table.statistic[row, column] == 0.0
                 continue
             error = near.std(ddof=1) * math.sqrt(1 / near.size + 1 / far.size)
-            assert table.statistic[row, column] == pytest.approx((far.mean() - near.mean()) / error)
-            from scipy.stats import t
-
+            expected, freedom = (far.mean() - near.mean()) / error, near.size - 1
+            if pooled:
+                expected, freedom = ttest_ind(far, near).statistic, near.size + far.size - 2
+            assert table.statistic[row, column] == pytest.approx(expected)
             assert table.threshold[row, column] == pytest.approx(
-                t.isf(LEVELS[column] / 2, near.size - 1), rel=1e-6
+                t.isf(LEVELS[column] / 2, freedom), rel=1e-6
             )
 
 
@@ -291,15 +297,16 @@ def test_false_alarms_come_less_than_once_in_1000_runs(family: str) -> None:
     assert found <= binom.isf(1e-3, runs, 1e-3)
 
 
-def test_a_step_of_two_deviations_is_noticed_within_eight_runs() -> None:
+@pytest.mark.parametrize(("before", "stated"), [(20, 0.60), (50, 0.80)])
+def test_a_step_of_two_deviations_is_noticed_within_eight_runs(before: int, stated: float) -> None:
     drawn = np.random.default_rng(16)
     trials, found = 60, 0
     for _ in range(trials):
-        values = (1.0 + 0.01 * drawn.standard_normal(58)) * steps((50, 1.0), (8, 1.02))
-        found += bool(find_changes(values).changes)
+        noise = 1.0 + 0.01 * drawn.standard_normal(before + 8)
+        found += bool(find_changes(noise * steps((before, 1.0), (8, 1.02))).changes)
     from scipy.stats import binom
 
-    assert found >= binom.ppf(1e-3, trials, 0.80)
+    assert found >= binom.ppf(1e-3, trials, stated)
 
 
 def test_kinds_on_the_whole() -> None:

@@ -66,6 +66,14 @@ def test_shares_are_of_the_slowdown():
     assert cause.share == pytest.approx(0.25, abs=0.01)
 
 
+def test_no_cause_is_credited_with_more_time_than_was_lost_to_it():
+    """A program that a limiter stops for half of the time waits for a moment when it goes on."""
+    idle = {**CALM, "own_cpu_seconds": 0.5, "other_cpu_seconds": 0.2}
+    assert judge(BEFORE, {**idle, WAIT: 0.03}, loss=0.5) == []
+    (cause,) = judge(BEFORE, {**idle, WAIT: 0.08}, loss=0.5)
+    assert cause.name == "competition" and cause.share == pytest.approx(0.16, abs=0.01)
+
+
 def test_what_was_lost_before_is_in_the_normal_steps_already():
     before = [{**row, WAIT: 0.5} for row in BEFORE]
     (cause,) = judge(before, {**CALM, WAIT: 0.75}, loss=0.5)  # a quarter of the CPU, not a half

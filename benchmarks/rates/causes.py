@@ -82,23 +82,44 @@ def clean(random: np.random.Generator, n: int, shape: str) -> Repeats:
     return made(np.exp(0.01 * noise), surroundings(random, n, phi))
 
 
-def planted(
-    random: np.random.Generator, n: int, share: float, covariate: str = "worst_wait_seconds"
-) -> Repeats:
-    """A cell of whose log cost's variance a covariate makes ``share``: skewed, as waits are."""
+# Of -ln(1 - x / 100), x being gamma distributed with shape 2: its standard deviation.
+_DEVIATION = 0.01459
+
+
+def planted(random: np.random.Generator, n: int, share: float) -> Repeats:
+    """A cell of whose log cost's variance waiting makes ``share``: skewed, as waits are.
+
+    What a rank waited is what its launch took longer, neither more nor less.
+    """
     around = surroundings(random, n)
-    lost = random.gamma(2.0, 1.0, n)  # variance 2
-    around[covariate] = 0.01 * lost
-    if covariate == "worst_wait_seconds":
-        # What goes with it: the sum over ranks, how often, and the processes that cause it.
-        around["wait_seconds"] = 0.012 * lost * np.exp(0.05 * random.normal(size=n))
-        around["involuntary_switches"] = random.poisson(5.0 * lost).astype(float)
-        around["worst_involuntary_switches"] = random.poisson(4.0 * lost).astype(float)
-        around["cpu_pressure_seconds"] = 0.01 * lost * np.exp(0.1 * random.normal(size=n))
-        around["other_cpu_seconds"] = 0.02 * lost * np.exp(0.2 * random.normal(size=n))
-    effect = np.sqrt(share / 2.0) * (lost - 2.0)
-    rest = np.sqrt(1.0 - share) * random.normal(size=n)
-    return made(np.exp(0.03 * (effect + rest)), around)
+    lost = random.gamma(2.0, 1.0, n)
+    around["worst_wait_seconds"] = 0.01 * lost
+    # What goes with it: the sum over ranks, how often, and the processes that cause it.
+    around["wait_seconds"] = 0.012 * lost * np.exp(0.05 * np.abs(random.normal(size=n)))
+    around["involuntary_switches"] = random.poisson(5.0 * lost).astype(float)
+    around["worst_involuntary_switches"] = random.poisson(4.0 * lost).astype(float)
+    around["cpu_pressure_seconds"] = 0.01 * lost * np.exp(0.1 * random.normal(size=n))
+    around["other_cpu_seconds"] = 0.02 * lost * np.exp(0.2 * random.normal(size=n))
+    rest = _DEVIATION * np.sqrt((1.0 - share) / share) * random.normal(size=n)
+    return made(np.exp(rest) / (1.0 - 0.01 * lost), around)
+
+
+def stopped(random: np.random.Generator, n: int) -> Repeats:
+    """A cell on a busy machine, every other of whose launches had a rank stopped for up to half of
+    the time. It waits for a CPU whenever it goes on: in those launches, and for a moment.
+    """
+    around = surroundings(random, n)
+    on = random.permutation(n) % 2 == 0
+    asleep = np.where(on, random.uniform(0.2, 0.5, n), around["asleep_seconds"])
+    wait = np.where(on, 0.1 * asleep, 0.001) * np.exp(0.1 * random.normal(size=n))
+    around |= {
+        "asleep_seconds": asleep,
+        "worst_wait_seconds": wait,
+        "wait_seconds": 1.2 * wait,
+        "involuntary_switches": random.poisson(500.0 * wait).astype(float),
+        "other_cpu_seconds": 1.0 + wait * np.exp(0.2 * random.normal(size=n)),
+    }
+    return made(np.exp(0.02 * random.normal(size=n)) / (1.0 - asleep - wait), around)
 
 
 def _count(
@@ -142,6 +163,17 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         )
         what = "names waiting for a CPU first"
         yield Rate(what, f"{share:.0%} of variance, n = {n}", found, fewer, stated, "detection")
+    for n in (30, 100):
+        right = over = 0
+        random = np.random.default_rng(seed + n)
+        for _ in range(fewer):
+            each = attribute(stopped(random, n))
+            right += _first(each, "stopped")
+            over += any(share.cause == "competition" and share.share > 0.3 for share in each.shares)
+        where = f"half of {n} launches, on a busy machine: a tenth as much waiting goes with it"
+        yield Rate("names stopping first", where, right, fewer, 0.95, "detection")
+        what = "credits waiting with over 30%"
+        yield Rate(what, where, over, fewer, 0.01, "false alarm")
     for n in (40, 200):
         wrong = _count(
             fewer,

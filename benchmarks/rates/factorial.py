@@ -1,7 +1,8 @@
 """Crossed factors: shares of variance, and the test by aligned ranks.
 
 A compiler, an MPI and ranks a node of two levels each, every combination six times; logarithms of
-times with noise of 1%, normal or lognormal and skewed.
+times with noise of 1%, normal or lognormal and skewed. Of skewed noise ranks that were aligned by
+means err more often than they are meant to: docs/methods.md says why, and by how much.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from rate import Rate
 from assay.stats.anova import Anova, anova
 
 _LAUNCHES, _NOISE = 6, 0.01
+# False alarms by ranks at 5%, by whether noise is skewed.
+_BY_RANKS = {False: 0.06, True: 0.075}
 _NAMES = ("compiler", "MPI", "ranks")
 _PLACES = [place for place in itertools.product((0, 1), repeat=3) for _ in range(_LAUNCHES)]
 _COLUMNS = {name: [f"{place[k]}" for place in _PLACES] for k, name in enumerate(_NAMES)}
@@ -64,7 +67,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
                 yield Rate("95% interval of a factor's share", planted, held, few, 0.9, "coverage")
                 yield Rate("by ranks: a factor that matters", planted, both, few, 0.9, "detection")
             else:
-                yield Rate("by ranks: a factor that does nothing", planted, both, few, 0.05,
-                           "false alarm")  # fmt: skip
-            yield Rate("by ranks: two factors that do nothing together", planted, alarms, few, 0.05,
-                       "false alarm")  # fmt: skip
+                yield Rate("by ranks: a factor that does nothing", planted, both, few,
+                           _BY_RANKS[skewed], "false alarm")  # fmt: skip
+            yield Rate("by ranks: two factors that do nothing together", planted, alarms, few,
+                       _BY_RANKS[skewed], "false alarm")  # fmt: skip

@@ -223,9 +223,10 @@ def share_note(share: Share) -> str:
     chance = f"p = {share.p:.2g}" if share.p >= 1e-6 else "p < 1e-6"
     if share.quick is None or share.slow is None:
         return f"{share.detail}; {chance}" if share.detail else chance
+    bound = "; more goes with it than these seconds can have made" if share.bounded else ""
     return (
         f"{share.covariate}: {format_quantity(share.quick, share.unit)} in the quickest quarter of "
-        f"the launches, {format_quantity(share.slow, share.unit)} in the slowest; {chance}"
+        f"the launches, {format_quantity(share.slow, share.unit)} in the slowest; {chance}{bound}"
     )
 
 

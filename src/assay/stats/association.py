@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.stats.candidates import Candidate
+from assay.stats.candidates import Candidate, fenced, normal_scores
 from assay.stats.correlation import integrated_time
 from assay.stats.intervals import Floats
 from assay.stats.multiple import corrected
@@ -23,11 +23,16 @@ LONG_STRETCH = 20.0
 
 @dataclass(frozen=True)
 class Tested:
-    """A candidate with its ``p`` and with the share that it explains of what is left, adjusted."""
+    """A candidate with its ``p`` and with the share that it explains of what is left, adjusted.
+
+    Of what goes with a cause whose lost seconds are known, only the part ``credit`` that these can
+    have made is in ``gain``.
+    """
 
     candidate: Candidate
     p: float
     gain: float
+    credit: float = 1.0
 
 
 def effective_pairs(x: Floats, y: Floats) -> float:
@@ -64,27 +69,45 @@ def _worth_of_stretches(rest: Floats, stretch: int) -> float:
     return rest.size / dependence if stretch >= LONG_STRETCH * dependence else 0.0
 
 
-def _test(
-    series: tuple[Floats, Floats],
-    given: Sequence[Candidate],
-    candidates: Sequence[Candidate],
-) -> list[Tested]:
-    """Partial association of the cost with each candidate, given others.
+def credit(log_cost: Floats, candidate: Candidate, base: Floats) -> float:
+    """Which part of what goes with a candidate its lost seconds can have made, 0 to 1.
 
-    ``series``: the cost's normal scores, and its fenced logarithm. The better of the two, at twice
-    its p.
+    1 where no seconds bound it. The cost's slope on the candidate's scores is held against that of
+    the most that it can have cost; both by what ``base``, orthonormal columns, leaves of them.
     """
-    n = series[0].size
-    bases = (
-        _basis([each.scores for each in given], n),
-        _basis([each.fenced for each in given], n),
-    )
+    if candidate.most is None:
+        return 1.0
+    x = candidate.scores[:, 0] - base @ (base.T @ candidate.scores[:, 0])
+    goes = float(x @ log_cost)
+    return min(max(float(x @ candidate.most) / goes, 0.0), 1.0) if goes > 0.0 else 1.0
+
+
+def _test(
+    log_cost: Floats, given: Sequence[Candidate], candidates: Sequence[Candidate]
+) -> list[Tested]:
+    """Partial association of the cost's logarithm with each candidate, given others.
+
+    By normal scores, and by the values within fences: the better of the two, at twice its p. What
+    is given is held constant; of a cause with which more goes than it can have made, only what it
+    can have made at most is taken off the cost.
+    """
+    n = log_cost.size
+    held, left = list(given), log_cost
+    for each in given:
+        if each.most is not None:
+            others = [other for other in held if other is not each]
+            base = _basis([other.scores for other in others], n)
+            if credit(left, each, base) < 1.0:
+                held, left = others, left - each.most
+    series = normal_scores(left), fenced(left)
+    bases = _basis([each.scores for each in held], n), _basis([each.fenced for each in held], n)
     tested = []
     for candidate in candidates:
         by_scores = _associated(series[0], bases[0], candidate.scores, candidate)
         by_values = _associated(series[1], bases[1], candidate.fenced, candidate)
         p, gain = min(by_scores, by_values)
-        tested.append(Tested(candidate, min(2.0 * p, 1.0), gain))
+        part = credit(left, candidate, bases[0])
+        tested.append(Tested(candidate, min(2.0 * p, 1.0), part * gain, part))
     return tested
 
 
@@ -131,16 +154,13 @@ def _basis(parts: Sequence[Floats], n: int) -> Floats:
     return np.asarray(axes[:, sizes > 1e-7 * sizes[0]])
 
 
-def choose(
-    scores: Floats, values: Floats, candidates: Sequence[Candidate], alpha: float
-) -> list[Tested]:
+def choose(log_cost: Floats, candidates: Sequence[Candidate], alpha: float) -> list[Tested]:
     """The causes that stand up to correction, one covariate each, in the order in which found.
 
     Forward: of those that hold, the one that explains most, or a more direct one that explains
     nearly as much; then again given it. At the end each must hold given the others that are as
     direct as it is, or more.
     """
-    series = scores, values
     chosen: list[Tested] = []
     while len(chosen) < MOST_CAUSES:
         taken = {each.candidate.cause.name for each in chosen}
@@ -149,7 +169,7 @@ def choose(
             for each in candidates
             if each.cause.name not in taken and taken.isdisjoint(each.cause.way)
         ]
-        holding = _holding(_test(series, [each.candidate for each in chosen], left), alpha)
+        holding = _holding(_test(log_cost, [each.candidate for each in chosen], left), alpha)
         if not holding:
             break
         most = max(holding, key=lambda each: each.gain)
@@ -183,7 +203,7 @@ def choose(
                 for other in chosen
                 if other is not each and other.candidate.cause.tier <= tier
             ]
-            (tested,) = _test(series, others, [each.candidate])
+            (tested,) = _test(log_cost, others, [each.candidate])
             again.append(tested.p * len(candidates))
         worst = int(np.argmax(again))
         if again[worst] <= alpha:
@@ -197,7 +217,7 @@ def _holding(tested: Sequence[Tested], alpha: float) -> list[Tested]:
         return []
     p = corrected([each.p for each in tested], "holm")
     return [
-        Tested(each.candidate, float(value), each.gain)
+        replace(each, p=float(value))
         for each, value in zip(tested, p, strict=True)
         if value <= alpha
     ]

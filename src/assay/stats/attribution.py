@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.association import Tested, choose, effective_pairs
-from assay.stats.candidates import ALONE, Candidate, candidates_of, fenced, normal_scores
+from assay.stats.candidates import ALONE, Candidate, candidates_of, normal_scores
 from assay.stats.covariates import BESIDE, SESSIONS, unit_of
 from assay.stats.importance import shares_of
 from assay.stats.intervals import Floats, Interval
@@ -38,7 +38,8 @@ class Share(msgspec.Struct, frozen=True):
     own name. ``sign``: +1 if more of it goes with slower, -1 with quicker, 0 where it is levels.
     ``p``: corrected for all that were tried. ``quick``, ``slow``: its mean in the quickest and
     the slowest quarter of the measurements, in ``unit``; None where it is levels. ``detail``: of
-    two levels, how much longer one takes, in words.
+    two levels, how much longer one takes, in words. ``bounded``: more goes with it than the seconds
+    that were lost to it can have made, and isn't counted.
     """
 
     cause: str
@@ -52,6 +53,7 @@ class Share(msgspec.Struct, frozen=True):
     quick: float | None = None
     slow: float | None = None
     detail: str = ""
+    bounded: bool = False
 
 
 class Attribution(msgspec.Struct, frozen=True):
@@ -92,10 +94,11 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
     if np.ptp(log_cost) == 0.0:
         return _silence(n, "it did not vary")
     candidates = candidates_of(repeats)
+    chosen = choose(log_cost, candidates, alpha)
     scores = normal_scores(log_cost)
-    chosen = choose(scores, fenced(log_cost), candidates, alpha)
     worth = effective_pairs(scores, scores) * n / log_cost.size
-    shares, rest, rest_ci95 = shares_of(log_cost, [each.candidate for each in chosen], n / worth)
+    causes = [each.candidate for each in chosen]
+    shares, rest, rest_ci95 = shares_of(log_cost, causes, n / worth)
     quarter = _quarters(log_cost)
     return Attribution(
         shares=sorted(
@@ -165,6 +168,7 @@ def _share(
         unit=unit,
         quick=quick,
         slow=slow,
+        bounded=tested.credit < 1.0,
     )
 
 

@@ -15,6 +15,7 @@ from assay.stats.covariates import (
     CORES,
     HOSTS,
     HOURS,
+    KNOWN,
     SESSIONS,
     TREND,
     Cause,
@@ -22,11 +23,10 @@ from assay.stats.covariates import (
 )
 from assay.stats.intervals import Floats
 from assay.stats.levels import Ints, numbered
+from assay.stats.lost_time import most_lost
 from assay.stats.repeats import Repeats
 from assay.stats.warmup import mid_ranks
 
-# A covariate must be known of this share of the measurements.
-KNOWN = 0.8
 # A host or a run counts as a level from so many measurements on.
 LEAST_OF_LEVEL = 3
 # CPUs that are tried one by one, those first that tell measurements apart best.
@@ -44,7 +44,8 @@ class Candidate:
     ``fenced``: columns of the values themselves without outliers, or of levels. ``stretch``:
     measurements in the shortest of the stretches of time that it sets against each other; 0 of what
     isn't about stretches of time. ``which``: of two levels, the one whose measurements the column
-    is above its mean for, in words.
+    is above its mean for, in words. ``most``: where seconds lost to the cause are known, the most
+    that the logarithm of each cost can be greater for them, mean 0 (``lost_time``).
     """
 
     cause: Cause
@@ -55,6 +56,7 @@ class Candidate:
     raw: Floats | None = None
     stretch: int = 0
     which: str = ""
+    most: Floats | None = None
 
 
 def normal_scores(values: Floats) -> Floats:
@@ -84,6 +86,7 @@ def candidates_of(repeats: Repeats) -> list[Candidate]:
     """All that a cell's results tell, as far as it is known and not always the same."""
     found = []
     for cause in CAUSES:
+        most = most_lost(repeats, cause)
         for reading in cause.readings:
             if reading.covariate not in repeats.covariates:
                 continue
@@ -103,6 +106,7 @@ def candidates_of(repeats: Repeats) -> list[Candidate]:
                     fenced=fenced(raw)[:, None],
                     sign=reading.sign,
                     raw=raw,
+                    most=None if most is None else most - most.mean(),
                 )
             )
     levels_of = {

@@ -20,6 +20,10 @@ from assay.stats.repeats import Repeats
 
 # A delta over the sampling is told per second of it; a level as it is.
 Scale = Literal["per second", "level"]
+# A covariate must be known of this share of the measurements.
+KNOWN = 0.8
+# Whose lost seconds a covariate counts: all ranks', or those of the one that lost most.
+Lost = Literal["", "all", "a rank", "a thread"]
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,15 @@ class Reading:
     """One covariate of a cause. ``sign``: +1 if the cause goes with more of it, -1 with less.
 
     ``instead``: it counts how often, where another tells how long; for records without that one.
+    ``lost``: it counts the seconds that ranks lost, of all of them together or of the rank or
+    thread that lost most, and so bounds what the cause can have cost; empty of anything else.
     """
 
     covariate: str
     scale: Scale = "per second"
     sign: Literal[1, -1] = 1
     instead: str = ""
+    lost: Lost = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ CAUSES: tuple[Cause, ...] = (
         "steal time",
         "the hypervisor gave the CPUs to others",
         "Move to a dedicated host or instance type, or have the hypervisor pin the virtual CPUs.",
-        (Reading("steal_seconds"),),
+        (Reading("steal_seconds", lost="all"),),
     ),
     Cause(
         "quota",
@@ -67,7 +74,7 @@ CAUSES: tuple[Cause, ...] = (
         "a CPU quota",
         "the ranks' control group had used up its share of CPU time and was held back",
         "Ask for as many CPUs as ranks and threads, or have the limit (cpu.max) lifted.",
-        (Reading("quota_seconds"),),
+        (Reading("quota_seconds", lost="a rank"),),
     ),
     Cause(
         "competition",
@@ -77,8 +84,8 @@ CAUSES: tuple[Cause, ...] = (
         "Find what else runs there (`top -H`, cron, monitoring) and keep it off these cores: "
         "exclusive nodes, core isolation, or a core of each node left to the system.",
         (
-            Reading("worst_wait_seconds"),
-            Reading("wait_seconds"),
+            Reading("worst_wait_seconds", lost="a thread"),
+            Reading("wait_seconds", lost="all"),
             Reading("worst_involuntary_switches", instead="worst_wait_seconds"),
             Reading("involuntary_switches", instead="wait_seconds"),
         ),
@@ -120,7 +127,10 @@ CAUSES: tuple[Cause, ...] = (
         "a rank neither ran nor waited for a CPU: a CPU limiter (cpulimit), a debugger or a "
         "checkpointer stopped it, or it waited for a device",
         "Find what sends the ranks SIGSTOP, or what they wait for.",
-        (Reading("asleep_seconds"), Reading("voluntary_switches", instead="asleep_seconds")),
+        (
+            Reading("asleep_seconds", lost="a rank"),
+            Reading("voluntary_switches", instead="asleep_seconds"),
+        ),
         way=("memory", "disk faults", "devices", "retransmits", "quota", "steal"),
     ),
     Cause(

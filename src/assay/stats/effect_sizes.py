@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.stats.intervals import Floats, Interval
 from assay.stats.linear_terms import Bases, Ints, Term, explained, f_of
+from assay.stats.spread import LONGER
 from assay.stats.warmup import mid_ranks
 
 # Resamples behind the interval of a share.
@@ -56,22 +57,42 @@ def share_intervals(
 
     Percentiles of resamples within each combination of levels (``groups``), which stays as often in
     the plan as it is; deviations from its mean are stretched by the root of n / (n - 1), since n
-    resampled values spread by so much less (Davison & Hinkley 1997).
+    resampled values spread by so much less (Davison & Hinkley 1997). A long tail is rarely in few
+    values, and with it is missed how far what they spread by is off: all deviations of a resample
+    are made longer or shorter together by what a kurtosis above the normal one, raised as for a
+    cell's spread, adds to the error of their logarithm.
     """
     counts = np.bincount(groups)
     if counts.max() < 2:
         return [None] * len(terms)
     rng = np.random.default_rng(seed)
     drawn = np.empty((values.size, RESAMPLES))
+    scale = np.exp(_unseen(values, groups, counts) * rng.standard_normal(RESAMPLES))
     for group, count in enumerate(counts):
         places = np.flatnonzero(groups == group)
         own = values[places]
-        stretch = np.sqrt(count / (count - 1)) if count > 1 else 0.0
+        stretch = scale * np.sqrt(count / (count - 1)) if count > 1 else 0.0 * scale
         chosen = rng.integers(0, count, (count, RESAMPLES))
         drawn[places] = own.mean() + stretch * (own - own.mean())[chosen]
     shares = variance_shares(drawn - drawn.mean(axis=0), terms, bases, everything)
     low, high = np.quantile(shares, (0.025, 0.975), axis=1)
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+
+def _unseen(values: Floats, groups: Ints, counts: Ints) -> float:
+    """What a long tail that few values don't show adds to the error of their deviation's logarithm.
+
+    Of n values with kurtosis k that logarithm has variance (k - 1) / 4n; k counts LONGER / n more
+    times above the normal one than it was seen to (``spread.cov_interval``).
+    """
+    means = np.bincount(groups, values) / np.maximum(counts, 1)
+    rest = values - means[groups]
+    n = int(counts[counts > 1].sum())
+    squares = float(rest @ rest)
+    if squares <= 0.0:
+        return 0.0
+    kurtosis = n * float((rest**4).sum()) / squares**2
+    return float(np.sqrt(max(kurtosis - 3.0, 0.0) * LONGER / n / (4.0 * n)))
 
 
 def aligned_rank_p(
@@ -81,7 +102,8 @@ def aligned_rank_p(
 
     The aligned rank transform (Higgins & Tashtoush 1994; Wobbrock et al., CHI 2011): all other
     effects' estimates are taken off the values first, so that ranks hold this one alone and
-    interactions can be told. Neither outliers nor skew bear on it.
+    interactions can be told. Outliers hardly bear on it. Of strongly skewed values p is a little
+    too small, for what is taken off are means (docs/methods.md, "What matters").
     """
     from scipy.special import fdtrc
 

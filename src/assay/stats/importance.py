@@ -24,11 +24,13 @@ def shares_of(
     ``dependence``: measurements that make one independent one. Shares are of adjusted R², so that
     what explains nothing is expected to get nothing; averaged over the orders in which the causes
     of one tier may be asked (Lindeman, Merenda & Gold 1980; Grömping 2006), those of more direct
-    tiers first (Frye, Rowat & Feige 2020). Intervals: bootstrap over blocks of time.
+    tiers first (Frye, Rowat & Feige 2020). A cause whose lost seconds are known is fitted with no
+    more than they can have made. Intervals: bootstrap over blocks of time.
     """
     if not chosen:
         return [], 1.0, None
     groups = [_regressors(each, log_cost) for each in chosen]
+    limits = np.concatenate([_limits(*each) for each in zip(chosen, groups, strict=True)])
     tiers = [each.cause.tier for each in chosen]
     n = log_cost.size
     data = np.concatenate([np.full((n, 1), 1.0), (log_cost - log_cost.mean())[:, None], *groups], 1)
@@ -39,7 +41,7 @@ def shares_of(
     drawn = np.random.default_rng(n).multinomial(blocks, np.full(blocks, 1.0 / blocks), RESAMPLES)
     weights = np.concatenate([np.ones((1, blocks)), drawn])  # as it is, and resampled
     grams = np.tensordot(weights, products, axes=(1, 0))
-    values = averaged_over_orders(grams, widths, tiers)
+    values = averaged_over_orders(grams, widths, tiers, limits)
     values = np.maximum(values, 0.0)
     rests = np.clip(1.0 - values.sum(axis=1), 0.0, 1.0)
     ends = np.quantile(values[1:], (0.025, 0.975), axis=0)
@@ -69,15 +71,31 @@ def _regressors(candidate: Candidate, log_cost: Floats) -> Floats:
     return np.asarray(columns / np.maximum(columns.std(axis=0), 1e-300), dtype=np.float64)
 
 
-def averaged_over_orders(grams: Floats, widths: Sequence[int], tiers: Sequence[int]) -> Floats:
-    """Shapley values of adjusted R² within tiers, earlier tiers given: (resamples, causes)."""
+def _limits(candidate: Candidate, columns: Floats) -> Floats:
+    """The steepest slope on each of its columns that the most it can have cost allows."""
+    if candidate.most is None:
+        return np.full(columns.shape[1], np.inf)
+    slopes = (columns.T @ candidate.most) / np.maximum((columns**2).sum(axis=0), 1e-300)
+    return np.asarray(np.maximum(slopes, 0.0))
+
+
+def averaged_over_orders(
+    grams: Floats, widths: Sequence[int], tiers: Sequence[int], limits: Floats | None = None
+) -> Floats:
+    """Shapley values of adjusted R² within tiers, earlier tiers given: (resamples, causes).
+
+    ``limits``: of each regressor, what its coefficient can't exceed; none without it.
+    """
+    limits = np.full(sum(widths), np.inf) if limits is None else limits
+    bounds = np.concatenate([np.full(2, np.inf), limits])
     ends = np.cumsum([2, *widths])
     columns = [list(range(a, b)) for a, b in itertools.pairwise(ends)]
     known: dict[frozenset[int], Floats] = {}
 
     def explained(causes: frozenset[int]) -> Floats:
         if causes not in known:
-            known[causes] = _adjusted(grams, [c for i in sorted(causes) for c in columns[i]])
+            used = [c for i in sorted(causes) for c in columns[i]]
+            known[causes] = _adjusted(grams, used, bounds[used])
         return known[causes]
 
     values = np.zeros((grams.shape[0], len(widths)))
@@ -96,8 +114,12 @@ def averaged_over_orders(grams: Floats, widths: Sequence[int], tiers: Sequence[i
     return values
 
 
-def _adjusted(grams: Floats, columns: Sequence[int]) -> Floats:
-    """Adjusted R² (Ezekiel 1930) of column 1 on column 0, the constant, and these."""
+def _adjusted(grams: Floats, columns: Sequence[int], limits: Floats) -> Floats:
+    """Adjusted R² (Ezekiel 1930) of column 1 on column 0, the constant, and these.
+
+    Where a limit binds, what is fitted leaves part of the covariance with the column to others:
+    explained is then the covariance of what is fitted with what it is fitted to.
+    """
     count = grams[:, 0, 0]
     total = grams[:, 1, 1] - grams[:, 0, 1] ** 2 / count
     if not columns:
@@ -105,11 +127,26 @@ def _adjusted(grams: Floats, columns: Sequence[int]) -> Floats:
     used = [0, *columns]
     normal = grams[:, used][:, :, used]
     # A resample may hold one level alone: the smallest of ridges keeps it solvable.
-    ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(len(used))
+    normal = normal + 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(len(used))
     right = grams[:, used, 1]
-    solved = np.linalg.solve(normal + ridge, right[..., None])[..., 0]
+    solved = _solved(normal, right, np.concatenate([[np.inf], limits]))
     rest = np.maximum(grams[:, 1, 1] - (solved * right).sum(axis=1), 0.0)
     freedom = np.maximum(count - 1.0 - len(columns), 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = 1.0 - (rest / freedom) / (total / (count - 1.0))
     return np.asarray(np.where(total > 0.0, share, 0.0))
+
+
+def _solved(normal: Floats, right: Floats, limits: Floats) -> Floats:
+    """Coefficients by least squares, none above its limit: those that would be are held at it."""
+    solved = np.linalg.solve(normal, right[..., None])[..., 0]
+    held = np.zeros(solved.shape, dtype=bool)
+    while (over := (solved > limits) & ~held).any():
+        held |= over
+        which = held.any(axis=1)
+        fixed = held[which]
+        scale = np.abs(normal[which]).max(axis=(1, 2))[:, None]
+        rows = np.where(fixed[..., None], scale[..., None] * np.eye(limits.size), normal[which])
+        ends = np.where(fixed, scale * np.where(np.isfinite(limits), limits, 0.0), right[which])
+        solved[which] = np.linalg.solve(rows, ends[..., None])[..., 0]
+    return np.asarray(solved)

@@ -23,7 +23,7 @@ from assay.stats.intervals import Floats
 # The fewest runs before the first change, and between it and the next.
 FIRST, NEXT = 8, 6
 # How many of the last runs may be on the far side of a change when it is noticed.
-SPLITS = (2, 3, 4, 5, 6, 8, 11, 16, 24, 32, 48, 64, 96)
+SPLITS = (2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32, 48, 64, 96)
 SPREAD_SPLITS = (8, 11, 16, 24, 32, 48, 64, 96)
 # The two-sided level of a single comparison. With it, alarms come less than once in 1,000 clean
 # runs: benchmarks/rates/changes.py counts them.
@@ -189,13 +189,13 @@ def _look(
     rho = dependence(np.clip(settled, -clip, clip))
     w = weights[back:last]
     newest = np.arange(first - back, last - back)
-    step = _exceeding(scores, w, newest, SPLITS, LEVELS, fewest, before, rho)
+    step = _exceeding(scores, w, newest, SPLITS, LEVELS, fewest, before, rho, pooled=True)
     found = _first(step, SPLITS)
     size = np.abs(scores.raw)
     spread_fewest = max(fewest, FIRST)
     spread = _exceeding(
         _Scores(size, size, size), w, newest, SPREAD_SPLITS, SPREAD_LEVELS, spread_fewest,
-        np.abs(before), 0.0,
+        np.abs(before), 0.0, pooled=False,
     )  # fmt: skip
     wider = _first(spread, SPREAD_SPLITS)
     if found is None and wider is None:
@@ -227,8 +227,14 @@ def _exceeding(
     fewest: int,
     before: Floats,
     rho: float,
+    *,
+    pooled: bool,
 ) -> _Table:
-    """The statistic of each split after each of the newest runs, by running sums."""
+    """The statistic of each split after each of the newest runs, by running sums.
+
+    ``pooled``: the variance is that of the runs before and after together, each around their mean;
+    else of those before alone.
+    """
     k = np.array(splits)[None, :]
     n = newest[:, None]
     edge = n - k + 1  # the first run on the far side
@@ -247,7 +253,11 @@ def _exceeding(
     near = total[edge] - total[low]
     near_mean = (clean[edge] - clean[low]) / near
     spread = square[edge] - square[low] - (raw[edge] - raw[low]) ** 2 / near
-    df = np.minimum(m - 1 + max(before.size - 1, 0), _MOST_DF)
+    df = m - 1 + max(before.size - 1, 0)
+    if pooled:
+        spread += square[n + 1] - square[edge] - (raw[n + 1] - raw[edge]) ** 2 / far
+        df += k - 1
+    df = np.minimum(df, _MOST_DF)
     own = float(np.sum((before - before.mean()) ** 2)) if before.size else 0.0
     variance = np.maximum((spread + own) / np.maximum(df, 1), _LEAST_VARIANCE)
     error = inflation(rho, k.astype(float)) / far + inflation(rho, m.astype(float)) / near
