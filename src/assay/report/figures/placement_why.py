@@ -14,21 +14,35 @@ from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
 
 # Of the time at one rank a node: a part that is smaller everywhere is left out.
-_LEAST = 0.002
+LEAST = 0.002
 # What is unexplained has no colour of its own.
 _GREY = "#8a8f98"
+# The others take a theme's colours in this order: those that every placement can have come first.
+_HUES = (
+    "compute",
+    "memory contention",
+    "cache effect",
+    "imbalance",
+    "messages within nodes",
+    "messages between nodes",
+    "threads",
+    "shared cores",
+)
 
 
 def why_figures(
     cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> list[Figure | None]:
     """A figure for each number of nodes, and one for the user's commands."""
+    from assay.report.figures.placement_ways import ways_figure
+
     found = whys(cells, run, history)
+    groups = [
+        [why for why in found if why.nodes == nodes]
+        for nodes in sorted({why.nodes for why in found})
+    ]
     return [
-        *(
-            why_figure([why for why in found if why.nodes == nodes])
-            for nodes in sorted({why.nodes for why in found})
-        ),
+        *(figure for group in groups for figure in (why_figure(group), ways_figure(group))),
         outside_figure(seen_from_outside(cells, run)),
     ]
 
@@ -37,7 +51,7 @@ def why_figure(found: Sequence[Why]) -> Figure:
     """Bars of time × cores by what it is spent on, over that at one rank a node; of some nodes."""
     nodes = counted(found[0].nodes, "node")
     rows = [row for why in found for spot in why.spots for row in _rows(why, spot)]
-    kept = {row["part"] for row in rows if abs(float(row["cost"] or 0.0)) >= _LEAST}
+    kept = {row["part"] for row in rows if abs(float(row["cost"] or 0.0)) >= LEAST}
     rows = [row for row in rows if row["part"] in kept]
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
     spec: Spec = {
@@ -47,7 +61,7 @@ def why_figure(found: Sequence[Why]) -> Figure:
             *scaled_fields(1.0),
         ],
         "layer": [
-            _bars(rows, "time × cores, 1 rank a node = 1"),
+            _bars(rows, "time × cores, 1 rank a node = 1", hue_of_parts(rows)),
             _ranks("compute"),
             _foreseen("compute"),
             level(1.0),
@@ -125,12 +139,18 @@ def _place() -> Spec:
     }
 
 
-def _bars(rows: Sequence[Row], title: str) -> Spec:
+def hue_of_parts(rows: Sequence[Row]) -> Spec:
+    """A colour for each part of a placement's time, the same in all figures; grey: unexplained."""
     hue = colour("part", rows)
-    named = list(dict.fromkeys(str(row["part"]) for row in rows if row["part"] != "unexplained"))
-    if hue["legend"] is not None and "unexplained" in {row["part"] for row in rows}:
-        hue["condition"] = {"test": "datum.part === 'unexplained'", "value": _GREY}
-        hue["legend"] = {**hue["legend"], "values": named}
+    present = {row["part"] for row in rows}
+    hue["scale"] = {"domain": list(_HUES)}
+    if hue["legend"] is not None:
+        hue["legend"] = {**hue["legend"], "values": [part for part in _HUES if part in present]}
+    hue["condition"] = {"test": "datum.part === 'unexplained'", "value": _GREY}
+    return hue
+
+
+def _bars(rows: Sequence[Row], title: str, hue: Spec) -> Spec:
     return {
         "mark": {"type": "bar"},
         "encoding": {
@@ -210,7 +230,7 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
     if not rows:
         return None
     names = {str(row["work"]) for row in rows}
-    bars = _bars(rows, "share of wall time × cores")
+    bars = _bars(rows, "share of wall time × cores", colour("part", rows))
     bars["encoding"]["color"]["legend"]["offset"] = 28  # room for the numbers
     return Figure(
         id="placement-outside",
