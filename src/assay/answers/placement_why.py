@@ -36,11 +36,10 @@ METHOD = (
     "memory contention as far as streams and other patterns of access slow each other down on as "
     "many cores, and unexplained beyond; computing that shrinks by more than its share is the "
     "caches' effect; what the ranks wait for the one that computes most is imbalance; the rest of "
-    "their phases of communication is messages. Threads are held against ranks of one thread on the "
-    "same cores: what they take longer to compute is threads, what threads that share a core change "
-    "is shared cores. Intervals are by bootstrap over launches. A cause "
-    "is named if it is surely the greatest part of what is lost, and more than "
-    f"{LITTLE:.0%} of the time."
+    "their phases of communication is messages. Threads are held against ranks of one thread on "
+    "the same cores: what they take longer to compute is threads, what threads that share a core "
+    "change is shared cores. Intervals are by bootstrap over launches. A cause is named if it is "
+    f"surely the greatest part of what is lost, and more than {LITTLE:.0%} of the time."
 )
 _LIMIT_WAITING = (
     "Ranks that are late in turn, not always the same, make others wait within phases of "

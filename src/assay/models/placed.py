@@ -229,7 +229,7 @@ class Twins:
 def twins_of(placed: Placed, among: Sequence[Placed]) -> Twins | None:
     """The twins of a placement; None where it takes one that was not measured.
 
-    On the same cores memory, caches and clocks are shared alike: what differs is the threads' doing.
+    On the same cores memory, caches and clocks are shared alike: the rest is the threads' doing.
     """
     if placed.threads == 1 and not placed.shared:
         return Twins()
