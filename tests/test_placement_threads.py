@@ -148,6 +148,12 @@ def test_threads_are_what_they_take_longer_than_ranks_on_the_same_cores() -> Non
     assert back.whole.value == pytest.approx(-0.3 / 3.5)
 
 
+def test_what_a_single_rank_waits_for_are_its_own_threads() -> None:
+    wide = placed(seats((0, 1, 2, 3)), 4.0, 3.2, 0.8)
+    found = split(wide, ALONE, None, MACHINE, Twins(seated=FOUR))
+    assert parts(found) == pytest.approx({"compute": 2.0, "memory contention": 1.0, "threads": 1.0})
+
+
 def test_threads_that_are_quicker_than_ranks_share_data() -> None:
     quick = placed(seats((0, 1), (2, 3)), 2.9, 2.7, 0.2)
     found = split(quick, ALONE, None, MACHINE, Twins(seated=FOUR))

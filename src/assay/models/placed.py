@@ -136,6 +136,17 @@ class Placed:
         return len(self.launches) >= smallest_size()
 
 
+def computing_of(placed: Placed, times: Floats) -> Floats:
+    """What its ranks compute, in the rows of ``times``: launches, draws or medians of it.
+
+    Of a single rank all its phases: nobody sends it anything, so that what it waits for are its own
+    threads.
+    """
+    if placed.ranks > 1:
+        return times[..., MEAN]
+    return np.asarray(times[..., MEAN] + times[..., WAITED])
+
+
 @dataclass(frozen=True)
 class Machine:
     """What is known of a node and its network beside the work.

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.models.placed import (
-    MEAN,
     MOST,
     WAITED,
     Machine,
     Placed,
+    computing_of,
     expected,
     far_cost,
     near_cost,
@@ -85,7 +85,7 @@ class ContentionModel:
 
         None where nothing measured tells what its messages or its threads cost.
         """
-        base = float(self.alone.medians[MEAN]) * expected(placed, self.alone)
+        base = _computing(self.alone) * expected(placed, self.alone)
         slower = self.machine.slowed(placed)
         contention = base * self.memory * ((placed.cores if slower is None else slower) - 1.0)
         threads = self._threads(placed, base, base + contention)
@@ -141,7 +141,7 @@ def learn(
     the stream on one core say; None where that stream isn't known either. ``threaded``: placements
     on the same cores as the second one, by ``teachers``, which say what threads cost.
     """
-    computing = float(alone.medians[MEAN])
+    computing = _computing(alone)
     stream = machine.bandwidth(1) if 1 in machine.streams else None
     by_formula = None
     if stream is not None and computing > 0:
@@ -152,7 +152,7 @@ def learn(
         known = machine.slowed(second)
         slower = second.cores if known is None else known
         if slower - 1.0 >= _TELLING and base > 0:
-            grown = float(second.medians[MEAN]) / base - 1.0
+            grown = _computing(second) / base - 1.0
             memory = min(max(grown / (slower - 1.0), 0.0), 1.0)
     if memory is None:
         return None
@@ -185,9 +185,9 @@ def _thread_model(alone: Placed, second: Placed, threaded: Sequence[Placed]) -> 
     serial = across = shared = None
     for placed in threaded:  # the ones that stay in a domain come first
         seats = placed.seats
-        ranks = float(second.medians[MEAN]) * expected(placed, second)
-        base = float(alone.medians[MEAN]) * expected(placed, alone)
-        measured = float(placed.medians[MEAN])
+        ranks = _computing(second) * expected(placed, second)
+        base = _computing(alone) * expected(placed, alone)
+        measured = _computing(placed)
         if ranks <= 0 or base <= 0 or seats is None:
             continue
         if placed.shared:
@@ -223,12 +223,16 @@ def _message_factors(
     return near, far, uneven
 
 
+def _computing(placed: Placed) -> float:
+    return float(computing_of(placed, placed.medians))
+
+
 def _uneven(placed: Placed) -> float:
-    most, mean = float(placed.medians[MOST]), float(placed.medians[MEAN])
+    most, mean = float(placed.medians[MOST]), _computing(placed)
     return max(most / mean - 1.0, 0.0) if np.isfinite(most) and mean > 0 else 0.0
 
 
 def _waited(placed: Placed) -> float:
     """Seconds of messages, without what ranks wait for the slowest."""
-    waited = float(placed.medians[WAITED])
-    return waited - min(_uneven(placed) * float(placed.medians[MEAN]), waited)
+    waited = float(placed.medians[WAITED]) if placed.ranks > 1 else 0.0
+    return waited - min(_uneven(placed) * _computing(placed), waited)

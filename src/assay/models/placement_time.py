@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.models.placed import (
-    MEAN,
     MOST,
     TIME,
     UNKNOWN,
@@ -25,6 +24,7 @@ from assay.models.placed import (
     Machine,
     Placed,
     Twins,
+    computing_of,
     expected,
     share_within,
 )
@@ -156,11 +156,14 @@ def _components(
     of: Callable[[Placed], Floats],
 ) -> Floats:
     times = of(placed)
-    computing, waited = times[..., MEAN], times[..., WAITED]
+    computing = computing_of(placed, times)
+    waited = times[..., WAITED] if placed.ranks > 1 else np.zeros_like(computing)
 
     def at(other: Placed | None, without: Floats) -> Floats:
         """Computing as at another placement, were it not for more than the work."""
-        return without if other is None else of(other)[..., MEAN] * expected(placed, other)
+        if other is None:
+            return without
+        return computing_of(other, of(other)) * expected(placed, other)
 
     most = np.where(np.isfinite(times[..., MOST]), times[..., MOST], computing)
     imbalance = np.clip(most - computing, 0.0, waited)
