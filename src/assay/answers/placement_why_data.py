@@ -146,9 +146,11 @@ class Why:
         given = [spot.split.placed for spot in self._ends]
         threaded = [spot.split.placed for spot in self.taught]
         model = learn(given[0], given[1] if len(given) > 1 else None, self.machine, threaded)
+        if model is None:
+            return []
         known = [*self._ends, *self.taught]
         found = []
-        for spot in (*self.spots, *self.ways) if model is not None else ():
+        for spot in (*self.spots, *self.ways):
             predicted = None if spot in known else model.predict(spot.split.placed)
             if predicted is not None:
                 found.append((spot, predicted))
