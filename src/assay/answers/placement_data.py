@@ -196,16 +196,30 @@ def works(
     cells: Sequence[CellSummary], wanted: Callable[[Cell], bool] = plain
 ) -> list[list[Point]]:
     """The usable points of each work at ``wanted`` placements, plain ones or others: the same but
-    for how it is placed.
+    for how it is placed. Kernels of which each rank has its own work, however many there are, have
+    none.
     """
     groups: dict[str, list[Point]] = {}
     for kernel in dict.fromkeys(cell.kernel for cell in cells):
         for point in points(cells, kernel, METRIC):
             cell = point.summary.cell
-            if wanted(cell):
+            if wanted(cell) and _divided(cell):
                 parameters = sorted((k, str(v)) for k, v in cell.parameters.items())
                 groups.setdefault(f"{kernel}/{parameters}/{cell.toolchain}", []).append(point)
     return list(groups.values())
+
+
+def _divided(cell: Cell) -> bool:
+    """Whether all ranks together do the same however many they are; so does a user's command."""
+    kernel = known_kernel(cell.kernel)
+    if kernel is None or kernel.outside:
+        return True
+    quantity = next((metric.quantity for metric in kernel.metrics if metric.quantity), None)
+    if quantity is None or kernel.min_ranks > 1:
+        return False
+    parameters = {p.name: p.default for p in kernel.parameters} | cell.parameters
+    one, two = (kernel.work(parameters, ranks, 1).get(quantity) for ranks in (1, 2))
+    return one == two
 
 
 def compare(above: Point, below: Point) -> Comparison:

@@ -38,9 +38,9 @@ def ways_figure(found: Sequence[Why]) -> Figure | None:
         id=f"placement-ways-{found[0].nodes}",
         title=f"Threads and bindings beside a rank on every core, {nodes}",
         caption="Of each work the most ranks a node, the quickest other placements measured, and "
-        "the most threads a rank; left of the dashed line is quicker. Threads: what the threads of "
-        "a rank take longer than ranks on the same cores. Below 0: what caches and hardware "
-        f"threads save. Grey: unexplained.{more}",
+        "the most threads a rank. Ticks and numbers: the whole time; left of the dashed line it is "
+        "less. Threads: what the threads of a rank take longer than ranks on the same cores. Below "
+        f"0: what caches and hardware threads save. Grey: unexplained.{more}",
         alt=f"Stacked bars of time by {listed(parts)} for {len(bars)} placements on {nodes}; the "
         f"shortest over that of a rank on every core is {best['label']}, {best['whole']:.2f}.",
         fields=[
@@ -68,6 +68,7 @@ def _rows(why: Why, spot: Spot) -> list[Row]:
 
     whole = why.full.split.time
     how = how_text(spot.placement)
+    above = max(float(spot.split.seconds.clip(min=0.0).sum()), spot.split.time)
     rows: list[Row] = []
     for number, name in enumerate(COMPONENTS):
         part = spot.split.component(number)
@@ -80,6 +81,7 @@ def _rows(why: Why, spot: Spot) -> list[Row]:
                 "part": name,
                 "share": part.value / whole,
                 "whole": spot.split.time / whole,
+                "end": above / whole,
                 "median": part.value,
                 "low": low,
                 "high": high,
@@ -140,9 +142,14 @@ def _spec(rows: Sequence[Row], bars: int, parts: Sequence[str]) -> Spec:
                 "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 11},
                 "encoding": {
                     "y": y,
-                    "x": {"field": "whole", "type": "quantitative"},
+                    "x": {"field": "end", "type": "quantitative"},
                     "text": {"field": "told"},
                 },
+            },
+            {
+                "transform": [{"filter": f"datum.part === {parts[0]!r}"}],
+                "mark": {"type": "tick", "thickness": 3, "size": _STEP - 2, "orient": "vertical"},
+                "encoding": {"y": y, "x": {"field": "whole", "type": "quantitative"}},
             },
             {
                 "data": {"values": [{}]},

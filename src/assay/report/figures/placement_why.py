@@ -98,6 +98,8 @@ def _rows(why: Why, spot: Spot) -> list[Row]:
     alone = why.spots[0]
     per = alone.split.time / spot.split.placed.cores  # of time × cores at one rank a node
     predicted = next((found.time for of, found in why.predictions if of is spot), None)
+    above = float(spot.split.seconds.clip(min=0.0).sum())
+    top = max(spot.split.time, above, predicted or 0.0) / per  # of all that is drawn there
     rows: list[Row] = []
     for number, name in enumerate(COMPONENTS):
         part = spot.split.component(number)
@@ -109,6 +111,7 @@ def _rows(why: Why, spot: Spot) -> list[Row]:
                 "part": name,
                 "cost": part.value / per,
                 "whole": spot.split.time / per,
+                "top": top,
                 "predicted": predicted,
                 "foreseen": None if predicted is None else predicted / per,
                 "median": part.value,
@@ -182,7 +185,7 @@ def _ranks(part: str) -> Spec:
         "mark": {"type": "text", "dy": -14, "fontSize": 10},
         "encoding": {
             **_place(),
-            "y": {"field": "whole", "type": "quantitative"},
+            "y": {"field": "top", "type": "quantitative"},
             "text": {"field": "ppn"},
         },
     }
@@ -218,6 +221,7 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
             "part": part,
             "cost": float(seen.shares[number]),
             "whole": 1.0,
+            "top": 1.0,
             "median": float(seen.shares[number]),
             "low": None if seen.intervals is None else seen.intervals[number][0],
             "high": None if seen.intervals is None else seen.intervals[number][1],
