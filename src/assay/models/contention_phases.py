@@ -90,8 +90,8 @@ def told_phases(
         demand=Demand(
             flops=machine.work,
             traffic=machine.traffic,
-            messages=machine.steps * ranks,
-            sent=machine.surface * ranks ** (1 / 3) * machine.steps,
+            messages=machine.steps * ranks if ranks > 1 else 0.0,
+            sent=machine.surface * ranks ** (1 / 3) * machine.steps if ranks > 1 else 0.0,
             near=1.0 if machine.nodes == 1 else 1.0 - 1.0 / ppn ** (1 / 3),
         ),
         launches=truth * noise,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -193,6 +193,16 @@ class Machine:
             return None
         return float(np.mean([max(known[domain] for domain in row) for row in seats.domains]))
 
+    def slowed_copies(self, placed: Placed) -> float | None:
+        """The same of copying messages, which the first thread of each rank does by itself."""
+        seats = placed.seats
+        if seats is None:
+            return self.slowdown(placed.ppn)
+        first = Seats(
+            tuple(row[:1] for row in seats.cores), tuple(row[:1] for row in seats.domains)
+        )
+        return self.slowed(replace(placed, seats=first))
+
     def most(self, placed: Placed) -> float | None:
         """The most that sharing memory can slow down computing, by any pattern that is known."""
         stream = self.slowed(placed)
@@ -307,9 +317,9 @@ def near_cost(placed: Placed, machine: Machine, *, long: bool = True) -> float:
     """What a rank's messages within its node cost: s by ping-pong.
 
     Where there is none, how many there are, or, if they are ``long``, the bytes of the node. They
-    are copies through the memory that all ranks share.
+    are copies through the memory that all ranks share, by one thread of each.
     """
-    together = machine.slowed(placed) or 1.0
+    together = machine.slowed_copies(placed) or 1.0
     return _cost(placed, placed.demand.near, machine.near, together, long=long)
 
 

@@ -68,7 +68,8 @@ def _rows(why: Why, spot: Spot) -> list[Row]:
 
     whole = why.full.split.time
     how = how_text(spot.placement)
-    above = max(float(spot.split.seconds.clip(min=0.0).sum()), spot.split.time)
+    # Where all that is drawn ends, the dashed line included.
+    above = max(float(spot.split.seconds.clip(min=0.0).sum()), spot.split.time, whole)
     rows: list[Row] = []
     for number, name in enumerate(COMPONENTS):
         part = spot.split.component(number)
@@ -148,7 +149,13 @@ def _spec(rows: Sequence[Row], bars: int, parts: Sequence[str]) -> Spec:
             },
             {
                 "transform": [{"filter": f"datum.part === {parts[0]!r}"}],
-                "mark": {"type": "tick", "thickness": 3, "size": _STEP - 2, "orient": "vertical"},
+                "mark": {
+                    "type": "tick",
+                    "thickness": 3,
+                    "size": _STEP - 2,
+                    "orient": "vertical",
+                    "opacity": 1,
+                },
                 "encoding": {"y": y, "x": {"field": "whole", "type": "quantitative"}},
             },
             {
