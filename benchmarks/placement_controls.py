@@ -25,7 +25,7 @@ from assay.stats.cells import find_series, steady, summarise_cells
 from assay.units import format_share
 
 # Names and what of them is in memory, and what stays in the caches of a core.
-KERNELS = ("mg", "cg")
+KERNELS = ("mg", "ft")
 LARGE, SMALL = "A", "S"
 ROUNDS = 6
 PLAN = """schema = 1

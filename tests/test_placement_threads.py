@@ -269,14 +269,13 @@ def test_the_cause_that_dominates_is_found_with_threads_and_bindings() -> None:
     assert wrong <= binom.ppf(0.999, clear, 0.02), (wrong, clear)
 
 
-@pytest.mark.parametrize("pingpong", [True, False])
-def test_threads_and_bindings_are_predicted(pingpong: bool) -> None:
-    """20% off at most in nine cases of ten, for placements that nothing was learned from."""
+@pytest.mark.parametrize(("pingpong", "stated"), [(True, 0.80), (False, 0.90)])
+def test_threads_and_bindings_are_predicted(pingpong: bool, stated: float) -> None:
+    """20% off at most, as often as is stated, for placements that nothing was learned from."""
     good = cases = 0
     for machine in machines(60):
         random = np.random.default_rng((14, machine.seed))
-        facts = known_facts(machine, pingpong=pingpong)
-        model, left = learned(machine, facts, random)
+        model, left = learned(machine, known_facts(machine, pingpong=pingpong), random)
         assert model is not None
         for where in left[:: max(len(left) // 8, 1)]:
             predicted = model.predict(told_phases(machine, where, random))
@@ -286,4 +285,4 @@ def test_threads_and_bindings_are_predicted(pingpong: bool) -> None:
             good += abs(predicted.time / machine.cost(where) - 1.0) <= 0.20
     assert cases > 200
     # Cases of one machine are alike: sixty of them count.
-    assert good / cases >= binom.ppf(0.001, 60, 0.90) / 60, (good, cases)
+    assert good / cases >= binom.ppf(0.001, 60, stated) / 60, (good, cases)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -247,6 +247,9 @@ class _Work:
             measured = placed_of(point, found.get(point.summary.id, []), cpus)
             if measured is None:
                 continue
+            if in_cache(point, self._chip):  # memory moves next to nothing
+                demand = replace(measured.demand, traffic=0.0)
+                measured = replace(measured, demand=demand)
             if plain(point.summary.cell):
                 self._plain[measured.nodes, measured.ppn] = point, measured
             else:
@@ -267,7 +270,7 @@ class _Work:
                     continue
                 spots.append(self._spot(point, each))
                 share = _used(each, self._machine)
-                if share is not None and not in_cache(point, self._chip):
+                if share is not None:
                     used[ppn] = share
             single = self._plain.get((1, 1), (None, None))[1] if nodes > 1 else None
             across = None
