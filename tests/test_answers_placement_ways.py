@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from assay.answers.placement import answer_placement
+from assay.answers.placement_data import works
 from assay.answers.placement_machine import machine_of
 from assay.answers.placement_seats import Cpus, cpus_of, seats_of
 from assay.answers.placement_why import choice_clause, why_part
@@ -249,3 +250,26 @@ def test_tables_and_figures_show_threads_and_bindings() -> None:
     cells = summarise_cells(plain)
     assert "Threads" not in [c.label for table in why_tables(cells, plain) for c in table.columns]
     assert [f.id for f in why_figures(cells, plain) if f is not None] == ["placement-why-1"]
+
+
+def test_what_stays_in_the_caches_never_waits_for_memory() -> None:
+    """Of class S 8 ranks compute for longer than their share, too, and nobody knows why."""
+    small = [
+        (msgspec.structs.replace(cell, parameters={"class": "S"}), phases) for cell, phases in PLAIN
+    ]
+    cached = msgspec.structs.replace(EIGHT, processor=SYSTEM.processor)
+    for told_of, share in ((PLAIN, 0.5), (small, 0.0)):
+        run = on_eight(run_of(told_of, STREAMS))
+        system = msgspec.structs.replace(
+            cached, processor=msgspec.structs.replace(cached.processor, cores=CORES)
+        )
+        manifest = msgspec.structs.replace(run.manifest, system=system.to_dict())
+        run = dataclasses.replace(run, manifest=manifest)
+        (why,) = whys(summarise_cells(run), run)
+        assert why.full.split.component(CONTENTION).value == pytest.approx(share, rel=0.02)
+
+
+def test_only_work_that_ranks_divide_is_compared() -> None:
+    run = on_eight(run_of(PLAIN, STREAMS))
+    (work,) = works(summarise_cells(run))
+    assert {point.summary.kernel for point in work} == {"npb.cg"}
