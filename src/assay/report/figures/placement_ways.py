@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from assay.answers.placement_data import how_text
 from assay.answers.placement_why_data import Spot, Why
 from assay.answers.select import counted
+from assay.plans.model import Placement
 from assay.report.figures.placement_why import LEAST, hue_of_parts
 from assay.report.marks import Row, Spec, data_fields, listed, scaled_fields
 from assay.report.model import Field, Figure
@@ -38,9 +39,10 @@ def ways_figure(found: Sequence[Why]) -> Figure | None:
         id=f"placement-ways-{found[0].nodes}",
         title=f"Threads and bindings beside a rank on every core, {nodes}",
         caption="Of each work the most ranks a node, the quickest other placements measured, and "
-        "the most threads a rank. Ticks and numbers: the whole time; left of the dashed line it is "
-        "less. Threads: what the threads of a rank take longer than ranks on the same cores. Below "
-        f"0: what caches and hardware threads save. Grey: unexplained.{more}",
+        "the most threads a rank (16 × 8: 16 ranks a node of 8 threads). Ticks and numbers: the "
+        "whole time; left of the dashed line it is less. Threads: what the threads of a rank take "
+        "longer than ranks on the same cores. Below 0: what caches and hardware threads save. "
+        f"Grey: unexplained.{more}",
         alt=f"Stacked bars of time by {listed(parts)} for {len(bars)} placements on {nodes}; the "
         f"shortest over that of a rank on every core is {best['label']}, {best['whole']:.2f}.",
         fields=[
@@ -63,6 +65,20 @@ def _chosen(why: Why) -> list[Spot]:
     return list(dict.fromkeys([why.full, *why.ways[:_QUICKEST], *last]))
 
 
+def _short(placement: Placement) -> str:
+    """A placement in few letters: ``64 ranks``, ``16 × 8, spread``."""
+    counts = f"{placement.ppn} ranks"
+    if placement.threads > 1:
+        counts = f"{placement.ppn} × {placement.threads}"
+    words = [
+        counts,
+        placement.binding if placement.binding != "compact" else "",
+        "SMT" if placement.smt == "on" else "",
+        "fitted" if "," in placement.order else placement.order.replace("block", ""),
+    ]
+    return ", ".join(filter(None, words))
+
+
 def _rows(why: Why, spot: Spot) -> list[Row]:
     from assay.models.placement_time import COMPONENTS
 
@@ -76,7 +92,7 @@ def _rows(why: Why, spot: Spot) -> list[Row]:
         low, high = part.ci95 or (None, None)
         rows.append(
             {
-                "label": f"{why.name}: {how}",
+                "label": f"{why.name}: {_short(spot.placement)}",
                 "work": why.name,
                 "how": how,
                 "part": name,
@@ -98,7 +114,7 @@ def _spec(rows: Sequence[Row], bars: int, parts: Sequence[str]) -> Spec:
         "type": "nominal",
         "sort": None,
         "title": None,
-        "axis": {"labelLimit": 380, "ticks": False, "grid": False},
+        "axis": {"labelLimit": 240, "ticks": False, "grid": False},
         "scale": {"paddingInner": 0.25, "paddingOuter": 0.12},
     }
     x: Spec = {
