@@ -95,6 +95,11 @@ def test_streams_slow_down_by_the_domain_that_is_busiest() -> None:
     # Threads of a rank wait for the one that waits longest: both ranks have one in the busy domain.
     both = placed(seats((0, 4), (1, 2)), 1, 1)
     assert MACHINE.slowed(both) == pytest.approx(1.5)
+    # Messages are copied by the first thread of each rank: cores 0 and 1 there.
+    assert MACHINE.slowed_copies(both) == 1.0
+    assert MACHINE.slowed_copies(TWO_BY_TWO) == 1.0
+    assert MACHINE.slowed_copies(compact) == pytest.approx(2.0)
+    assert MACHINE.slowed_copies(dataclasses.replace(TWO_BY_TWO, seats=None)) == 1.0
     # Where domains aren't known, as many first cores stand for them.
     assert dataclasses.replace(MACHINE, domain={}).slowed(spread) == pytest.approx(2.0)
     # Other patterns: as if all domains were as busy as the busiest.
@@ -114,6 +119,7 @@ def test_twins_sit_on_the_very_same_cores() -> None:
     double = placed(Seats(((0,), (0,), (1,), (1,)), ((0,),) * 4), 1, 1)
     two = placed(ranks(0, 1), 1, 1)
     assert twins_of(double, [two]) == Twins(separate=two)
+    assert twins_of(double, [placed(ranks(2, 3), 1, 1)]) is None
     wide = placed(Seats(((0, 0, 1, 1),), ((0,) * 4,)), 1, 1)
     assert twins_of(wide, [two]) is None
     assert twins_of(wide, [two, double]) == Twins(double, two)
