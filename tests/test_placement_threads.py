@@ -23,7 +23,7 @@ from assay.models.contention_phases import (
     true_losses,
     with_threads,
 )
-from assay.models.placed import Demand, Machine, Placed, Seats, Twins, twins_of
+from assay.models.placed import Demand, Machine, Placed, Seats, Twins, near_cost, twins_of
 from assay.models.placement_prediction import learn, teachers
 from assay.models.placement_search import Candidate
 from assay.models.placement_time import (
@@ -106,6 +106,16 @@ def test_streams_slow_down_by_the_domain_that_is_busiest() -> None:
     patterns = dataclasses.replace(MACHINE, patterns={8: 3.1})
     assert patterns.most(compact) == pytest.approx(3.1)
     assert patterns.most(spread) == pytest.approx(1 + 2.1 * 3 / 7)
+
+
+def test_ranks_copy_messages_by_one_thread_each() -> None:
+    """10 messages of 1 MB of each of two ranks, whose memory is shared by two cores alone."""
+    quick = dataclasses.replace(MACHINE, near=lambda size: size / 1e9)
+    demand = Demand(messages=20.0, sent=2e7, near=1.0)
+    of_threads = placed(seats((0, 1), (2, 3)), 1, 1, demand=demand)
+    assert near_cost(of_threads, quick) == pytest.approx(10 * 1e-3)
+    four = placed(ranks(0, 1, 2, 3), 1, 1, demand=dataclasses.replace(demand, messages=40.0))
+    assert near_cost(four, quick) == pytest.approx(10 * 2 * 0.5e-3)
 
 
 def test_twins_sit_on_the_very_same_cores() -> None:
