@@ -61,7 +61,7 @@ class Why:
     computes, where that is known and its data don't fit into caches. ``across``: what one rank a
     node loses on so many nodes against a single one; None where that was not measured. ``ways``:
     the other placements, with threads, bound or ordered otherwise, the quickest first. ``unsplit``:
-    why others of them aren't among these, and how many.
+    why others aren't among these, and how many.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Why:
 
     @cached_property
     def better(self) -> Loss | None:
-        """What the most ranks a node take longer than the quickest of all placements.
+        """What the most ranks a node take longer than the quickest placement that was split.
 
         None where that is placed the plainest way, or isn't surely quicker.
         """

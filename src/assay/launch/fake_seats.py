@@ -32,14 +32,16 @@ def ranks_of(
     seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
     for rank, (node, seat) in enumerate(seats):
         own = cpus[seat * placement.threads : (seat + 1) * placement.threads]
-        known = cores is not None and domains > 1 and not crowded
+        numa = None
+        if cores is not None and domains > 1 and not crowded:
+            numa = _domain_of(own[0] % cores, cores, domains)
         yield RankRecord(
             rank=rank,
             host=hosts[node],
             pid=1000 + rank,
             local_rank=seat,
             cpus=own,
-            numa=_domain_of(own[0] % cores, cores, domains) if known and cores else None,
+            numa=numa,
             pinned=placement.binding != "none",
             oversubscribed=crowded,
         )
