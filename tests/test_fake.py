@@ -113,7 +113,7 @@ def test_phases_are_shares_of_each_sample(tmp_path):
         phases={"compute": "0.9 / ppn", "halo": 0.25, "gather": "ppn > 2"},
     )
     record = measure(tmp_path, scenario, max_samples=20)
-    told = {series.name: series.values for series in record.series}
+    told = {series.metric: series.values for series in record.series}
     assert list(told) == ["time", "compute", "halo"]  # nothing is told of a share of 0
     assert told["compute"] == pytest.approx([0.45 * value for value in values(record)])
     assert told["halo"] == pytest.approx([0.25 * value for value in values(record)])
