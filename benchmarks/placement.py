@@ -1,6 +1,7 @@
 """The recommended placement beside the best of all: on this machine and on a virtual cluster.
 
     .venv/bin/python benchmarks/placement.py --classes S,W [--hosts 2,4] [--limit 1800]
+    .venv/bin/python benchmarks/placement.py --controls
 
 Every placement of every benchmark is measured in every one of six launches. The search for the best
 is then given only what it asks for of them, block by block, and what it recommends stands beside
@@ -23,6 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from common import ASSAY, Comparison, PeerError, Row, build, compare, finish, load, parser, say
+from placement_controls import in_folder
 
 from assay.answers.placement_data import failures, how_text, name_of
 from assay.lab import network
@@ -253,9 +255,13 @@ def compare_placement(
     quick: bool = False,
     virtual_cluster: bool = True,
     kernels: Sequence[str] = KERNELS,
+    controls: bool = True,
 ) -> Comparison:
-    """Rows on this machine and, where that can be, on a virtual cluster of the most hosts."""
-    comparison = Comparison()
+    """Rows on this machine and, where that can be, on a virtual cluster of the most hosts.
+
+    ``controls``: with the control experiments for memory contention.
+    """
+    comparison = compare_controls() if controls and not quick else Comparison()
     kernels = kernels[:1] if quick else kernels
     classes = classes[:1] if quick else classes
     for where, nodes in (("", [1]), (" on a virtual cluster", [1, *hosts])):
@@ -286,23 +292,38 @@ def compare_placement(
     return comparison
 
 
+def compare_controls() -> Comparison:
+    """Rows of the control experiments for memory contention."""
+    comparison = Comparison()
+    try:
+        comparison.rows += in_folder(lambda plan: measured(plan, LIMIT))
+    except PeerError as error:
+        comparison.skipped.append(f"controls of memory contention: {error}")
+    return comparison
+
+
 def main() -> int:
     options = parser(__doc__)
+    options.add_argument("--controls", action="store_true", help="the control experiments alone")
     options.add_argument("--classes", default="S,W,A", help="problem classes, such as S,W")
     options.add_argument("--hosts", default=",".join(map(str, HOSTS)), help="numbers of hosts")
     options.add_argument("--kernels", default=",".join(KERNELS), help="such as cg,is")
     options.add_argument("--limit", type=float, default=LIMIT, help="seconds for each of the two")
     given = options.parse_args()
     build()
-    comparison = compare_placement(
-        given.classes.split(","),
-        [int(number) for number in given.hosts.split(",")],
-        limit=given.limit,
-        quick=given.quick,
-        kernels=given.kernels.split(","),
+    comparison = (
+        compare_controls()
+        if given.controls
+        else compare_placement(
+            given.classes.split(","),
+            [int(number) for number in given.hosts.split(",")],
+            limit=given.limit,
+            quick=given.quick,
+            kernels=given.kernels.split(","),
+        )
     )
     finish(comparison)
-    return 0 if all(row.met for row in comparison.rows) else 1
+    return 0 if all(row.met is not False for row in comparison.rows) else 1
 
 
 if __name__ == "__main__":

@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from assay.answers.placement import answer_placement
+from assay.answers.placement_machine import machine_of
 from assay.answers.placement_outside import PARTS, seen_from_outside
 from assay.answers.placement_why import cause_clause, why_part
-from assay.answers.placement_why_data import demand_of, machine_of, whys
+from assay.answers.placement_why_data import demand_of, whys
 from assay.kernels import find_kernel
 from assay.kernels.catalogue import is_phase
 from assay.models.placement_time import IMBALANCE

@@ -106,6 +106,19 @@ def test_a_stream_is_whole_and_in_order(tmp_path):
     assert record.wall == pytest.approx(first.wall + second.wall + 0.1)
 
 
+def test_phases_are_shares_of_each_sample(tmp_path):
+    scenario = behave(
+        time=2.0,
+        noise=Noise(sigma=0.1),
+        phases={"compute": "0.9 / ppn", "halo": 0.25, "gather": "ppn > 2"},
+    )
+    record = measure(tmp_path, scenario, max_samples=20)
+    told = {series.metric: series.values for series in record.series}
+    assert list(told) == ["time", "compute", "halo"]  # nothing is told of a share of 0
+    assert told["compute"] == pytest.approx([0.45 * value for value in values(record)])
+    assert told["halo"] == pytest.approx([0.25 * value for value in values(record)])
+
+
 def test_median_spread_and_correlation(tmp_path):
     """Of 20000 samples: standard errors are sigma/sqrt(n) and the like; five of them allowed."""
     noise = Noise(sigma=0.05, phi=0.6)

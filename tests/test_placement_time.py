@@ -19,9 +19,11 @@ from assay.models.contention_phases import (
     named_rightly,
     plainly,
     rank_counts,
+    told_loss,
     told_phases,
     true_losses,
 )
+from assay.models.placed import Demand, Machine, Placed, share_within
 from assay.models.placement_prediction import learn
 from assay.models.placement_time import (
     BETWEEN,
@@ -33,12 +35,8 @@ from assay.models.placement_time import (
     MESSAGES,
     UNEXPLAINED,
     WITHIN,
-    Demand,
-    Machine,
-    Placed,
     Split,
     lost,
-    share_within,
     split,
 )
 
@@ -71,7 +69,7 @@ def test_by_hand_against_one_rank_a_node() -> None:
     four = placed(1, 4, 4.2, 3.0, 3.5, 1.1)
     found = split(four, ALONE, None, Machine(streams={1: 1e10, 4: 2e10}))
     # Streams are slowed down to half: up to 2 s may be memory's.
-    assert seconds(found) == pytest.approx([2.0, 1.0, 0.0, 0.5, 0.6, 0.0, 0.1])
+    assert seconds(found) == pytest.approx([2.0, 1.0, 0.0, 0.0, 0.0, 0.5, 0.6, 0.0, 0.1])
     assert found.certain
     low, high = found.component(CONTENTION).ci95 or (0.0, 0.0)
     assert 0.98 < low <= 1.0 <= high < 1.02
@@ -225,11 +223,7 @@ def test_the_cause_that_dominates_is_found() -> None:
     for machine in machines(120):
         random = np.random.default_rng((9, machine.seed))
         ppn = machine.cores
-        one, all_ = told_phases(machine, 1, random), told_phases(machine, ppn, random)
-        spread = dataclasses.replace(machine, nodes=machine.nodes * ppn)
-        apart = told_phases(spread, 1, random)
-        facts = known_facts(machine, pingpong=True)
-        found = lost(split(all_, one, apart, facts), split(one, one, None, facts)).leading(0.02)
+        found = told_loss(machine, ppn, random).leading(0.02)
         truth = true_losses(machine, ppn)
         if lead_of(truth) < 0.05 or max(causes_of(truth).values()) < 0.07:
             continue

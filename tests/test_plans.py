@@ -401,6 +401,38 @@ def test_the_largest_choice_is_the_last_that_the_condition_allows(tmp_path):
         chosen("operation <= 1e9")
 
 
+def test_the_largest_choice_may_go_by_expected_time(tmp_path):
+    """Operations of IS take a hundred times as long as those of LU: counts say nothing of time."""
+
+    def chosen(kernel, condition):
+        lines = f'kernel = "{kernel}"\nclass = {{ largest = "{condition}" }}'
+        return classes(measure(tmp_path, lines, TWO), kernel)
+
+    assert chosen("npb.lu", "core_seconds <= 2.5") == {"A"}
+    assert chosen("npb.is", "core_seconds <= 2.5") == {"B"}
+    for kernel in (k for k in kernels() if k.name.startswith("npb.")):
+        (size,) = chosen(kernel.name, "core_seconds <= 1.5")
+        sizes = kernel.parameter("class").choices
+        times = [kernel.work({"class": c}, 1, 1)["operations"] / kernel.pace for c in sizes]
+        assert times[sizes.index(size)] <= 1.5 < times[sizes.index(size) + 1]
+    with pytest.raises(AssayError, match="speaks of 'core_seconds'"):
+        measure(tmp_path, 'kernel = "memory.stream"\nop = { largest = "core_seconds <= 1" }')
+
+
+def test_all_works_of_the_suite_placement_take_about_as_long():
+    plan = load_plan(find_suite("placement"), TWO)
+    taken = {}
+    for cell in plan.cells:
+        if cell.kernel.startswith("npb."):
+            kernel = next(kernel for kernel in kernels() if kernel.name == cell.kernel)
+            taken.setdefault(cell.kernel, set()).add(
+                kernel.work(cell.parameters, 1, 1)["operations"] / kernel.pace
+            )
+    assert all(len(times) == 2 for times in taken.values())
+    larger = [max(times) for times in taken.values()]
+    assert min(larger) > 0.2 and max(larger) <= 1.5
+
+
 def test_the_largest_choice_fits_into_memory_on_one_rank_as_on_all(tmp_path):
     lines = 'kernel = "npb.is"\nppn = [1, "all"]\nclass = { largest = "operations > 0" }'
     need = is_memory("B", 1, 8)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay.launch.fake import _ranks
+from assay.launch.fake_seats import ranks_of
 from assay.plans.model import Placement, Plan, PlanContext
 from assay.plans.order import order_misfit, read_order, seats_by_rank
 from assay.plans.suites import load_plan
@@ -97,7 +97,8 @@ def test_a_portable_plan_leaves_out_lists_for_other_numbers_of_ranks(tmp_path: P
 
 def test_the_fake_machine_obeys_orders() -> None:
     placement = Placement(nodes=2, ppn=2, order="2,0,3,1")
-    seats = [(rank.host, rank.local_rank) for rank in _ranks(placement, ["fake0", "fake1"], None)]
+    ranks = ranks_of(placement, ["fake0", "fake1"], None, 1, 1)
+    seats = [(rank.host, rank.local_rank) for rank in ranks]
     assert seats == [("fake1", 0), ("fake0", 0), ("fake1", 1), ("fake0", 1)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.answers.select import Interval, Point, points, ratio
@@ -167,11 +167,22 @@ def how_text(placement: Placement) -> str:
         words[0] += " a node"
     if placement.threads > 1:
         words[0] += f" of {placement.threads} threads"
-    words += [placement.binding] if placement.binding != "compact" else []
-    words += ["sharing cores (SMT)"] if placement.smt == "on" else []
-    words += [f"{placement.order} order"] if placement.order != "block" else []
-    words += [f"over {placement.adapter}"] if placement.adapter else []
-    return ", ".join(words)
+    return ", ".join(words + _bound_words(placement, plainest=[]))
+
+
+def bound_text(placement: Placement) -> str:
+    """The same without numbers of ranks and threads: ``compact``, ``spread, cyclic order``."""
+    return ", ".join(_bound_words(placement, plainest=["compact"]))
+
+
+def _bound_words(placement: Placement, plainest: list[str]) -> list[str]:
+    words = [placement.binding] if placement.binding != "compact" else plainest
+    return [
+        *words,
+        *(["sharing cores (SMT)"] if placement.smt == "on" else []),
+        *([f"{placement.order} order"] if placement.order != "block" else []),
+        *([f"over {placement.adapter}"] if placement.adapter else []),
+    ]
 
 
 def plain(cell: Cell) -> bool:
@@ -181,16 +192,34 @@ def plain(cell: Cell) -> bool:
     return placement == default
 
 
-def works(cells: Sequence[CellSummary]) -> list[list[Point]]:
-    """The usable points of each work at plain placements: the same but for nodes and ranks."""
+def works(
+    cells: Sequence[CellSummary], wanted: Callable[[Cell], bool] = plain
+) -> list[list[Point]]:
+    """The usable points of each work at ``wanted`` placements, plain ones or others: the same but
+    for how it is placed. Kernels of which each rank has its own work, however many there are, have
+    none.
+    """
     groups: dict[str, list[Point]] = {}
     for kernel in dict.fromkeys(cell.kernel for cell in cells):
         for point in points(cells, kernel, METRIC):
             cell = point.summary.cell
-            if plain(cell):
+            if wanted(cell) and _divided(cell):
                 parameters = sorted((k, str(v)) for k, v in cell.parameters.items())
                 groups.setdefault(f"{kernel}/{parameters}/{cell.toolchain}", []).append(point)
     return list(groups.values())
+
+
+def _divided(cell: Cell) -> bool:
+    """Whether all ranks together do the same however many they are; so does a user's command."""
+    kernel = known_kernel(cell.kernel)
+    if kernel is None or kernel.outside:
+        return True
+    quantity = next((metric.quantity for metric in kernel.metrics if metric.quantity), None)
+    if quantity is None or kernel.min_ranks > 1:
+        return False
+    parameters = {p.name: p.default for p in kernel.parameters} | cell.parameters
+    one, two = (kernel.work(parameters, ranks, 1).get(quantity) for ranks in (1, 2))
+    return bool(one) and one == two  # 0: it sizes itself by the machine
 
 
 def compare(above: Point, below: Point) -> Comparison:

@@ -6,16 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from assay.answers.model import Evidence
+from assay.answers.placement_data import how_text
 from assay.answers.placement_outside import outside_part
 from assay.answers.placement_why_data import Spot, Why, whys
 from assay.answers.select import Part, counted
 from assay.kernels import known_kernel
+from assay.plans.model import Placement
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 from assay.units import format_share
 
 if TYPE_CHECKING:
-    from assay.models.placement_time import Loss
+    from assay.models.placement_time import Loss, Split
 
 # A part of the time under which it is not looked for a cause.
 LITTLE = 0.02
@@ -34,9 +36,10 @@ METHOD = (
     "memory contention as far as streams and other patterns of access slow each other down on as "
     "many cores, and unexplained beyond; computing that shrinks by more than its share is the "
     "caches' effect; what the ranks wait for the one that computes most is imbalance; the rest of "
-    "their phases of communication is messages. Intervals are by bootstrap over launches. A cause "
-    "is named if it is surely the greatest part of what is lost, and more than "
-    f"{LITTLE:.0%} of the time."
+    "their phases of communication is messages. Threads are held against ranks of one thread on "
+    "the same cores: what they take longer to compute is threads, what threads that share a core "
+    "change is shared cores. Intervals are by bootstrap over launches. A cause is named if it is "
+    f"surely the greatest part of what is lost, and more than {LITTLE:.0%} of the time."
 )
 _LIMIT_WAITING = (
     "Ranks that are late in turn, not always the same, make others wait within phases of "
@@ -59,13 +62,13 @@ def why_part(cells: Sequence[CellSummary], run: RunData, history: Sequence[RunDa
     sentences = [part.remark] if part.remark else []
     if found:
         for why in found:
-            losses = [why.across, *why.losses[-1:]]
-            part.evidence += [_evidence(why, loss) for loss in losses if loss is not None]
+            part.evidence += _evidences(why)
         part.method.append(METHOD)
         part.method += _prediction_method(found)
         part.limits.append(_LIMIT_WAITING)
         if not all(spot.split.spread_known for why in found for spot in why.spots):
             part.limits.append(_LIMIT_SPREAD)
+        part.limits += _unsplit(found)
         if not found[0].machine.streams:
             part.limits.append(
                 "No saturation curve of the memory was measured: whether computing slows down with "
@@ -89,7 +92,7 @@ def _sentence(found: Sequence[Why]) -> str:
     unclear: list[str] = []
     for why in most.values():
         told = [cause_clause(why), across_clause(why)]
-        clauses += [clause for clause in told if clause]
+        clauses += [clause for clause in (*told, choice_clause(why)) if clause]
         if None in told:
             (unclear if why.certain else few).append(why.name)
         elif not any(told):
@@ -142,12 +145,30 @@ def across_clause(why: Why) -> str | None:
     return f"{why.name} loses {share.value:.0%} of its time on {nodes}: {cause}"
 
 
+def choice_clause(why: Why) -> str:
+    """What the quickest placement saves over a rank on every core; empty where nobody knows, or
+    it is placed the plainest way.
+    """
+    better = why.better
+    if better is None:
+        return ""
+    leading = better.leading(LITTLE)
+    saving = None if leading is None else _SAVINGS[leading]
+    if saving is None:
+        return ""
+    quickest, most = why.ways[0].placement, counted(why.full.placement.ppn, "rank")
+    return (
+        f"with {how_text(quickest)} {why.name} takes {better.whole.value:.0%} less time than with "
+        f"{most}{' a node' if why.nodes > 1 else ''}: {saving}"
+    )
+
+
 def _memory(why: Why, spot: Spot, loss: Loss) -> str | None:
     """Contention: named as the memory's only where a curve says that it can be."""
     from assay.models.placement_time import COMPUTE, CONTENTION
 
     used = why.used.get(spot.placement.ppn)
-    if spot.crowded or used is None or why.machine.slowdown(spot.placement.ppn) is None:
+    if spot.crowded or used is None or why.machine.slowed(spot.split.placed) is None:
         return None
     if _SATURATED <= used <= _POSSIBLE:
         return f"memory bandwidth is saturated at {min(used, 1.0):.0%}"
@@ -177,7 +198,8 @@ def _messages(why: Why, spot: Spot, loss: Loss) -> str | None:
 
 def _waiting(why: Why, spot: Spot, loss: Loss) -> str:
     """Where communication takes far longer than ping-pong says of its messages; empty if not."""
-    from assay.models.placement_time import BETWEEN, WITHIN, message_seconds
+    from assay.models.placed import message_seconds
+    from assay.models.placement_time import BETWEEN, WITHIN
 
     placed = loss.split.placed
     alone = message_seconds(placed, why.machine)
@@ -199,10 +221,13 @@ def _pieces(why: Why, spot: Spot, loss: Loss) -> str | None:
     return "smaller pieces take more computing in all"
 
 
-# By component, and of all messages. Caches only save, and what is unexplained explains nothing.
+# By component, and of all messages. Caches only save, what is unexplained explains nothing, and
+# plain placements, of which this is told, have no threads.
 _CAUSES: tuple[Callable[[Why, Spot, Loss], str | None], ...] = (
     _pieces,
     _memory,
+    lambda why, spot, loss: None,
+    lambda why, spot, loss: None,
     lambda why, spot, loss: None,
     _imbalance,
     _within,
@@ -212,8 +237,57 @@ _CAUSES: tuple[Callable[[Why, Spot, Loss], str | None], ...] = (
 )
 
 
-def _evidence(why: Why, loss: Loss) -> Evidence:
-    """What a placement loses of its time against its share of one rank a node's."""
+# What a placement spends less on than a rank on every core, in the same order.
+_SAVINGS: tuple[str | None, ...] = (
+    None,
+    "its cores wait less for memory",
+    "more of its data stay in caches",
+    "hardware threads use what a core's one thread leaves idle",
+    None,
+    "its ranks wait less for each other",
+    "messages within the node take less",
+    "messages between nodes take less",
+    None,
+    "messages take less",
+)
+
+
+def _evidences(why: Why) -> list[Evidence]:
+    """What most ranks lose, on one node and over nodes, and what threads and bindings change."""
+    made = []
+    last = why.losses[-1] if why.losses else None
+    for loss, against in ((why.across, "on 1 node"), (last, "with 1 rank a node")):
+        if loss is not None:
+            ranks, nodes = counted(loss.split.placed.ppn, "rank"), counted(why.nodes, "node")
+            made.append(
+                _evidence(
+                    why,
+                    loss,
+                    f"{why.name}, time lost with {ranks} a node on {nodes}",
+                    f"against its share of the time {against}",
+                )
+            )
+    for loss in (why.better, why.by_threads):
+        if loss is not None:
+            one, other = (how_text(_placement(why, split)) for split in (loss.split, loss.against))
+            nodes = counted(why.nodes, "node")
+            made.append(
+                _evidence(
+                    why,
+                    loss,
+                    f"{why.name} on {nodes}, {one}: time beyond that with {other}",
+                    "difference of the times over the time",
+                )
+            )
+    return made
+
+
+def _placement(why: Why, split: Split) -> Placement:
+    return next(spot.placement for spot in (*why.spots, *why.ways) if spot.split is split)
+
+
+def _evidence(why: Why, loss: Loss, label: str, against: str) -> Evidence:
+    """A loss, what it is made of, and the cells that say so."""
     from assay.models.placement_time import COMPONENTS
 
     placement = loss.split.placed
@@ -223,15 +297,17 @@ def _evidence(why: Why, loss: Loss) -> Evidence:
         share = loss.share(number)
         if abs(share.value) >= LITTLE / 2:
             parts.append(f"{name} {format_share(share.value, share.ci95)}")
-    used = why.used.get(placement.ppn)
+    used = why.used.get(placement.ppn) if placement.threads == 1 else None
     if used is not None and used <= _POSSIBLE and loss is not why.across:
         parts.append(f"its traffic by formula is {used:.0%} of STREAM's best while it computes")
-    alone, apart = loss.split.alone, loss.split.apart
-    against = "on 1 node" if loss is why.across else "with 1 rank a node"
-    cells = [each.name for each in (placement, alone, apart) if each is not None]
+    seats = placement.seats
+    if placement.threads > 1 and seats is not None and seats.reach > 1:
+        parts.append(f"the threads of a rank are on {seats.reach:g} NUMA nodes")
+    held = [each.name for each in loss.split.held_against]
+    if loss.against.placed.name not in held:
+        held += [each.name for each in loss.against.held_against]
     return Evidence(
-        label=f"{why.name}, time lost with {counted(placement.ppn, 'rank')} a node on "
-        f"{counted(why.nodes, 'node')}",
+        label=label,
         metric="share of the time",
         unit="1",
         value=whole.value,
@@ -240,10 +316,26 @@ def _evidence(why: Why, loss: Loss) -> Evidence:
         limit_source=None,
         share=None,
         share_ci95=None,
-        cells=list(dict.fromkeys(cells)),
-        note=f"against its share of the time {against}"
-        + (f"; of the time: {', '.join(parts)}" if parts else ""),
+        cells=list(dict.fromkeys(held)),
+        note=against + (f"; of the time: {', '.join(parts)}" if parts else ""),
     )
+
+
+def _unsplit(found: Sequence[Why]) -> list[str]:
+    """How many placements with threads or bindings are not explained, and why."""
+    reasons: dict[str, int] = {}
+    for why in found:
+        for reason, count in why.unsplit.items():
+            reasons[reason] = reasons.get(reason, 0) + count
+    if not reasons:
+        return []
+    left = sum(reasons.values())
+    of = left + sum(len(why.ways) for why in found)
+    told = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
+    return [
+        f"Of {counted(of, 'placement')} with threads, bindings or orders of their own, the time of "
+        f"{left} is not split: {told}."
+    ]
 
 
 def _prediction_method(found: Sequence[Why]) -> list[str]:
@@ -257,7 +349,8 @@ def _prediction_method(found: Sequence[Why]) -> list[str]:
     return [
         "Predictions: cores compute, a part of it as streams do when cores share them; messages "
         "cost what ping-pong says, and all ranks of a node share its adapter; made from the fewest "
-        "and the most ranks a node, or from one alone. Off by "
+        "and the most ranks a node, or from one alone, and for threads from the most threads on as "
+        "many cores. Off by "
         f"{sorted(errors)[len(errors) // 2]:.0%} in the median over {len(errors)} placements, "
         f"{max(errors):.0%} at most."
     ]

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.answers.memory_access import random_pairs, strided_pairs
-from assay.answers.placement_data import METRIC, name_of, works
+from assay.answers.placement_data import METRIC, how_text, name_of, plain, works
+from assay.answers.placement_machine import machine_of
+from assay.answers.placement_seats import Cpus, cpus_of, seats_of
 from assay.answers.scaling import chip_of, in_cache
-from assay.answers.select import Point, best_by, leading, on_any_memory, points, ratio
-from assay.answers.sweeps import sweeps
+from assay.answers.select import Point, ratio
 from assay.kernels import known_kernel
 from assay.kernels.catalogue import Kernel, is_phase
 from assay.plans.model import Cell, Placement
 from assay.plans.order import seats_by_rank
 from assay.records.model import Measurement, RunData
-from assay.stats.cells import find_series, steady, summarise_cells
+from assay.stats.cells import find_series, steady
 from assay.stats.model import CellSummary
 
 if TYPE_CHECKING:
+    from assay.models.placed import Demand, Machine, Placed, Twins
     from assay.models.placement_prediction import Prediction
-    from assay.models.placement_time import Demand, Loss, Machine, Placed, Split
+    from assay.models.placement_time import Loss, Split
 
 # Ranks up to which it is looked at what each sends to each: tables of pairs grow as the square.
 _MOST_RANKS = 512
-# Where a stream's interval isn't known, its relative half-width.
-_DOUBT = 0.02
+# Why a placement isn't split.
+NO_TWIN = "ranks of one thread on the same cores were not measured"
+NO_SEATS = "where their threads sat isn't known"
+NO_ADAPTER = "what messages cost over the adapter they name isn't known"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +59,9 @@ class Why:
     ``name``: the work in a few words, with its toolchain where there are several.
     ``used``: by ranks a node the share of the memory bandwidth that its traffic takes while it
     computes, where that is known and its data don't fit into caches. ``across``: what one rank a
-    node loses on so many nodes against a single one; None where that was not measured.
+    node loses on so many nodes against a single one; None where that was not measured. ``ways``:
+    the other placements, with threads, bound or ordered otherwise, the quickest first. ``unsplit``:
+    why others aren't among these, and how many.
     """
 
     name: str
@@ -66,6 +71,8 @@ class Why:
     machine: Machine
     used: dict[int, float]
     across: Loss | None = None
+    ways: tuple[Spot, ...] = ()
+    unsplit: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def knee(self) -> Spot:
@@ -81,6 +88,45 @@ class Why:
         losses = [*self.losses, *([self.across] if self.across else [])]
         return all(loss.certain for loss in losses)
 
+    @property
+    def full(self) -> Spot:
+        """The most ranks a node, placed the plainest way."""
+        return self.spots[-1]
+
+    @cached_property
+    def better(self) -> Loss | None:
+        """What the most ranks a node take longer than the quickest placement that was split.
+
+        None where that is placed the plainest way, or isn't surely quicker.
+        """
+        from assay.models.placement_time import longer
+
+        quickest = self.ways[0] if self.ways else None
+        times = [spot.point.metric.median for spot in self.spots]
+        if quickest is None or quickest.point.metric.median > min(times):
+            return None
+        if not _quicker(quickest, self.full):
+            return None
+        return longer(self.full.split, quickest.split)
+
+    @cached_property
+    def by_threads(self) -> Loss | None:
+        """What the most threads a rank on as many cores take longer than ranks of one thread."""
+        from assay.models.placement_time import longer
+
+        here = self.full.split.placed
+        threaded = [
+            spot
+            for spot in self.ways
+            if spot.split.placed.threads > 1
+            and not spot.split.placed.shared
+            and spot.split.placed.cores == here.cores
+        ]
+        if not threaded or len(self.spots) < 2:
+            return None
+        most = max(threaded, key=lambda spot: spot.split.placed.threads)
+        return longer(most.split, self.full.split)
+
     @cached_property
     def losses(self) -> list[Loss]:
         """Of each placement but the first against it, one rank a node."""
@@ -93,28 +139,47 @@ class Why:
         """What the model of contention says of each placement that it was not made from.
 
         It is made from the fewest and the most ranks a node; from the fewest alone, where there
-        are but two.
+        are but two; and of threads from the placements that ``taught`` has.
         """
         from assay.models.placement_prediction import learn
 
-        first, *rest = self.spots
-        if not rest:
+        given = [spot.split.placed for spot in self._ends]
+        threaded = [spot.split.placed for spot in self.taught]
+        model = learn(given[0], given[1] if len(given) > 1 else None, self.machine, threaded)
+        if model is None:
             return []
-        *held, last = rest
-        second = last.split.placed if held else None
-        model = learn(first.split.placed, second, self.machine)
+        known = [*self._ends, *self.taught]
         found = []
-        for spot in (held or rest) if model is not None else []:
-            predicted = model.predict(spot.split.placed) if model is not None else None
+        for spot in (*self.spots, *self.ways):
+            predicted = None if spot in known else model.predict(spot.split.placed)
             if predicted is not None:
                 found.append((spot, predicted))
         return found
 
     @property
-    def made_from(self) -> list[int]:
-        """Ranks a node of the placements that the model is made from."""
-        ends = [self.spots[0], self.spots[-1]] if len(self.spots) > 2 else [self.spots[0]]
-        return [spot.placement.ppn for spot in ends]
+    def _ends(self) -> list[Spot]:
+        """The fewest ranks a node, and the most if that leaves any placement to be predicted."""
+        first, *rest = self.spots
+        left = len(rest) > 1 or any(spot not in self.taught for spot in self.ways)
+        return [first, rest[-1]] if rest and left else [first]
+
+    @cached_property
+    def taught(self) -> list[Spot]:
+        """The placements by which the model of contention knows what threads cost."""
+        from assay.models.placement_prediction import teachers
+
+        if len(self.spots) < 2:
+            return []
+        chosen = teachers(self.full.split.placed, [spot.split.placed for spot in self.ways])
+        return [spot for spot in self.ways if spot.split.placed in chosen]
+
+    @property
+    def made_from(self) -> list[str]:
+        """The placements that the model is made from: ranks a node, and of the others in words."""
+        ends = self._ends
+        taught = self.taught if len(ends) > 1 else []
+        plainly = [str(spot.placement.ppn) for spot in ends]
+        return [*plainly, *(how_text(spot.placement) for spot in taught)]
 
 
 def _quicker(one: Spot, other: Spot) -> bool:
@@ -128,8 +193,12 @@ def whys(cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] 
 
     Of numbers of nodes with nothing to compare that with there is none.
     """
-    told = [group for group in works(cells) if _phases(group[0].summary.cell)]
-    if not told:
+    told = [
+        group
+        for group in works(cells, lambda cell: cell.placement.node_set == 0)
+        if _phases(group[0].summary.cell)
+    ]
+    if not any(plain(point.summary.cell) for group in told for point in group):
         return []
     machine = machine_of(cells, run, history)
     found: dict[str, list[Measurement]] = {}
@@ -143,7 +212,7 @@ def whys(cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] 
     return [
         why
         for group in told
-        for why in _of_work(name(group[0].summary.cell), group, machine, run, found)
+        for why in _Work(name(group[0].summary.cell), group, machine, run, found).whys()
     ]
 
 
@@ -154,56 +223,110 @@ def _phases(cell: Cell) -> list[str]:
     return names if "compute" in names else []
 
 
-def _of_work(
-    name: str,
-    group: Sequence[Point],
-    machine: Machine,
-    run: RunData,
-    found: dict[str, list[Measurement]],
-) -> list[Why]:
-    from assay.models.placement_time import lost, split
+class _Work:
+    """One work at all its placements, about to be split."""
 
-    chip = chip_of(run)
-    placed: dict[tuple[int, int], tuple[Point, Placed]] = {}
-    for point in group:
-        measured = placed_of(point, found.get(point.summary.id, []))
-        if measured is not None:
-            placed[measured.nodes, measured.ppn] = point, measured
-    made = []
-    for nodes in sorted({nodes for nodes, _ in placed}):
-        if (nodes, 1) not in placed:
-            continue
-        alone = placed[nodes, 1][1]
-        spots = []
-        used = {}
-        for (of, ppn), (point, each) in sorted(placed.items()):
-            if of != nodes:
+    def __init__(
+        self,
+        name: str,
+        group: Sequence[Point],
+        machine: Machine,
+        run: RunData,
+        found: Mapping[str, Sequence[Measurement]],
+    ) -> None:
+        self._name = name
+        self._machine = machine
+        self._chip = chip_of(run)
+        self._found = found
+        self._cell = group[0].summary.cell
+        cpus = cpus_of(run)
+        # By nodes and ranks a node, those that are placed the plainest way.
+        self._plain: dict[tuple[int, int], tuple[Point, Placed]] = {}
+        self._others: list[tuple[Point, Placed]] = []
+        for point in group:
+            measured = placed_of(point, found.get(point.summary.id, []), cpus)
+            if measured is None:
                 continue
-            apart = placed.get((nodes * ppn, 1), (None, None))[1] if ppn > 1 else None
-            crowded = any(
-                rank.oversubscribed
-                for measurement in found.get(point.summary.id, [])
-                for rank in measurement.ranks
-            )
-            spots.append(Spot(point, split(each, alone, apart, machine), crowded))
-            share = _used(each, machine)
-            if share is not None and not in_cache(point, chip):
-                used[ppn] = share
-        single = placed.get((1, 1), (None, None))[1] if nodes > 1 else None
-        across = None
-        if single is not None:
-            over = split(alone, single, None, machine)
-            across = lost(over, split(single, single, None, machine))
-        if len(spots) > 1 or across is not None:
-            made.append(
-                Why(name, group[0].summary.cell, nodes, tuple(spots), machine, used, across)
-            )
-    return made
+            if in_cache(point, self._chip):  # memory moves next to nothing
+                demand = replace(measured.demand, traffic=0.0)
+                measured = replace(measured, demand=demand)
+            if plain(point.summary.cell):
+                self._plain[measured.nodes, measured.ppn] = point, measured
+            else:
+                self._others.append((point, measured))
+
+    def whys(self) -> Iterator[Why]:
+        """One for each number of nodes that has something to compare."""
+        from assay.models.placement_time import lost, split
+
+        for nodes in sorted({nodes for nodes, _ in self._plain}):
+            if (nodes, 1) not in self._plain:
+                continue
+            alone = self._plain[nodes, 1][1]
+            spots = []
+            used = {}
+            for (of, ppn), (point, each) in sorted(self._plain.items()):
+                if of != nodes:
+                    continue
+                spots.append(self._spot(point, each))
+                share = _used(each, self._machine)
+                if share is not None:
+                    used[ppn] = share
+            single = self._plain.get((1, 1), (None, None))[1] if nodes > 1 else None
+            across = None
+            if single is not None:
+                over = split(alone, single, None, self._machine)
+                across = lost(over, split(single, single, None, self._machine))
+            if len(spots) > 1 or across is not None:
+                ways, unsplit = self._ways(nodes)
+                yield Why(
+                    self._name, self._cell, nodes, tuple(spots), self._machine, used, across,
+                    ways, unsplit,
+                )  # fmt: skip
+
+    def _spot(self, point: Point, each: Placed, twins: Twins | None = None) -> Spot:
+        from assay.models.placement_time import split
+
+        alone = self._plain[each.nodes, 1][1]
+        apart = None
+        if each.cores > 1:
+            apart = self._plain.get((each.nodes * each.cores, 1), (None, None))[1]
+        crowded = any(
+            rank.oversubscribed
+            for measurement in self._found.get(point.summary.id, [])
+            for rank in measurement.ranks
+        )
+        return Spot(point, split(each, alone, apart, self._machine, twins), crowded)
+
+    def _ways(self, nodes: int) -> tuple[tuple[Spot, ...], dict[str, int]]:
+        """The placements that aren't plain ones: those that can be split, and why others can't."""
+        from assay.models.placed import twins_of
+
+        # Plain ones first: where several sit alike, they are what is compared.
+        of_nodes = [each for _, each in [*self._plain.values(), *self._others]]
+        ways = []
+        unsplit: dict[str, int] = {}
+        for point, each in self._others:
+            if each.nodes != nodes:
+                continue
+            twins = twins_of(each, of_nodes)
+            why = None
+            if point.summary.cell.placement.adapter is not None:
+                why = NO_ADAPTER
+            elif each.seats is None:
+                why = NO_SEATS
+            elif twins is None:
+                why = NO_TWIN
+            if why is not None:
+                unsplit[why] = unsplit.get(why, 0) + 1
+            else:
+                ways.append(self._spot(point, each, twins))
+        return tuple(sorted(ways, key=lambda spot: spot.point.metric.median)), unsplit
 
 
 def _used(placed: Placed, machine: Machine) -> float | None:
     """The share of a node's bandwidth that a work's traffic takes while it computes."""
-    from assay.models.placement_time import MEAN
+    from assay.models.placed import MEAN
 
     best = max(machine.streams.values(), default=0.0)
     computing = float(placed.medians[MEAN])
@@ -212,14 +335,16 @@ def _used(placed: Placed, machine: Machine) -> float | None:
     return placed.demand.traffic / placed.nodes / computing / best
 
 
-def placed_of(point: Point, measurements: Iterable[Measurement]) -> Placed | None:
+def placed_of(
+    point: Point, measurements: Sequence[Measurement], cpus: Cpus | None = None
+) -> Placed | None:
     """What a cell's launches say of its phases; None where they say nothing."""
-    from assay.models.placement_time import Placed
+    from assay.models.placed import Placed
 
     cell = point.summary.cell
     phases = _phases(cell)
-    rows = [row for one in measurements if (row := _row(one, phases)) is not None]
-    if not rows:
+    told = [(one, row) for one in measurements if (row := _row(one, phases)) is not None]
+    if not told:
         return None
     placement = cell.placement
     return Placed(
@@ -228,7 +353,8 @@ def placed_of(point: Point, measurements: Iterable[Measurement]) -> Placed | Non
         placement.ppn,
         placement.threads,
         demand_of(cell),
-        np.array(rows),
+        np.array([row for _, row in told]),
+        seats_of([one for one, _ in told], Cpus() if cpus is None else cpus),
     )
 
 
@@ -256,7 +382,7 @@ def _row(measurement: Measurement, phases: Sequence[str]) -> list[float] | None:
 
 def demand_of(cell: Cell) -> Demand:
     """What a work asks for at a cell's placement, by its kernel's formulas."""
-    from assay.models.placement_time import Demand
+    from assay.models.placed import Demand
 
     kernel = known_kernel(cell.kernel)
     if kernel is None:
@@ -289,87 +415,3 @@ def _near(kernel: Kernel, cell: Cell) -> float:
     whole = sum(sent.values())
     within = sum(size for (one, other), size in sent.items() if nodes[one] == nodes[other])
     return within / whole if whole > 0 else alike
-
-
-def machine_of(
-    cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
-) -> Machine:
-    """What is known of the node and its network: of this run, else of the latest that has it."""
-    from assay.models.placement_time import Machine
-
-    known = _machine(cells, run)
-    for earlier in reversed(history):
-        missing = not known.streams or known.near is None
-        if not missing:
-            break
-        if earlier.manifest.run == run.manifest.run or not _tells(earlier):
-            continue
-        other = _machine(summarise_cells(earlier), earlier)
-        own = known if known.streams else other
-        known = Machine(
-            streams=own.streams,
-            patterns=known.patterns or other.patterns,
-            near=known.near or other.near,
-            far=known.far or other.far,
-            doubt=own.doubt,
-        )
-    return known
-
-
-def _tells(run: RunData) -> bool:
-    """Whether a run measured streams or messages at all."""
-    wanted = ("memory.stream", "network.pingpong")
-    return any(cell.kernel in wanted for cell in run.manifest.plan.cells)
-
-
-def _machine(cells: Sequence[CellSummary], run: RunData) -> Machine:
-    from assay.models.placement_time import Machine
-
-    streams, doubt = _streams(cells)
-    near, far = (_message(cells, run, reach) for reach in ("within a node", "between nodes"))
-    return Machine(streams, _patterns(cells), near, far, doubt)
-
-
-def _streams(cells: Sequence[CellSummary]) -> tuple[dict[int, float], float]:
-    """STREAM triad's bandwidth by cores of a node, and how well its ratios are known."""
-    found = [
-        point
-        for point in on_any_memory(points(cells, "memory.stream", "bandwidth"))
-        if point.parameter("op") == "triad" and point.summary.cell.placement.nodes == 1
-    ]
-    if not found:
-        return {}, _DOUBT
-    curve = best_by(leading(found), lambda point: point.cores)
-    widths = [
-        (high - low) / 2 / point.metric.median
-        for point in curve.values()
-        for low, high in [point.metric.ci95 or (0.0, 0.0)]
-    ]
-    known = all(point.metric.ci95 is not None for point in curve.values())
-    doubt = float(np.sqrt(2.0)) * max(widths) if known else _DOUBT
-    return {count: point.metric.median for count, point in curve.items()}, doubt
-
-
-def _patterns(cells: Sequence[CellSummary]) -> dict[int, float]:
-    """How many times as long an access takes on many cores as on one, by the worst pattern."""
-    pairs = [
-        *(pair for by_stride in strided_pairs(cells).values() for pair in by_stride.values()),
-        *random_pairs(cells, "access").values(),
-    ]
-    found: dict[int, float] = {}
-    for one, many in pairs:
-        if many.summary.cell.placement.nodes > 1:
-            continue
-        value, _ = ratio(many.metric, one.metric)
-        found[many.cores] = max(found.get(many.cores, 1.0), value)
-    return found
-
-
-def _message(
-    cells: Sequence[CellSummary], run: RunData, reach: str
-) -> Callable[[float], float] | None:
-    """The model of a ping-pong of that reach; None where none was measured."""
-    for sweep in sweeps(cells, run):
-        if sweep.reach == reach and sweep.model is not None:
-            return sweep.model.seconds
-    return None

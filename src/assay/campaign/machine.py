@@ -14,12 +14,13 @@ from assay.campaign.timekeeping import Clock, MachineClock
 from assay.config import NO_PRICES, PATIENCE, ClusterConfig, Config, Prices
 from assay.launch.executor import Executor
 from assay.plans.model import ASSUMED_CACHES, OWN_TOOLCHAIN, PlanContext
-from assay.system.model import System
+from assay.system.model import Memory, NumaNode, Processor, System
 
 if TYPE_CHECKING:
     from assay.campaign.survey import Surveyed
     from assay.kernels.building import BuildProgress
     from assay.launch.allocation import Allocation
+    from assay.launch.scenario import Scenario
     from assay.system.survey import HostSurvey
 
 
@@ -185,13 +186,14 @@ class FakeMachine:
 
         self._node = node
         self._scenario = load_scenario(scenario)
-        self.system = System()
+        self.system = _fake_system(self._scenario)
         self.prices = prices
         self.name = "fake"
         toolchains = tuple(self._scenario.toolchain) or ("fake",)
         self.context = PlanContext(
             cores=self._scenario.cores or FAKE_CORES,
             hardware_threads=(self._scenario.cores or FAKE_CORES) * self._scenario.smt,
+            numa=self.system.usable_numa,
             nodes=self._scenario.nodes or 1,
             default_toolchain=toolchains[0],
             toolchains=toolchains,
@@ -209,6 +211,31 @@ class FakeMachine:
             name: dict(facts.get(name, {})) for name in toolchains
         }
         return Bench(executor, known, clock=FakeClock(executor))
+
+
+def _fake_system(scenario: Scenario) -> System:
+    """What a fake node says of its CPUs; nothing where a scenario has the simplest ones."""
+    from assay.launch.fake_seats import of_domain, siblings_of
+
+    cores, smt, domains = scenario.cores, scenario.smt, scenario.domains
+    if cores is None or (smt == 1 and domains == 1):
+        return System()
+    siblings = siblings_of(cores, smt)
+    nodes = [
+        NumaNode(
+            id=domain,
+            cpus=sorted(
+                cpu for core in of_domain(domain, cores, domains) for cpu in siblings[core]
+            ),
+        )
+        for domain in range(domains)
+    ]
+    return System(
+        processor=Processor(
+            cores=cores, threads=cores * smt, threads_per_core=smt, siblings=siblings
+        ),
+        memory=Memory(nodes=nodes),
+    )
 
 
 def machine_for(config: Config, fake: Path | None, node: int = 0) -> Machine:

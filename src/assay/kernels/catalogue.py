@@ -72,7 +72,9 @@ class Kernel:
     cells leave open (their ``settled_by``): measured before all of them, and never again.
     ``peers``: what each rank sends to each other one by itself; None where all are sent alike, so
     that no order of ranks brings those together that talk most. ``outside``: a program of somebody
-    else's, which no toolchain of assay's builds.
+    else's, which no toolchain of assay's builds. ``pace``: operations that one core does in a
+    second, within a factor of a few and with what comes before the timed part: plans choose sizes
+    by it, and no result comes of it.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Kernel:
     once: bool = False
     settled_by: str | None = None
     outside: bool = False
+    pace: float | None = None
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, or None."""

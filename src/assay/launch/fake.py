@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -22,6 +22,7 @@ from assay import __version__
 from assay.errors import AssayError
 from assay.launch.executor import LaunchOrder
 from assay.launch.fake_samples import FakeSamples
+from assay.launch.fake_seats import ranks_of
 from assay.launch.node_sets import choose_hosts
 from assay.launch.outcome import judge
 from assay.launch.scenario import Failure, FailureKind, Scenario, compile_scenario
@@ -36,7 +37,6 @@ from assay.records.schema import (
     Clock,
     MeasurementOrder,
     MeasurementRecord,
-    RankRecord,
     StreamEnd,
     StreamRecord,
     StreamStart,
@@ -284,7 +284,8 @@ class FakeLaunch:
             )
         )
         hosts = self._executor.hosts_of(order)
-        for rank in _ranks(order.placement, hosts, machine.scenario.cores, machine.scenario.smt):
+        node = machine.scenario
+        for rank in ranks_of(order.placement, hosts, node.cores, node.smt, node.domains):
             self._write(rank)
         for place, entry in enumerate(order.job.measurements):
             self._write(Begin(entry.measurement, entry.kernel))
@@ -384,22 +385,3 @@ class _Ended(Exception):
     status: int
     said: str = ""
     ended_by: Literal["timeout"] | None = None
-
-
-def _ranks(
-    placement: Placement, hosts: Sequence[str], cores: int | None, smt: int = 1
-) -> Iterator[RankRecord]:
-    """Ranks on hosts in the placement's order, each thread on a hardware thread of its own."""
-    have = cores * smt if cores is not None and placement.smt == "on" else cores
-    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
-    for rank, (node, seat) in enumerate(seats):
-        yield RankRecord(
-            rank=rank,
-            host=hosts[node],
-            pid=1000 + rank,
-            local_rank=seat,
-            cpus=[seat * placement.threads + thread for thread in range(placement.threads)],
-            numa=None,
-            pinned=placement.binding != "none",
-            oversubscribed=have is not None and placement.ppn * placement.threads > have,
-        )

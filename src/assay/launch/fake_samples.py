@@ -210,7 +210,14 @@ class FakeSamples:
             warmup=self.warmup,
             stop=self.stop,
             half_width=self.half_width(self.values),
-            series=[Series("time", "s", None, None, self.starts, self.values)],
+            series=[
+                Series("time", "s", None, None, self.starts, self.values),
+                *(
+                    Series(name, "s", None, None, [], [share * value for value in self.values])
+                    for name, formula in self.behaviour.phases.items()
+                    if (share := formula.number(now)) > 0
+                ),
+            ],
             rank_medians=[
                 typical * self._time(rank) / slowest for rank in range(self.order.placement.ranks)
             ],

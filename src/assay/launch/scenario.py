@@ -92,8 +92,9 @@ class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``match``, ``toolchain``: shell patterns. ``where``: an expression that must hold too; it knows
     no constants, ``rank`` or ``t``. ``time``: seconds of one operation on a rank; the
     slowest counts. ``setup``: simulated seconds before the first sample. ``resolved``: what a
-    parameter left at 0 or "auto" comes to. ``max_batch``: 1 for whole benchmarks. ``delay``: in
-    place of the scenario's.
+    parameter left at 0 or "auto" comes to. ``max_batch``: 1 for whole benchmarks. ``phases``: by
+    name (``compute``, ``most_compute``, ``halo`` …) what share of each sample's time is told of it;
+    none is told of 0. ``delay``: in place of the scenario's.
     """
 
     match: str = "*"
@@ -107,6 +108,7 @@ class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_batch: int = 1 << 20
     resolved: dict[str, Value] = {}
     covariates: dict[str, float | str] = {}
+    phases: dict[str, float | str] = {}
     facts: dict[str, Value] = {}
     delay: float | str | None = None
 
@@ -143,8 +145,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``delay``: real seconds that a measurement takes, so that there is something to watch and to
     kill. ``utc``: when its clock starts, None for now. ``launch_time``: what a launch costs beyond
     its measurements. ``cores`` of a node, if ranks beyond them shall count as oversubscribed.
-    ``smt``: hardware threads of a core. ``nodes``: how many there are, named ``fake0``, ``fake1``
-    …; None is as many as are asked for.
+    ``smt``: hardware threads of a core. ``domains``: NUMA nodes among which its cores are divided.
+    ``nodes``: how many there are, named ``fake0``, ``fake1`` …; None is as many as are asked for.
     ``toolchain``: of each by its name what the manifest says of it (``cxx``, ``cxx_version``,
     ``flags``, ``mpi_flavour``, ``mpi_version``), the default one first; none is one named ``fake``.
     """
@@ -156,6 +158,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     launch_time: float | str = 0.1
     cores: int | None = None
     smt: int = 1
+    domains: int = 1
     nodes: int | None = None
     toolchain: dict[str, dict[str, str]] = {}
     clock_resolution: float | str = 1e-9
@@ -194,6 +197,7 @@ class Compiled:
     delay: float
     constants: Mapping[str, Value]
     covariates: Mapping[str, Expression]
+    phases: Mapping[str, Expression]
 
     def names(
         self, kernel: str, parameters: Mapping[str, Value], placement: Placement
@@ -258,6 +262,7 @@ def compile_scenario(scenario: Scenario, where: Place = dotted) -> Machine:
             where=where(("schema",)),
         )
     _seconds(scenario.delay, where(("delay",)))
+    _within(scenario, (), where, smt=(1, None), domains=(1, scenario.cores or 1))
     for index, failure in enumerate(scenario.failure):
         _within(failure, ("failure", index), where, share=(0, 1), measurement=(1, None))
         _within(failure, ("failure", index), where, launch=(1, None), times=(0, None))
@@ -313,6 +318,10 @@ def _compile(written: Behaviour, scenario: Scenario, where: Place) -> Compiled:
         covariates={
             name: _formula(value, "", where(("covariates", name)))
             for name, value in written.covariates.items()
+        },
+        phases={
+            name: _formula(value, "", where(("phases", name)))
+            for name, value in written.phases.items()
         },
     )
 

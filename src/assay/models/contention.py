@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from assay.models.placed import Seats
 from assay.models.placement_search import Candidate, Rule, Trial, search
 
 _CORES = (8, 16, 24, 32, 48, 64, 96, 128)
@@ -28,7 +30,8 @@ class Parts:
     """What a program's seconds at a placement are spent on, each to be multiplied by ``factor``.
 
     ``unshared``: what ``computing`` would be if cores had memory to themselves; ``imbalance``:
-    waiting for the slowest rank; ``near``, ``far``: messages within nodes and between them.
+    waiting for the slowest rank; ``near``, ``far``: messages within nodes and between them. What
+    threads take longer than ranks on the same cores is the difference of two placements' computing.
     """
 
     computing: float
@@ -111,44 +114,76 @@ class SimulatedMachine:
         """Seconds of the program at a placement, without noise."""
         return self.parts(candidate).time
 
+    def seats(self, candidate: Candidate) -> Seats:
+        """Where threads sit: one after the other, or at equal distances over all cores."""
+        ppn, threads = candidate.counts
+        binding, *_, sharing = candidate.words
+        slots = ppn * threads
+
+        def core(slot: int) -> int:
+            if sharing == "shared":
+                return slot // self.hardware_threads
+            return slot if binding == "compact" else slot * self.cores // slots
+
+        cores = [[core(rank * threads + t) for t in range(threads)] for rank in range(ppn)]
+        per_domain = self.cores // self.domains
+        return Seats(
+            tuple(map(tuple, cores)),
+            tuple(tuple(core // per_domain for core in row) for row in cores),
+        )
+
     def parts(self, candidate: Candidate) -> Parts:
         """What these seconds are spent on."""
         ppn, threads = candidate.counts
-        binding, order, adapter, _ = candidate.words
-        ranks, used = self.nodes * ppn, ppn * threads
-        per_domain = self.cores // self.domains
-        busy = min(used, self.cores)
-        if binding == "compact":
-            open_domains = min(-(-busy // per_domain), self.domains)
-        else:
-            open_domains = min(busy, self.domains)
-        speed = self.flops * busy * (_SHARED_CORE if used > self.cores else 1.0)
+        _, order, adapter, _ = candidate.words
+        seats = self.seats(candidate)
+        ranks, busy = self.nodes * ppn, len(seats.busy)
+        speed = self.flops * busy * (_SHARED_CORE if seats.shared else 1.0)
         arithmetic = self.work / (self.nodes * speed)
         arithmetic *= 1.0 + self.serial * (threads - 1) + 0.004 * math.log2(threads) ** 2
         # Caches: what of the traffic is left when a core's share of the data fits, smoothly.
         share = self.data / (self.nodes * busy)
         missing = 1.0 / (1.0 + (self.cache / share) ** 2)
-        across = max(threads / per_domain, 1.0)  # domains that the threads of a rank span
-        wanted = missing * self.traffic / self.nodes * (1.0 + self.remote * (1.0 - 1.0 / across))
-
-        def computing(given: float) -> float:
-            return float((arithmetic**3 + (wanted / given) ** 3) ** (1 / 3))
-
-        shared = computing(self.stream(busy, open_domains))
-        near, far = self._messages(ppn, ranks, order, adapter, open_domains)
+        # Of a rank whose threads are in several domains a part lies in the memory of others.
+        given = {domain: busy * self.given(load) for domain, load in seats.loads.items()}
+        wanted = missing * self.traffic / self.nodes
+        kinds = Counter(frozenset(row) for row in seats.domains)
+        of_ranks = [
+            self._computing(
+                arithmetic,
+                wanted * (1.0 + self.remote * (1.0 - 1.0 / len(own))),
+                min(given[domain] for domain in own),
+            )
+            for own in kinds
+        ]
+        unshared = self._computing(arithmetic, wanted, busy * self.pull)
+        shared = float(np.average(of_ranks, weights=list(kinds.values())))
+        waiting = shared * self.imbalance * math.log2(max(ranks, 1)) / 10
+        near, far = self._messages(ppn, ranks, order, adapter, len(seats.loads))
         own = self._quirk(f"{ranks}") + self._quirk(f"{candidate}")
         return Parts(
             computing=shared,
-            unshared=computing(self.stream(1, 1) * busy),
-            imbalance=shared * self.imbalance * math.log2(max(ranks, 1)) / 10,
+            unshared=unshared,
+            imbalance=waiting + max(of_ranks) - shared,
             near=near,
             far=far,
             factor=math.exp(self.quirk * own),
         )
 
-    def stream(self, cores: int, domains: int) -> float:
-        """Bandwidth of so many cores of a node that are spread over so many domains."""
-        return min(self.pull * cores, self.bandwidth * domains)
+    @staticmethod
+    def _computing(arithmetic: float, wanted: float, given: float) -> float:
+        """Seconds of arithmetic and of traffic, which overlap for the most part."""
+        return float((arithmetic**3 + (wanted / given) ** 3) ** (1 / 3))
+
+    def given(self, cores: int) -> float:
+        """Bandwidth of each of so many cores that draw on one domain."""
+        return min(self.pull, self.bandwidth / cores)
+
+    def stream(self, cores: int) -> float:
+        """Bandwidth of so many cores of a node, the first ones."""
+        whole, rest = divmod(cores, self.cores // self.domains)
+        per_domain = self.cores // self.domains
+        return sum(load * self.given(load) for load in [per_domain] * whole + [rest] * (rest > 0))
 
     def _quirk(self, whose: str) -> float:
         """A draw from a standard normal distribution that is always the same."""

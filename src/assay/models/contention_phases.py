@@ -6,21 +6,26 @@ real machine.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
 
 from assay.models.contention import SimulatedMachine
+from assay.models.placed import Demand, Machine, Placed, twins_of
+from assay.models.placement_prediction import ContentionModel, learn, teachers
 from assay.models.placement_search import Candidate
 from assay.models.placement_time import (
     BETWEEN,
     CONTENTION,
     IMBALANCE,
     MESSAGES,
+    SHARED,
+    THREADS,
     WITHIN,
-    Demand,
-    Machine,
-    Placed,
+    Loss,
+    lost,
+    split,
 )
 
 LAUNCHES = 6
@@ -39,41 +44,103 @@ def rank_counts(machine: SimulatedMachine) -> list[int]:
     return sorted({*(power for power in powers if power <= machine.cores), machine.cores})
 
 
-def told_phases(machine: SimulatedMachine, ppn: int, random: np.random.Generator) -> Placed:
-    """What ranks tell at a placement in six launches: phases with noise, and no causes."""
-    parts = machine.parts(plainly(ppn))
+def with_threads(machine: SimulatedMachine) -> list[Candidate]:
+    """All placements with threads, spread, or on shared cores: in block order, over the adapter
+    that plain ones use.
+    """
+    found = {
+        Candidate(candidate.counts, (binding, "block", "default", sharing))
+        for candidate in machine.candidates
+        for binding, _, _, sharing in [candidate.words]
+    }
+    plain = {plainly(ppn) for ppn, _ in (candidate.counts for candidate in found)}
+    return sorted(found - plain, key=lambda one: (one.counts, one.words))
+
+
+def on_same_cores(machine: SimulatedMachine, candidate: Candidate) -> list[Candidate]:
+    """Ranks of one thread on its cores: one for each of its threads, and one for each core."""
+    (ppn, threads), (binding, order, adapter, sharing) = candidate.counts, candidate.words
+    seated = Candidate((ppn * threads, 1), candidate.words)
+    if sharing == "own":
+        return [seated]
+    cores = len(machine.seats(candidate).busy)
+    return [seated, Candidate((cores, 1), (binding, order, adapter, "own"))]
+
+
+def told_phases(
+    machine: SimulatedMachine, where: int | Candidate, random: np.random.Generator
+) -> Placed:
+    """What ranks tell at a placement in six launches: phases with noise, and no causes.
+
+    A number is of ranks a node, placed the plainest way.
+    """
+    candidate = plainly(where) if isinstance(where, int) else where
+    ppn, threads = candidate.counts
+    parts = machine.parts(candidate)
     waited = parts.near + parts.far + parts.imbalance
     most = parts.computing + parts.imbalance
     truth = np.array([parts.computing + waited, parts.computing, most, waited]) * parts.factor
     noise = np.exp(random.normal(0.0, machine.noise, size=(LAUNCHES, 1)))
     ranks = machine.nodes * ppn
     return Placed(
-        name=f"{machine.seed}/{machine.nodes}/{ppn}",
+        name=f"{machine.seed}/{machine.nodes}/{candidate}",
         nodes=machine.nodes,
         ppn=ppn,
-        threads=1,
+        threads=threads,
         demand=Demand(
             flops=machine.work,
             traffic=machine.traffic,
-            messages=machine.steps * ranks,
-            sent=machine.surface * ranks ** (1 / 3) * machine.steps,
+            messages=machine.steps * ranks if ranks > 1 else 0.0,
+            sent=machine.surface * ranks ** (1 / 3) * machine.steps if ranks > 1 else 0.0,
             near=1.0 if machine.nodes == 1 else 1.0 - 1.0 / ppn ** (1 / 3),
         ),
         launches=truth * noise,
+        seats=machine.seats(candidate),
     )
 
 
 def known_facts(machine: SimulatedMachine, *, pingpong: bool) -> Machine:
-    """Its saturation curve, and what ping-pong over its memory and its adapter would say."""
+    """Its saturation curves, and what ping-pong over its memory and its adapter would say."""
+    streams = {n: machine.stream(n) for n in rank_counts(machine)}
     per_domain = machine.cores // machine.domains
-    streams = {n: machine.stream(n, -(-n // per_domain)) for n in rank_counts(machine)}
+    domain = {n: n * machine.given(n) for n in {*streams, per_domain} if n <= per_domain}
+    facts = Machine(streams, domain=domain, domains=machine.domains)
     if not pingpong:
-        return Machine(streams)
-    return Machine(
-        streams,
+        return facts
+    return dataclasses.replace(
+        facts,
         near=lambda size: machine.latency + size / (machine.bandwidth / 4),
         far=lambda size: machine.latency + size / machine.adapter_rates[0],
     )
+
+
+def told_loss(
+    machine: SimulatedMachine, where: int | Candidate, random: np.random.Generator
+) -> Loss:
+    """What a placement is found to lose against one rank a node, with ping-pong."""
+    facts = known_facts(machine, pingpong=True)
+    one, here = told_phases(machine, 1, random), told_phases(machine, where, random)
+    spread = dataclasses.replace(machine, nodes=machine.nodes * here.cores)
+    apart = told_phases(spread, 1, random)
+    twins = None
+    if not isinstance(where, int):
+        beside = [told_phases(machine, twin, random) for twin in on_same_cores(machine, where)]
+        twins = twins_of(here, beside)
+    return lost(split(here, one, apart, facts, twins), split(one, one, None, facts))
+
+
+def learned(
+    machine: SimulatedMachine, facts: Machine, random: np.random.Generator
+) -> tuple[ContentionModel | None, list[Candidate]]:
+    """The model of one rank a node, one on every core, and what says what threads cost.
+
+    With it, the placements with threads that it was not made from.
+    """
+    one, full = told_phases(machine, 1, random), told_phases(machine, machine.cores, random)
+    told = {where: told_phases(machine, where, random) for where in with_threads(machine)}
+    given = teachers(full, list(told.values()))
+    left = [where for where, placed in told.items() if placed not in given]
+    return learn(one, full, facts, given), left
 
 
 def causes_of(losses: Mapping[int, float]) -> dict[int, float]:
@@ -97,13 +164,18 @@ def lead_of(losses: Mapping[int, float]) -> float:
     return first - second
 
 
-def true_losses(machine: SimulatedMachine, ppn: int) -> Mapping[int, float]:
+def true_losses(machine: SimulatedMachine, where: int | Candidate) -> Mapping[int, float]:
     """What a placement loses against one rank a node, by cause, as shares of its time."""
-    one, all_ = machine.parts(plainly(1)), machine.parts(plainly(ppn))
-    scale = one.factor / ppn / all_.factor
+    candidate = plainly(where) if isinstance(where, int) else where
+    one, all_ = machine.parts(plainly(1)), machine.parts(candidate)
+    twins = [machine.parts(twin) for twin in on_same_cores(machine, candidate)]
+    seated, separate = twins[0], twins[-1]
+    scale = one.factor / len(machine.seats(candidate).busy) / all_.factor
     whole = all_.time / all_.factor
     return {
-        CONTENTION: (all_.computing - all_.unshared) / whole,
+        CONTENTION: (separate.computing - separate.unshared) / whole,
+        SHARED: (seated.computing - separate.computing) / whole,
+        THREADS: (all_.computing - seated.computing) / whole,
         IMBALANCE: (all_.imbalance - scale * one.imbalance) / whole,
         WITHIN: (all_.near - scale * one.near) / whole,
         BETWEEN: (all_.far - scale * one.far) / whole,

@@ -24,9 +24,10 @@ def largest_choice(
 ) -> Choice:
     """The last choice for which the condition holds and a node's memory is enough.
 
-    The condition may speak of the kernel's work (``operations`` …) with that choice. Memory must
-    be enough both for one rank and for one a core, so that all of a sweep over ranks has the same
-    choice. Raises AssayError for a condition that makes no sense.
+    The condition may speak of the kernel's work (``operations`` …) with that choice, and of
+    ``core_seconds``: about how long one core takes. Memory must be enough both for one rank and for
+    one a core, so that all of a sweep over ranks has the same choice. Raises AssayError for a
+    condition that makes no sense.
     """
     too_large = False
     for value in reversed(parameter.choices):
@@ -35,7 +36,10 @@ def largest_choice(
         work = _work(
             kernel.work, tuple(parameters.items()), int(names["ranks"]), int(names["threads"])
         )
-        if not written.condition.value({**names, **work}, where=written.where):
+        known = {**names, **work}
+        if kernel.pace is not None:
+            known["core_seconds"] = work["operations"] / kernel.pace
+        if not written.condition.value(known, where=written.where):
             continue
         if _fits(kernel, parameters, context):
             why = f"the largest with {written.condition.text}"

@@ -11,10 +11,15 @@ from typing import Any, Literal
 Theme = Literal["light", "dark"]
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+# The last two are none of theirs: for figures that need more.
 _CATEGORIES = {
-    "light": ["#0072B2", "#D55E00", "#007A5A", "#B0578D", "#8A6A00", "#3D3D3D"],
-    "dark": ["#56B4E9", "#E69F00", "#2FC79C", "#E493C3", "#F0E442", "#D8DCE3"],
-}
+    "light": [
+        "#0072B2", "#D55E00", "#007A5A", "#B0578D", "#8A6A00", "#3D3D3D", "#6A4FC3", "#8C4A3A",
+    ],
+    "dark": [
+        "#56B4E9", "#E69F00", "#2FC79C", "#E493C3", "#F0E442", "#D8DCE3", "#A99BFF", "#D99A86",
+    ],
+}  # fmt: skip
 _INK = {
     "light": {"ink": "#1b1f24", "quiet": "#57606a", "grid": "#e4e7eb", "ground": "#ffffff"},
     "dark": {"ink": "#e6e9ee", "quiet": "#a3adba", "grid": "#2b323c", "ground": "#171b21"},

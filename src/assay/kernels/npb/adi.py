@@ -191,6 +191,7 @@ def adi_kernel(
     formula: str,
     source: str,
     notes: str,
+    pace: float,
 ) -> Kernel:
     """The catalogue's entry. ``sizes``: points along each side and time steps of each class;
     ``flops``: of the three systems at a point; ``operations``: the official ones of a time step,
@@ -214,6 +215,7 @@ def adi_kernel(
         source=source,
         threaded=True,
         headline="rate",
+        pace=pace,
         notes="An operation is one as officially counted. Any number of ranks: blocks along y and "
         "z, whose lines are solved from both ends, rank after rank in batches; ranks beyond the "
         f"last block stay idle (fact working_ranks). {notes} Verified: norms of residual and "

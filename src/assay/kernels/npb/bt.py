@@ -35,6 +35,7 @@ KERNEL = adi_kernel(
     system=BT_SYSTEM,
     flops=_FLOPS,
     operations=_operations,
+    pace=5e10,
     formula="steps (3478.8 n^3 - 17655.7 n^2 + 28023.7 n)",
     source="Bailey et al., RNR-94-007, 3.6; NPB 3.4",
     notes="Blocks of 5x5 are made when a line needs them and kept in cache.",

@@ -99,6 +99,7 @@ KERNEL = Kernel(
     work=_cg_work,
     source="Bailey et al., RNR-94-007, 2.3",
     threaded=True,
+    pace=2.5e9,
     headline="rate",
     notes="Blocks of rows with equal nonzeros on any number of ranks; the matrix is stored, "
     "its product form is not used. Verified: zeta within 1e-10 of the official one.",

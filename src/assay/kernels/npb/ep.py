@@ -49,6 +49,7 @@ KERNEL = Kernel(
     work=_ep_work,
     source="Bailey et al., RNR-94-007, 2.1",
     threaded=True,
+    pace=1.1e9,
     headline="rate",
     notes="An operation is one random number. Any number of ranks. Verified: both sums within "
     "1e-8 of the official ones.",

@@ -151,6 +151,7 @@ KERNEL = Kernel(
     work=_ft_work,
     source="Bailey et al., RNR-94-007, 2.4",
     threaded=True,
+    pace=2e10,
     headline="rate",
     notes="Any number of ranks: slabs (uneven where need be), or pencils where they leave the "
     "busiest rank less to do; ranks that the grid has no share for are idle. The fact cuts says "

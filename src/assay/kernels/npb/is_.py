@@ -80,6 +80,7 @@ KERNEL = Kernel(
     work=_is_work,
     source="Bailey et al., RNR-94-007, 2.5",
     threaded=True,
+    pace=2.5e8,
     headline="rate",
     notes="An operation is one key ranked. Any number of ranks: buckets are dealt out so that "
     "each has about as many keys. Verified: the official ranks of five keys in each iteration, "

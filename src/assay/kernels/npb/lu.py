@@ -115,6 +115,7 @@ KERNEL = Kernel(
     work=_lu_work,
     source="Bailey et al., RNR-94-007, 3.5; NPB 3.4",
     threaded=True,
+    pace=6e10,
     headline="rate",
     notes="An operation is one as officially counted. Any number of ranks: blocks along x and y, "
     "sweeps as a pipeline of planes; ranks beyond the last block stay idle (fact working_ranks). "

@@ -206,6 +206,7 @@ KERNEL = Kernel(
     work=_mg_work,
     source="Bailey et al., RNR-94-007, 2.2",
     threaded=True,
+    pace=8e9,
     headline="rate",
     notes="An operation is one of the 58 that the official count gives a point and cycle. Any "
     "number of ranks: planes are cut along y and z, and ranks beyond what that yields stay idle. "

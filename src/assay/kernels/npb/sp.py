@@ -35,6 +35,7 @@ KERNEL = adi_kernel(
     system=SP_SYSTEM,
     flops=_FLOPS,
     operations=_operations,
+    pace=3e10,
     formula="steps (881.174 n^3 - 4683.91 n^2 + 11484.5 n - 19272.4)",
     source="Bailey et al., RNR-94-007, 3.7; NPB 3.4",
     notes="Coefficients are made when a line needs them and kept in cache.",

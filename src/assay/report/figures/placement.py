@@ -38,6 +38,8 @@ _WORST = 4.0
 # A field's side in a heat map.
 _SIDE = 44
 _HALF = 7
+# Columns that have room for words.
+_ROOMY = 5
 # Numbers of ranks a node that have a line for each work.
 _MOST_LINES = 2
 
@@ -122,7 +124,12 @@ def surface_figure(place: int, outcome: Outcome, cells: Sequence[CellSummary]) -
                 "encoding": {"stroke": {"value": "#8a8f98"}},
             },
             {
-                "transform": [{"filter": "!isValid(datum.times)"}],
+                "transform": [
+                    # In many columns there is no room for more than a failure's word.
+                    {"filter": "datum.state === 'failed'"}
+                    if len(ranks) > _ROOMY
+                    else {"filter": "!isValid(datum.times)"}
+                ],
                 "mark": {"type": "text", "fontSize": 10},
                 "encoding": {"text": {"field": "state"}},
             },

@@ -14,21 +14,35 @@ from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
 
 # Of the time at one rank a node: a part that is smaller everywhere is left out.
-_LEAST = 0.002
+LEAST = 0.002
 # What is unexplained has no colour of its own.
 _GREY = "#8a8f98"
+# The others take a theme's colours in this order: those that every placement can have come first.
+_HUES = (
+    "compute",
+    "memory contention",
+    "cache effect",
+    "imbalance",
+    "messages within nodes",
+    "messages between nodes",
+    "threads",
+    "shared cores",
+)
 
 
 def why_figures(
     cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> list[Figure | None]:
     """A figure for each number of nodes, and one for the user's commands."""
+    from assay.report.figures.placement_ways import ways_figure
+
     found = whys(cells, run, history)
+    groups = [
+        [why for why in found if why.nodes == nodes]
+        for nodes in sorted({why.nodes for why in found})
+    ]
     return [
-        *(
-            why_figure([why for why in found if why.nodes == nodes])
-            for nodes in sorted({why.nodes for why in found})
-        ),
+        *(figure for group in groups for figure in (why_figure(group), ways_figure(group))),
         outside_figure(seen_from_outside(cells, run)),
     ]
 
@@ -37,7 +51,7 @@ def why_figure(found: Sequence[Why]) -> Figure:
     """Bars of time × cores by what it is spent on, over that at one rank a node; of some nodes."""
     nodes = counted(found[0].nodes, "node")
     rows = [row for why in found for spot in why.spots for row in _rows(why, spot)]
-    kept = {row["part"] for row in rows if abs(float(row["cost"] or 0.0)) >= _LEAST}
+    kept = {row["part"] for row in rows if abs(float(row["cost"] or 0.0)) >= LEAST}
     rows = [row for row in rows if row["part"] in kept]
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
     spec: Spec = {
@@ -47,7 +61,7 @@ def why_figure(found: Sequence[Why]) -> Figure:
             *scaled_fields(1.0),
         ],
         "layer": [
-            _bars(rows, "time × cores, 1 rank a node = 1"),
+            _bars(rows, "time × cores, 1 rank a node = 1", hue_of_parts(rows)),
             _ranks("compute"),
             _foreseen("compute"),
             level(1.0),
@@ -84,6 +98,8 @@ def _rows(why: Why, spot: Spot) -> list[Row]:
     alone = why.spots[0]
     per = alone.split.time / spot.split.placed.cores  # of time × cores at one rank a node
     predicted = next((found.time for of, found in why.predictions if of is spot), None)
+    above = float(spot.split.seconds.clip(min=0.0).sum())
+    top = max(spot.split.time, above, predicted or 0.0) / per  # of all that is drawn there
     rows: list[Row] = []
     for number, name in enumerate(COMPONENTS):
         part = spot.split.component(number)
@@ -95,6 +111,7 @@ def _rows(why: Why, spot: Spot) -> list[Row]:
                 "part": name,
                 "cost": part.value / per,
                 "whole": spot.split.time / per,
+                "top": top,
                 "predicted": predicted,
                 "foreseen": None if predicted is None else predicted / per,
                 "median": part.value,
@@ -125,12 +142,18 @@ def _place() -> Spec:
     }
 
 
-def _bars(rows: Sequence[Row], title: str) -> Spec:
+def hue_of_parts(rows: Sequence[Row]) -> Spec:
+    """A colour for each part of a placement's time, the same in all figures; grey: unexplained."""
     hue = colour("part", rows)
-    named = list(dict.fromkeys(str(row["part"]) for row in rows if row["part"] != "unexplained"))
-    if hue["legend"] is not None and "unexplained" in {row["part"] for row in rows}:
-        hue["condition"] = {"test": "datum.part === 'unexplained'", "value": _GREY}
-        hue["legend"] = {**hue["legend"], "values": named}
+    present = {row["part"] for row in rows}
+    hue["scale"] = {"domain": list(_HUES)}
+    if hue["legend"] is not None:
+        hue["legend"] = {**hue["legend"], "values": [part for part in _HUES if part in present]}
+    hue["condition"] = {"test": "datum.part === 'unexplained'", "value": _GREY}
+    return hue
+
+
+def _bars(rows: Sequence[Row], title: str, hue: Spec) -> Spec:
     return {
         "mark": {"type": "bar"},
         "encoding": {
@@ -162,7 +185,7 @@ def _ranks(part: str) -> Spec:
         "mark": {"type": "text", "dy": -14, "fontSize": 10},
         "encoding": {
             **_place(),
-            "y": {"field": "whole", "type": "quantitative"},
+            "y": {"field": "top", "type": "quantitative"},
             "text": {"field": "ppn"},
         },
     }
@@ -198,6 +221,7 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
             "part": part,
             "cost": float(seen.shares[number]),
             "whole": 1.0,
+            "top": 1.0,
             "median": float(seen.shares[number]),
             "low": None if seen.intervals is None else seen.intervals[number][0],
             "high": None if seen.intervals is None else seen.intervals[number][1],
@@ -210,7 +234,7 @@ def outside_figure(found: Sequence[Sequence[Seen]]) -> Figure | None:
     if not rows:
         return None
     names = {str(row["work"]) for row in rows}
-    bars = _bars(rows, "share of wall time × cores")
+    bars = _bars(rows, "share of wall time × cores", colour("part", rows))
     bars["encoding"]["color"]["legend"]["offset"] = 28  # room for the numbers
     return Figure(
         id="placement-outside",
