@@ -14,7 +14,7 @@ from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
 
 # Of the time at one rank a node: a part that is smaller everywhere is left out.
-LEAST = 0.002
+LEAST = 0.005
 # What is unexplained has no colour of its own.
 _GREY = "#8a8f98"
 # The others take a theme's colours in this order: those that every placement can have come first.
