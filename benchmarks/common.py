@@ -333,7 +333,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     ]
     for row in rows:
         met = {True: "met", False: "**missed**", None: ""}[row["met"]]
-        peer = f"{row['peer_name']}: {show(row['peer'], row['unit'])}" if row["peer"] else "–"
+        told = row["peer"] is not None
+        peer = f"{row['peer_name']}: {show(row['peer'], row['unit'])}" if told else "–"
         known = (row["paired"], row["ratio"], row["best_ratio"])
         ratios = ["–" if value is None else f"{value:.3f}" for value in known]
         if row["paired_interval"]:
