@@ -39,20 +39,21 @@ def test_numbers_are_what_python_makes_of_them(text):
     names = {name: value for name, value in NAMES.items() if isinstance(value, int | float)}
     names.pop("from")
     try:
+        found = parse_expression(text).number(NAMES)
+    except AssayError as error:
+        if "exponent" in str(error):
+            return  # Python would be at it for hours
+        found = None
+    try:
         expected = eval(text, {"min": min}, names)
-        if isinstance(expected, complex) or abs(expected) > 1e300:
-            return
     except ArithmeticError:
-        with pytest.raises(AssayError):
-            parse_expression(text).value(NAMES)
+        assert found is None
+        return
+    if isinstance(expected, complex) or abs(expected) > 1e300:
         return
     if " and " in text or " or " in text:
         return  # Python's yield an operand; compared below on truth alone
-    try:
-        found = parse_expression(text).number(NAMES)
-    except AssayError as error:
-        assert "exponent" in str(error)
-        return
+    assert found is not None
     assert found == pytest.approx(float(expected), rel=1e-12, abs=1e-300)
 
 
