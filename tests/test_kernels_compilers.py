@@ -1,4 +1,4 @@
-"""The kernels through another compiler's eyes: what only GCC takes would be no C++."""
+"""The kernels as compilers see them: none has a word to say."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kernel_runs import plain
 from native_build import APART, NATIVE, TOOLS
 
 FLAGS = ("-fsyntax-only", "-std=c++20", "-march=native", "-fopenmp", "-Wall", "-Wextra", "-Werror")
@@ -43,3 +44,14 @@ def test_another_compiler_takes_the_kernels_without_a_warning() -> None:
     with ThreadPoolExecutor(2) as pool:
         said = dict(zip(sources, pool.map(complaints, sources), strict=True))
     assert {path.name: words for path, words in said.items() if words} == {}
+
+
+@pytest.mark.slow
+def test_they_are_compiled_without_a_warning() -> None:
+    """As they are shipped; under the sanitizers every warning is an error."""
+    log = plain().with_name("build.log")
+    if not log.exists():
+        pytest.skip("The kernels were built before the compiler's words were kept: make clean.")
+    words = log.read_text()
+    assert "Building CXX object" in words
+    assert "warning:" not in words, words
