@@ -60,10 +60,10 @@ def gone(pid: int, patience: float = 20.0) -> bool:
 
 
 @contextlib.contextmanager
-def running(*words, program, **options):
+def running(*words, program, assay=WATCH, **options):
     """The command while it runs; ended with all that it started, whatever happens."""
     process = subprocess.Popen(
-        [*WATCH, *map(str, words), "--", *map(str, program)],
+        [*assay, *map(str, words), "--", *map(str, program)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -343,22 +343,6 @@ def test_a_fault_of_ours_is_not_the_programs():
     assert b"planted" in done.stderr and b"the program goes on" in done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.alone
-def test_a_stop_by_the_terminal_is_no_hang():
-    words = ["--step", "^step", "--patience", "1 s", "--json"]
-    with running(*words, program=steps(120)) as process:
-        for _ in range(40):
-            process.stdout.readline()
-        os.killpg(process.pid, signal.SIGSTOP)
-        time.sleep(3)
-        os.killpg(process.pid, signal.SIGCONT)
-        out, _ = process.communicate(timeout=PATIENCE)
-    found = json.loads(out.splitlines()[-1])
-    assert found["hangs"] == []
-    assert found["sources"][0]["max"] < 2.0
-
-
 def test_a_step_of_before_a_stop_is_no_later_than_its_end():
     series = Series("lines", Settings())
     series.last = 9_000_000_000
@@ -389,13 +373,12 @@ sys.exit(main())
 
 @pytest.mark.slow
 @pytest.mark.alone
-def test_a_stop_of_which_is_told_late_is_no_hang():
-    """The signal that continued us is seen one look after the gap."""
-    words = ["watch", "--step", "^step", "--patience", "1 s", "--json", "--", *steps(120)]
-    command = [sys.executable, "-c", LATE, *words]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    ) as process:
+@pytest.mark.parametrize("told", ["at once", "late"])
+def test_a_stop_by_the_terminal_is_no_hang(told):
+    """Late: the signal that continued us is seen one look after the gap."""
+    words = ["--step", "^step", "--patience", "1 s", "--json"]
+    assay = WATCH if told == "at once" else [sys.executable, "-c", LATE, "watch"]
+    with running(*words, program=steps(120), assay=assay) as process:
         for _ in range(40):
             process.stdout.readline()
         os.killpg(process.pid, signal.SIGSTOP)
