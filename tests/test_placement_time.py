@@ -13,15 +13,11 @@ from scipy.stats import binom
 
 from assay.models.contention import SimulatedMachine, draw_machine
 from assay.models.contention_phases import (
-    causes_of,
+    Named,
     known_facts,
-    lead_of,
-    named_rightly,
     plainly,
     rank_counts,
-    told_loss,
     told_phases,
-    true_losses,
 )
 from assay.models.placed import Demand, Machine, Placed, share_within
 from assay.models.placement_prediction import learn
@@ -219,22 +215,13 @@ def machines(count: int) -> list[SimulatedMachine]:
 
 def test_the_cause_that_dominates_is_found() -> None:
     """Of causes that lead by a twentieth of the time most are named, and few others ever are."""
-    named = wrong = clear = 0
+    of = Named()
     for machine in machines(120):
-        random = np.random.default_rng((9, machine.seed))
-        ppn = machine.cores
-        found = told_loss(machine, ppn, random).leading(0.02)
-        truth = true_losses(machine, ppn)
-        if lead_of(truth) < 0.05 or max(causes_of(truth).values()) < 0.07:
-            continue
-        clear += 1
-        if found is not None:
-            right = named_rightly(found, truth)
-            named, wrong = named + right, wrong + (not right)
-    assert clear >= 60
+        of.take(machine, machine.cores, np.random.default_rng((9, machine.seed)))
+    assert of.clear >= 60
     # 0.1% quantiles: at least 95% are named, no more than 2% are wrong.
-    assert named >= binom.ppf(0.001, clear, 0.95), (named, clear)
-    assert wrong <= binom.ppf(0.999, clear, 0.02), (wrong, clear)
+    assert of.named >= binom.ppf(0.001, of.clear, 0.95), of
+    assert of.wrong <= binom.ppf(0.999, of.clear, 0.02), of
 
 
 @pytest.mark.parametrize("pingpong", [True, False])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
@@ -10,25 +9,19 @@ from rate import Rate
 
 from assay.models.contention import SimulatedMachine, draw_machine, explore
 from assay.models.contention_phases import (
-    causes_of,
+    Named,
     known_facts,
-    lead_of,
     learned,
-    named_rightly,
     plainly,
     rank_counts,
-    told_loss,
     told_phases,
-    true_losses,
     with_threads,
 )
-from assay.models.placement_search import Candidate, Rule
+from assay.models.placement_search import Rule
 
 # A search takes a second or two where a statistic takes a millisecond.
 _FEWER = 10
 _LEAST = 10
-# What a cause leads by, and what it takes at least, of the time, where it is to be named.
-_LEADS, _TAKES = 0.05, 0.07
 # How far a prediction may be off.
 _OFF = 0.20
 
@@ -76,43 +69,23 @@ def _machines(count: int, seed: int) -> list[SimulatedMachine]:
 
 def _causes(count: int, seed: int) -> Iterable[Rate]:
     """How often what truly slows a rank on every core is named, and something else is."""
-    ranks, threads = _Named(), _Named()
+    ranks, threads = Named(), Named()
     for machine in _machines(count, seed):
         random = np.random.default_rng((seed, 2, machine.seed))
         ranks.take(machine, machine.cores, random)
         others = with_threads(machine)
         threads.take(machine, others[random.integers(len(others))], random)
     of_both = "contention, imbalance or messages lead"
-    yield from ranks.rates(f"{of_both} by 5% of the time")
-    yield from threads.rates(
-        f"threads, bindings, shared cores: these, or {of_both} by 5% of the time"
+    yield from _of(ranks, f"{of_both} by 5% of the time")
+    yield from _of(
+        threads, f"threads, bindings, shared cores: these, or {of_both} by 5% of the time"
     )
 
 
-@dataclasses.dataclass
-class _Named:
-    """How many losses had a clear cause; of how many it was named, and of how many another one."""
-
-    clear: int = 0
-    named: int = 0
-    wrong: int = 0
-
-    def take(
-        self, machine: SimulatedMachine, where: int | Candidate, random: np.random.Generator
-    ) -> None:
-        found = told_loss(machine, where, random).leading(0.02)
-        truth = true_losses(machine, where)
-        if lead_of(truth) < _LEADS or max(causes_of(truth).values()) < _TAKES:
-            return
-        self.clear += 1
-        if found is not None:
-            right = named_rightly(found, truth)
-            self.named, self.wrong = self.named + right, self.wrong + (not right)
-
-    def rates(self, planted: str) -> Iterable[Rate]:
-        yield Rate("the cause that leads is named", planted, self.named, self.clear, 0.95,
-                   "detection")  # fmt: skip
-        yield Rate("another one is named", planted, self.wrong, self.clear, 0.02, "false alarm")
+def _of(counted: Named, planted: str) -> Iterable[Rate]:
+    yield Rate("the cause that leads is named", planted, counted.named, counted.clear, 0.95,
+               "detection")  # fmt: skip
+    yield Rate("another one is named", planted, counted.wrong, counted.clear, 0.02, "false alarm")
 
 
 def _predictions(count: int, seed: int) -> Iterable[Rate]:

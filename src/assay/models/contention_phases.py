@@ -29,6 +29,8 @@ from assay.models.placement_time import (
 )
 
 LAUNCHES = 6
+# What a cause leads by, and what one takes at least, of the time, where it is to be named.
+LEADS, TAKES = 0.05, 0.07
 # A cause that is truly less than this of the greatest one is a wrong one.
 _NEARLY = 0.7
 
@@ -180,3 +182,28 @@ def true_losses(machine: SimulatedMachine, where: int | Candidate) -> Mapping[in
         WITHIN: (all_.near - scale * one.near) / whole,
         BETWEEN: (all_.far - scale * one.far) / whole,
     }
+
+
+@dataclasses.dataclass
+class Named:
+    """How many losses had a clear cause; of how many it was named, and of how many another one.
+
+    Clear is a cause that leads by ``LEADS`` of the time at least, where one takes ``TAKES`` of it.
+    """
+
+    clear: int = 0
+    named: int = 0
+    wrong: int = 0
+
+    def take(
+        self, machine: SimulatedMachine, where: int | Candidate, random: np.random.Generator
+    ) -> None:
+        """Count what a placement is found to lose against one rank a node."""
+        found = told_loss(machine, where, random).leading(0.02)
+        truth = true_losses(machine, where)
+        if lead_of(truth) < LEADS or max(causes_of(truth).values()) < TAKES:
+            return
+        self.clear += 1
+        if found is not None:
+            right = named_rightly(found, truth)
+            self.named, self.wrong = self.named + right, self.wrong + (not right)

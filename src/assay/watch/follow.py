@@ -178,7 +178,7 @@ class _Following:
             if self.program.continued and now - seen > _STOPPED:
                 self._stopped = (seen, now)
                 for series in self.series.values():
-                    series.last = max(series.last or 0, round(now * 1e9))
+                    series.reach(round(now * 1e9))
             self.program.continued = False
             seen = now
             taken = sum(self._frame(frame) for frame in self.program.frames())
@@ -274,7 +274,7 @@ class _Following:
         if series is None:
             series = self.series[name] = Series(name, self.options.settings)
         if self._was_stopped(step):
-            series.last = max(series.last or 0, step.time)
+            series.reach(step.time)
             return series
         if series.hanging is not None:
             self.telling.went_on(series, step)

@@ -43,9 +43,13 @@ class Series:
         """How many there were."""
         return self.monitor.step + sum(step.count for step in self._waiting)
 
+    def reach(self, time: int) -> None:
+        """Nothing is waited for from before this, ns."""
+        self.last = max(self.last or 0, time)
+
     def add(self, step: Step) -> list[tuple[Step, Change | None]]:
         """What the monitor was given for it (several steps in one, or none yet), and its word."""
-        self.last = max(self.last or 0, step.time)
+        self.reach(step.time)
         if step.number is not None:
             self.number, self.of = step.number, step.of
         self._waiting.append(step)
