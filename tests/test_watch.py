@@ -425,6 +425,7 @@ def test_steps_are_counted_and_summed_up(tmp_path):
     assert b"median" in done.stderr and b"alarm" in done.stderr
 
 
+@pytest.mark.alone
 def test_a_slowdown_is_said_while_it_lasts_and_then_that_it_is_over():
     code = steps(n=200, slow=0.1, first=80, last=110)
     done = watch("--step", "^step", "--json", "--fail-on", "alarm", program=code)
