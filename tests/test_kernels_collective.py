@@ -9,7 +9,8 @@ import pytest
 from assay.errors import AssayError
 from assay.kernels import find_kernel
 from assay.kernels.collective import COLLECTIVES, REDUCTIONS, ROOTED, TIMINGS
-from assay.plans.expand import Fitting, Measure, expand
+from assay.plans.expand import Measure, expand
+from assay.plans.fitting import Fitting
 from assay.plans.levels import Level
 from assay.plans.model import Placement, PlanContext
 from kernel_runs import assert_good, checked, is_good, measure, plain

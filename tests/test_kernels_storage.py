@@ -17,7 +17,8 @@ import pytest
 from assay.errors import AssayError
 from assay.kernels import find_kernel
 from assay.kernels.storage import METHODS, OPERATIONS, READS
-from assay.plans.expand import Fitting, Measure, expand
+from assay.plans.expand import Measure, expand
+from assay.plans.fitting import Fitting
 from assay.plans.levels import read_levels
 from assay.plans.model import Placement, PlanContext
 from assay.records.schema import Job, MeasurementOrder

@@ -11,7 +11,7 @@ import pytest
 
 from assay.errors import AssayError
 from assay.kernels import kernels
-from assay.plans.expand import FACTORS
+from assay.plans.factors import FACTORS
 from assay.plans.model import PlanContext
 from assay.plans.suites import find_plan, find_suite, load_plan, suites
 from assay.plans.words import plan_from_words, read_words

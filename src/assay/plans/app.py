@@ -12,7 +12,8 @@ import msgspec
 from assay.errors import AssayError
 from assay.kernels.outside import APP
 from assay.plans.command import check_command, placeholders
-from assay.plans.expand import PLACEMENT_WORDS, Measure
+from assay.plans.expand import Measure
+from assay.plans.factors import PLACEMENT_WORDS
 from assay.plans.levels import Level, Written
 from assay.plans.order import FITTED
 from assay.units import parse_quantity

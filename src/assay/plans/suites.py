@@ -13,7 +13,9 @@ from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels import kernels as known_kernels
 from assay.plans.app import App, app_measures
-from assay.plans.expand import FACTORS, Fitting, Measure, Messages, expand, parse_keep
+from assay.plans.expand import Measure, expand, parse_keep
+from assay.plans.factors import FACTORS
+from assay.plans.fitting import Fitting, Messages
 from assay.plans.levels import Level, Range, Written, read_levels, read_quantity
 from assay.plans.model import Cell, Plan, PlanContext, Search
 from assay.plans.order import seats_by_rank

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from assay.errors import AssayError
-from assay.plans.expand import FACTORS, Fitting, Measure, expand
+from assay.plans.expand import Measure, expand
+from assay.plans.factors import FACTORS
+from assay.plans.fitting import Fitting
 from assay.plans.levels import Level, Range, Written
 from assay.plans.model import Plan, PlanContext, Replication, Value
 from assay.plans.suites import draw_seed

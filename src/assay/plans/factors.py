@@ -1,0 +1,179 @@
+"""What the levels of a factor come to on a machine, given the factors before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.errors import AssayError, nearest
+from assay.kernels.catalogue import Kernel
+from assay.plans.adapters import read_adapter
+from assay.plans.expression import parse_expression
+from assay.plans.fitting import Fitting, Misfit
+from assay.plans.largest import largest_choice
+from assay.plans.levels import Largest, Level, Names, Written, read_parameter, spread
+from assay.plans.model import BINDINGS, OWN_TOOLCHAIN, SMT, Placement, PlanContext, Value
+from assay.plans.order import read_order
+
+PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
+FACTORS = ("toolchain", *PLACEMENT_WORDS)
+# The toolchains that are there to be compared, or all: there must be two.
+SEVERAL = "several"
+
+_CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all"), "smt": (*SMT, "each")}
+
+
+def values_of(
+    factor: str, written: Written | None, kernel: Kernel, names: Names, fitting: Fitting
+) -> Iterator[Value]:
+    """The values of one entry of a factor's list, given the factors before it."""
+    if written is None:
+        yield _default(factor, kernel, names, fitting)
+    elif factor == "toolchain" and kernel.outside:
+        yield OWN_TOOLCHAIN
+    elif factor == "toolchain":
+        yield from _toolchains(written, fitting)
+    elif factor in ("nodes", "ppn", "threads"):
+        yield from spread(written, lambda level: _count(level, factor, names), factor)
+    elif factor == "node_set":
+        yield from spread(written, lambda level: _set_number(level, names), factor)
+    elif factor == "binding":
+        yield from _bindings(written, fitting.context)
+    elif factor == "adapter" and isinstance(written, Level) and written.raw == "each":
+        yield from _adapters(int(names["nodes"]), fitting.context)
+    elif factor == "smt" and isinstance(written, Level) and written.raw == "each":
+        yield from SMT if fitting.context.threads_per_core > 1 else SMT[:1]
+    elif factor in PLACEMENT_WORDS:
+        yield from spread(written, lambda level: _word(level, factor), factor)
+    else:
+        parameter = kernel.parameter(factor)
+        assert parameter is not None
+        if parameter.numa_node and isinstance(written, Level) and written.raw == "all":
+            yield from fitting.context.numa or (0,)
+            return
+        if isinstance(written, Largest) and parameter.choices:
+            choice = largest_choice(written, parameter, kernel, names, fitting.context)
+            if choice.value is None:
+                raise Misfit(f"{choice.why}.", where=written.where)
+            fitting.pending[factor] = f"{kernel.name}: {factor}={choice.value}, {choice.why}."
+            yield choice.value
+            return
+        yield from spread(written, lambda level: read_parameter(level, parameter, names), factor)
+
+
+def _default(factor: str, kernel: Kernel, names: Names, fitting: Fitting) -> Value:
+    parameter = kernel.parameter(factor)
+    if factor == "toolchain":
+        return OWN_TOOLCHAIN if kernel.outside else fitting.context.default_toolchain
+    if factor == "ppn":  # as few as the kernel can do with
+        return -(-kernel.min_ranks // int(names["nodes"]))
+    if parameter is not None and factor not in FACTORS:
+        return parameter.default
+    default: Value | None = getattr(Placement(), factor)
+    return "default" if default is None else default
+
+
+def _toolchains(written: Written, fitting: Fitting) -> Iterator[str]:
+    context = fitting.context
+    word = written.raw if isinstance(written, Level) else ""
+    if word in ("all", SEVERAL):
+        for name, why in context.unusable.items():
+            fitting.notes.setdefault(f"Left out the toolchain '{name}': {why}")
+    crossed = tuple(name for name in context.crossed if name in context.toolchains)
+    compared = crossed if len(crossed) > 1 else context.toolchains
+    if word == SEVERAL and len(compared) < 2:
+        raise AssayError(
+            f"There is nothing to compare: the only toolchain here is '{compared[0]}'.",
+            where=written.where,
+            mend="Name compilers and MPIs in assay.toml, as [compilers.NAME] and [mpis.NAME] "
+            "(docs/formats.md); or toolchain=default measures this one alone.",
+            detail="\n".join(fitting.notes),
+        )
+    if word == SEVERAL:
+        yield from compared
+    elif word == "all":
+        yield from context.toolchains
+    elif word == "default":
+        yield context.default_toolchain
+    elif isinstance(word, str) and word in context.toolchains:
+        yield word
+    else:
+        raise AssayError(
+            f"There is no toolchain '{word}'.",
+            where=written.where,
+            mend=nearest(str(word), (*context.toolchains, "all", SEVERAL, "default")),
+        )
+
+
+def _bindings(written: Written, context: PlanContext) -> Iterator[Value]:
+    """A word, one NUMA node, or each of them in turn."""
+    word = written.raw if isinstance(written, Level) else None
+    if word == "numa:all":
+        yield from (f"numa:{node}" for node, cores in (context.numa or {0: 1}).items() if cores)
+    elif isinstance(word, str) and re.fullmatch(r"numa:[0-9]{1,4}", word):
+        yield f"numa:{int(word[5:])}"
+    else:
+        yield from spread(written, lambda level: _word(level, "binding"), "binding")
+
+
+def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
+    """The MPI library's own choice, and where there is a choice each adapter by itself."""
+    yield "default"
+    if nodes > 1 and context.adapters is not None and len(context.adapters) > 1:
+        yield from context.adapters
+
+
+def _most(factor: str, names: Names) -> int:
+    """What "all" is: every node; every core of a node, or hardware thread where cores are shared;
+    those that each rank can have.
+    """
+    if factor == "nodes":
+        return int(names["nodes"])
+    have = int(names["hardware_threads" if names["smt"] == "on" else "cores"])
+    return have // (int(names["ppn"]) if factor == "threads" else 1)
+
+
+def _count(level: Level, factor: str, names: Names) -> int:
+    raw = level.raw
+    if raw in ("all", "half"):
+        most = _most(factor, names)
+        value: float = most if raw == "all" else most // 2
+    elif isinstance(raw, str):
+        value = parse_expression(raw, where=level.where).number(names, where=level.where)
+    else:
+        value = raw
+    if isinstance(raw, str) and (value != int(value) or value < 1):
+        raise Misfit(f'{factor} = "{raw}" would be {value:g}.', where=level.where)
+    if value != int(value) or value < 1:
+        raise AssayError(
+            f"'{factor}' must be a whole number of at least 1, not {raw}.", where=level.where
+        )
+    return int(value)
+
+
+def _set_number(level: Level, names: Names) -> int:
+    raw = level.raw
+    if isinstance(raw, str):
+        raw = parse_expression(raw, where=level.where).number(names, where=level.where)
+    if raw != int(raw) or raw < 0:
+        raise AssayError(
+            f"'node_set' must be a whole number of at least 0, not {level.raw}.",
+            where=level.where,
+            mend="0 is the first nodes, 1, 2 … are random draws: node_set = [0, 1, 2].",
+        )
+    return int(raw)
+
+
+def _word(level: Level, factor: str) -> Value:
+    if factor == "order":
+        return read_order(level.raw, level.where)
+    if factor == "adapter":
+        return read_adapter(level.raw, level.where)
+    choices = _CHOICES.get(factor)
+    if not isinstance(level.raw, str) or (choices is not None and level.raw not in choices):
+        raise AssayError(
+            f"'{factor}' can't be '{level.raw}'.",
+            where=level.where,
+            mend=nearest(str(level.raw), choices or ()),
+        )
+    return level.raw

@@ -1,0 +1,72 @@
+"""Cells that ask for the order of ranks that suits what these send each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay.errors import AssayError
+from assay.kernels.catalogue import Kernel
+from assay.plans.fitting import Fitting, Misfit, count_of
+from assay.plans.model import Cell
+from assay.plans.order import FITTED, ORDERS
+
+if TYPE_CHECKING:
+    from assay.plans.fitted_order import Matrix
+
+
+def with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
+    """The cell in the order that suits its ranks' messages; what came of it is said.
+
+    Raises Misfit for a command's matrix of another number of ranks, AssayError where there is none.
+    """
+    placement = cell.placement
+    on = f"{kernel.name} on {placement.nodes} × {placement.ppn} ranks"
+    from assay.plans.fitted_order import MOST_RANKS, fit_order
+
+    many = placement.ranks > MOST_RANKS
+    alone = min(placement.nodes, placement.ppn) == 1
+    matrix = None if alone or many else _matrix_of(cell, kernel, fitting)
+    if many and not alone:
+        order, why = "block", f"none is looked for of more than {MOST_RANKS} ranks"
+    elif matrix is None:
+        order, why = "block", "no order suits its messages better than others"
+    else:
+        fit = fit_order(matrix, placement.nodes, placement.ppn)
+        order, why = fit.order, f"{fit.saved:.0%} fewer bytes between nodes than in block order"
+        if fit.saved <= 0:
+            why = "none that was looked at sends fewer bytes between nodes"
+    short = order if len(order) <= 24 else f"{order[:20]},…"
+    fitting.pending["order"] = f"{on}: order {short}: {why}."
+    cell = msgspec.structs.replace(cell, placement=msgspec.structs.replace(placement, order=order))
+    if order not in ORDERS:
+        fitting.fitted.add(cell.id)
+    return cell
+
+
+def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
+    """What the cell's ranks send each other; None where all send alike. Raises AssayError."""
+    from assay.plans.fitted_order import dense
+
+    ranks = cell.placement.ranks
+    if not kernel.outside:
+        if kernel.peers is None:
+            return None
+        return dense(kernel.peers(cell.parameters, ranks, cell.placement.threads), ranks)
+    messages = fitting.messages
+    if messages is None:
+        raise AssayError(
+            "No order can be fitted to a command of which nobody says what its ranks send each "
+            "other.",
+            where=f"order = {FITTED}",
+            mend="Name the file of its communication matrix: --matrix FILE.",
+        )
+    if messages.ranks != ranks:
+        raise Misfit(
+            f"order = {FITTED} on {count_of(ranks, 'rank')}, but the communication matrix is of "
+            f"{messages.ranks}.",
+            where=messages.where,
+            mend=f"Place {messages.ranks} ranks, or count what {count_of(ranks, 'rank')} send.",
+        )
+    return messages.matrix
