@@ -73,32 +73,3 @@ def test_suite_linpack_searches_at_each_placement_that_it_measures():
         assert len(set(searches)) == len(searches)
         whole = [c for c in cells if c.kernel == "linpack" and c.parameters["fraction"] == 1.0]
         assert [c.placement.ranks for c in whole] == [context.cores * context.nodes]
-
-
-def test_the_npb_suite_takes_the_same_class_over_all_counts_of_its_speedup():
-    for cores, memory in ((1, 2e9), (2, 24e9), (8, 3e10), (192, 8e11)):
-        plan = load_plan(find_suite("npb"), PlanContext(cores, memory=memory))
-        for kernel in ("npb.ep", "npb.cg", "npb.is"):
-            own = [c for c in plan.cells if c.kernel == kernel and c.placement.threads == 1]
-            alone = [c.parameters["class"] for c in own if c.placement.ppn == 1]
-            counts = {c.placement.ppn for c in own if c.parameters["class"] == alone[0]}
-            powers = {1 << power for power in range(8) if 1 << power <= cores}
-            odd = {count for count in (3, 5, 7) if count <= cores}
-            assert len(alone) == 1 and counts >= powers | odd | {cores}
-    assert plan.replication.budget == 600
-    assert {c.parameters["class"] for c in own} == {"C", "D"}  # IS on many cores
-    assert any(c.placement.threads > 1 for c in plan.cells)
-
-
-def test_all_works_of_the_suite_placement_take_about_as_long():
-    plan = load_plan(find_suite("placement"), TWO)
-    taken = {}
-    for cell in plan.cells:
-        if cell.kernel.startswith("npb."):
-            kernel = next(kernel for kernel in kernels() if kernel.name == cell.kernel)
-            taken.setdefault(cell.kernel, set()).add(
-                kernel.work(cell.parameters, 1, 1)["operations"] / kernel.pace
-            )
-    assert all(len(times) == 2 for times in taken.values())
-    larger = [max(times) for times in taken.values()]
-    assert min(larger) > 0.2 and max(larger) <= 1.5
