@@ -5,8 +5,10 @@
 network.pingpong, 0 B to 4 MiB, beside osu_latency; bcast and allreduce, 1 and 8 B to 1 MiB, beside
 osu_bcast and osu_allreduce; all with OSU's defaults. OSU's programs launch once, take a set number
 of messages and give no interval. One launch of assay goes on until the 95% interval of each size's
-median *within that launch* is within ±1%, which is what stands beside them. Then both are launched
-again and again, until the median *of launches* is known to ±1% at all sizes or a minute is over.
+median *within that launch* is within ±1%, which is what stands beside them; of collectives OSU's
+takes less than starting Python and MPI does, and there is no goal. Then both are launched again and
+again, until the median *of launches* is known to ±1% at all sizes, or OSU's had a minute and assay
+half of it: time to ±1% on both sides, which assay is to reach in half of OSU's.
 With --virtual-cluster (needs root) the one launch between two hosts of assay's virtual cluster,
 joined at 1 Gbit/s, as OSU's users on a cluster have it.
 """
@@ -49,6 +51,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 LONGEST, HALF = 60.0, 28.0
 # OSU's programs print microseconds with two digits: 0.16 may be 0.155 or 0.165, 3% of it.
 STEP = 0.01
+TIMES_AS_SOON = 2.0
 ACROSS = ("--launches", "6..400", "--budget", f"{HALF:g} s")
 ONE_LAUNCH = ("--launches", "1", "--samples", "40000", "--budget", "60 s")
 
@@ -62,7 +65,7 @@ class Sweep:
     low: int
     high: int
     program: str
-    goal: float
+    goal: float | None  # of one launch
 
     @property
     def sizes(self) -> list[int]:
@@ -72,9 +75,9 @@ class Sweep:
 
 
 SWEEPS = (
-    Sweep("ping-pong", ("network.pingpong",), 0, 1 << 22, "osu_latency", 2.0),
-    Sweep("bcast", ("network.collective", "op=bcast"), 1, 1 << 20, "osu_bcast", 2.0),
-    Sweep("allreduce", ("network.collective", "op=allreduce"), 8, 1 << 20, "osu_allreduce", 2.0),
+    Sweep("ping-pong", ("network.pingpong",), 0, 1 << 22, "osu_latency", 1.0),
+    Sweep("bcast", ("network.collective", "op=bcast"), 1, 1 << 20, "osu_bcast", None),
+    Sweep("allreduce", ("network.collective", "op=allreduce"), 8, 1 << 20, "osu_allreduce", None),
 )
 
 
@@ -113,9 +116,10 @@ def rows_at(place: Place, mpirun: str, folder: Path, rounds: int) -> Iterator[Ro
         counts = [each.precise for each in found]
         row.note = f"{', '.join(map(str, counts))} of {len(sweep.sizes)} sizes reached ±1%."
         row.details = {"reached": counts}
-        row.goal = f"≥ {sweep.goal:g}, all sizes at ±1%"
-        assert row.paired
-        row.met = row.paired >= sweep.goal and min(counts) == len(sweep.sizes)
+        if sweep.goal is not None:
+            row.goal = f"≥ {sweep.goal:g}, all sizes at ±1%"
+            assert row.paired
+            row.met = row.paired >= sweep.goal and min(counts) == len(sweep.sizes)
         yield row
 
 
@@ -141,9 +145,9 @@ def equally_sure(mpirun: str, folder: Path, rounds: int) -> Iterator[Row]:
             f"{', '.join(map(str, others))} of {of} with {sweep.program}, by rounds."
         )
         row.details = {"reached": counts, "peer_reached": others}
-        row.goal = f"≥ {sweep.goal:g}, as many sizes"
+        row.goal = f"≥ {TIMES_AS_SOON:g}, as many sizes"
         assert row.paired
-        row.met = row.paired >= sweep.goal and all(
+        row.met = row.paired >= TIMES_AS_SOON and all(
             ours >= theirs for ours, theirs in zip(counts, others, strict=True)
         )
         yield row
