@@ -5,8 +5,7 @@
 DIR holds the reference's executables by their usual names (``ep.A.x``, ``cg.A.x``); one that is not
 there is left out with a sentence. Compared are the official Mop/s of the timed part, which both
 count by the same formulas (the reference prints more digits of them than of its seconds), and the
-memory that the largest rank had at most. A run that does not verify is refused. assay's own CPU
-time for the same work on 1, 2, 3 and 4 ranks stands in rows of its own.
+memory that the largest rank had at most. A run that does not verify is refused.
 """
 
 from __future__ import annotations
@@ -48,10 +47,6 @@ GOALS = {"ep": 3.0, "cg": 1.0, "mg": 1.0, "ft": 1.0, "is": 1.0, "lu": 1.0, "bt":
 GOAL_OF_ALL = 1.5
 # The reference's BT and SP take square numbers of ranks only.
 SQUARES = ("bt", "sp")
-# CPU time on three ranks may be so many times the mean of that on two and on four.
-EVEN = 1.15
-CPU_RANKS = (1, 2, 3, 4)
-CPU_ROUNDS = 3
 # Peaks of memory nearer to each other than that take so many launches.
 NEAR, MORE_LAUNCHES = 0.03, 8
 # Seconds for all rounds of a line, within the fewest and most rounds.
@@ -101,12 +96,9 @@ def label(name: str, size: str, ranks: int) -> str:
 
 
 def compare_npb(
-    folder: Path | None, mpirun: str, sizes: Sequence[str], *, quick: bool, even: bool = True
+    folder: Path | None, mpirun: str, sizes: Sequence[str], *, quick: bool
 ) -> Comparison:
-    """Rates, their geometric means and memory, class by class.
-
-    ``even``: also how even CPU time is over ranks, in the first class.
-    """
+    """Rates, their geometric means and memory, class by class."""
     comparison = Comparison()
     kernels = executable()
     for size in sizes:
@@ -132,8 +124,6 @@ def compare_npb(
                     rates.setdefault(name, []).append(row)
                     comparison.rows += [row, memory]
                     say(f"  {row.paired:.3f} times the reference's rate")
-            if even and size == sizes[0]:
-                comparison.rows.append(cpu_row(kernels, name, size, 1 if quick else CPU_ROUNDS))
         if rates:
             comparison.rows.append(mean_row(size, rates))
     return comparison
@@ -221,60 +211,6 @@ def memory_row(
         "NPB",
         at_least=1.0,
         goal="≤ NPB's",
-    )
-
-
-# MPICH's collectives within a node wait without yielding, but for those of this name.
-_YIELDING = {
-    f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir"
-    for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
-}
-
-
-@contextmanager
-def in_turns() -> Iterator[None]:
-    """All ranks on one core, where one that waits yields to the others: no time is lost to waiting,
-    all have the same cache, and the CPU time of all is that of the work, whatever their number.
-    """
-    before, allowed = dict(os.environ), os.sched_getaffinity(0)
-    os.environ.update(_YIELDING)
-    os.sched_setaffinity(0, {min(allowed)})
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-        os.sched_setaffinity(0, allowed)
-
-
-def cpu_row(kernels: Path, name: str, size: str, samples: int) -> Row:
-    """CPU time of the same work on three ranks beside the mean of two and four, its neighbours."""
-    now = load()
-    seconds: dict[int, list[float]] = {ranks: [] for ranks in CPU_RANKS}
-    for _ in range(samples):
-        for ranks in CPU_RANKS:
-            say(f"CPU time of {label(name, size, ranks)}")
-            with in_turns():
-                record, _ = direct(kernels, f"npb.{name}", size, ranks, 1)
-            known = record["covariates"]
-            runs = sum(len(s["values"]) for s in record["series"][:1]) * (record["batch"] or 1)
-            seconds[ranks].append((known["user_seconds"] + known["system_seconds"]) / runs)
-    medians = {ranks: statistics.median(values) for ranks, values in seconds.items()}
-    told = ", ".join(f"{value / medians[1]:.3f}" for value in medians.values())
-    return compare(
-        "npb",
-        f"{name.upper()} class {size}, CPU time on 3 ranks",
-        "s",
-        "less",
-        seconds[3],
-        [(two + four) / 2 for two, four in zip(seconds[2], seconds[4], strict=True)],
-        "mean of 2 and 4 ranks",
-        at_least=1 / EVEN,
-        goal=f"≥ {1 / EVEN:.2f}",
-        load=now,
-        note=f"all ranks' CPU time on 1, 2, 3 and 4 ranks over that on 1: {told}; all ranks on one "
-        "core, in turns.",
-        details={"seconds": {str(ranks): values for ranks, values in seconds.items()}},
     )
 
 

@@ -33,6 +33,7 @@ from dgemm import compare_dgemm
 from linpack import compare_linpack
 from messages import compare_messages
 from npb import compare_npb
+from npb_even import compare_even
 from overhead import compare_overhead
 from pingpong import compare_pingpong
 from placement import compare_placement
@@ -108,8 +109,8 @@ def main() -> None:
         "--only",
         nargs="+",
         default=[],
-        help="stream, dgemm, linpack, npb-a, npb-b (classes A and B), pingpong, messages, clock, "
-        "sweeps, storage, overhead, placement",
+        help="stream, dgemm, linpack, npb-a, npb-b (classes A and B), npb-even, pingpong, "
+        "messages, clock, sweeps, storage, overhead, placement",
     )
     options.add_argument("--table", action="store_true", help="only write README.md anew")
     given = options.parse_args()
@@ -124,9 +125,8 @@ def main() -> None:
             given.hpl, embedded_mpirun(), quick=quick, virtual_cluster=given.virtual_cluster
         ),
         "npb-a": lambda: compare_npb(given.npb_bin, given.npb_mpirun, ["A"], quick=quick),
-        "npb-b": lambda: compare_npb(
-            given.npb_bin, given.npb_mpirun, ["B"], quick=quick, even=False
-        ),
+        "npb-even": lambda: compare_even(quick=quick),
+        "npb-b": lambda: compare_npb(given.npb_bin, given.npb_mpirun, ["B"], quick=quick),
         "pingpong": lambda: compare_pingpong(given.osu_latency, embedded_mpirun(), quick=quick),
         "messages": lambda: compare_messages(given.osu, given.imb, embedded_mpirun(), quick=quick),
         "clock": lambda: compare_clock(given.reprompi, given.imb, embedded_mpirun(), quick=quick),

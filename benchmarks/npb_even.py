@@ -1,0 +1,94 @@
+"""Whether a number of ranks that is no power of two costs more: CPU time of assay's NPB.
+
+    .venv/bin/python benchmarks/npb_even.py
+
+The same work on 1, 2, 3 and 4 ranks, all of them on one core, where a rank that waits yields to the
+others. What the core needs in all is then the work's CPU time: nothing is lost to waiting, no two
+ranks are better off than a third for having a core, and its cache, of their own, and it does not
+matter how many cores the machine has. On three ranks it should be within 15% of the mean of two
+and four. There is no peer: the reference's BT and SP don't run on three ranks.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from common import Comparison, Row, build, compare, finish, load, parser, say
+from direct import direct, executable
+
+BENCHMARKS = ("ep", "cg", "mg", "ft", "is", "lu", "bt", "sp")
+SIZE = "A"
+RANKS = (1, 2, 3, 4)
+ROUNDS = 3
+# CPU time on three ranks may be so many times the mean of that on two and on four.
+EVEN = 1.15
+
+# MPICH's collectives within a node wait without yielding, but for those of this name.
+_YIELDING = {
+    f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir"
+    for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
+}
+
+
+@contextmanager
+def in_turns() -> Iterator[None]:
+    """All ranks on one core, where one that waits yields to the others."""
+    before, allowed = dict(os.environ), os.sched_getaffinity(0)
+    os.environ.update(_YIELDING)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        os.sched_setaffinity(0, allowed)
+
+
+def even_row(kernels: Path, name: str, rounds: int) -> Row:
+    """CPU time of the same work on three ranks beside the mean of two and four, its neighbours."""
+    now = load()
+    seconds: dict[int, list[float]] = {ranks: [] for ranks in RANKS}
+    for _ in range(rounds):
+        for ranks in RANKS:
+            say(f"{name.upper()} on {ranks}, in turns")
+            with in_turns():
+                record, _ = direct(kernels, f"npb.{name}", SIZE, ranks, 1)
+            known = record["covariates"]
+            runs = sum(len(s["values"]) for s in record["series"][:1]) * (record["batch"] or 1)
+            seconds[ranks].append((known["user_seconds"] + known["system_seconds"]) / runs)
+    medians = {ranks: statistics.median(values) for ranks, values in seconds.items()}
+    told = ", ".join(f"{value / medians[1]:.3f}" for value in medians.values())
+    return compare(
+        "npb-even",
+        f"{name.upper()} class {SIZE}, CPU time on 3 ranks",
+        "s",
+        "less",
+        seconds[3],
+        [(two + four) / 2 for two, four in zip(seconds[2], seconds[4], strict=True)],
+        "mean of 2 and 4 ranks",
+        at_least=1 / EVEN,
+        goal=f"≥ {1 / EVEN:.2f}",
+        load=now,
+        note=f"all ranks' CPU time on 1, 2, 3 and 4 ranks over that on 1: {told}.",
+        details={"seconds": {str(ranks): values for ranks, values in seconds.items()}},
+    )
+
+
+def compare_even(*, quick: bool) -> Comparison:
+    """A row for each benchmark."""
+    kernels = executable()
+    return Comparison([even_row(kernels, name, 1 if quick else ROUNDS) for name in BENCHMARKS])
+
+
+def main() -> None:
+    given = parser(__doc__).parse_args()
+    build()
+    finish(compare_even(quick=given.quick))
+
+
+if __name__ == "__main__":
+    main()
