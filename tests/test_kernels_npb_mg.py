@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from assay.kernels import find_kernel
 from assay.kernels.npb.mg import MG_SIZES, levels_of
 from check_program import HARNESS, CheckProgram
-from kernel_runs import assert_phases, assert_verified, checked, is_good, measure, plain
-
-pytestmark = pytest.mark.usefixtures("polite_waiting")
+from kernel_runs import assert_phases, assert_verified, checked, is_good, measure_twice, plain
 
 MG = find_kernel("npb.mg")
 Field = NDArray[np.float64]
@@ -173,7 +171,7 @@ def test_catalogue_and_native_code_cut_and_count_alike() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 6, 7, 8, 9])
 def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> None:
-    (record,) = measure(plain(), ("npb.mg", {"class": "S"}), ranks=ranks, threads=threads)
+    (record,) = measure_twice(plain(), ("npb.mg", {"class": "S"}), ranks=ranks, threads=threads)
     assert_verified(record)
     names = [series.metric for series in record.series]
     if ranks > 1:
@@ -188,7 +186,7 @@ def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_class_w_verifies_in_the_memory_told(ranks: int) -> None:
-    (record,) = measure(plain(), ("npb.mg", {"class": "W"}), ranks=ranks)
+    (record,) = measure_twice(plain(), ("npb.mg", {"class": "W"}), ranks=ranks)
     assert_verified(record)
     allocated = float(record.facts["bytes_of_rank"])
     assert MG.memory is not None
@@ -201,12 +199,12 @@ def test_what_is_wrong_is_found(ranks: int) -> None:
     """Other charges, a smoother that is out by a millionth, a start that isn't from zero."""
     faults = ("none", "seed", "smoother", "start")
     orders = [("npb.mg", {"class": "S", "fault": fault}) for fault in faults]
-    found = measure(checked(), *orders, ranks=ranks)
+    found = measure_twice(checked(), *orders, ranks=ranks)
     assert [is_good(record) for record in found] == [True, False, False, False]
     assert [record.status for record in found] == ["ok"] * 4
 
 
 @pytest.mark.slow
 def test_it_is_clean_under_sanitizers() -> None:
-    (record,) = measure(checked(), ("npb.mg", {"class": "S"}), ranks=3, threads=2)
+    (record,) = measure_twice(checked(), ("npb.mg", {"class": "S"}), ranks=3, threads=2)
     assert_verified(record)
