@@ -16,11 +16,13 @@ from assay.kernels import building as product
 from assay.kernels.toolchains import select_toolchain
 from assay.plans.model import Value
 from assay.records.schema import Job, MeasurementOrder, MeasurementRecord, StreamEnd, StreamRecord
+from assay.waiting import POLITE_WAITING
 from native_build import CHECKED, TOOLS, build_kernels
 
 # Leaks are not looked for: MPI libraries keep for good what they allocate in MPI_Init. Threads that
-# wait sleep, for tests may run while others keep the CPUs busy.
+# wait sleep, and ranks that wait give way, for tests may run while others keep the CPUs busy.
 ENVIRONMENT = {
+    **POLITE_WAITING,
     "ASAN_OPTIONS": "detect_leaks=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "OMP_WAIT_POLICY": "passive",
@@ -47,7 +49,7 @@ def measure(
     ranks: int = 1,
     threads: int = 1,
     order: str = "block",
-    samples: tuple[int, int] = (5, 20),
+    samples: tuple[int, int] = (2, 4),
     prefix: Sequence[str] = (),
 ) -> list[MeasurementRecord]:
     """One launch of (kernel, parameters) pairs; a record each, in order. Checks the end record.
@@ -82,6 +84,18 @@ def measure(
     found = [record for record in records if isinstance(record, MeasurementRecord)]
     assert all(is_good(each) for each in found) == (done.returncode == 0), done.stderr
     return found
+
+
+def measure_twice(
+    executable: Path,
+    *orders: tuple[str, Mapping[str, Value]],
+    ranks: int = 1,
+    threads: int = 1,
+) -> list[MeasurementRecord]:
+    """As ``measure``, for whole benchmarks: what the first sample left behind spoils the second,
+    and further ones only take their time.
+    """
+    return measure(executable, *orders, ranks=ranks, threads=threads, samples=(2, 2))
 
 
 def is_good(record: MeasurementRecord) -> bool:

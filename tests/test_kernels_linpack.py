@@ -12,7 +12,7 @@ from assay.plans.model import Value
 from assay.records.schema import MeasurementRecord
 from kernel_runs import assert_phases, assert_verified, checked, measure, plain
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("polite_waiting")]
+pytestmark = pytest.mark.slow
 
 GOLDEN = 0x9E3779B97F4A7C15
 BROADCASTS = (

@@ -10,7 +10,6 @@ from kernel_runs import assert_verified, measure, plain
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("polite_waiting")
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_memory_is_what_the_kernel_allocates_and_little_more(ranks: int) -> None:
     kernel = find_kernel("linpack")
