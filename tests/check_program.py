@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from assay.waiting import POLITE_WAITING
 from native_build import NATIVE, TOOLS, content, digest, kept_in_cache
 
 HERE = Path(__file__).parent
 # What nearly every kernel's sources call.
 HARNESS = ("memory/pages.cpp", "memory/numa.cpp", "harness/kernel.cpp", "harness/clock.cpp")
 OPTIMISED = ("-O1", "-march=native")
-SANITIZED = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _ALWAYS = ("-std=c++20", "-fopenmp", "-Wall", "-Wextra", "-Werror", "-Wno-restrict")
 
 
@@ -42,7 +43,11 @@ class CheckProgram:
         with the peak of its memory.
         """
         launcher = [str(TOOLS / "mpirun"), "-n", str(ranks)] if ranks > 1 or launched else []
-        environment = {"ASAN_OPTIONS": "detect_leaks=0", "OMP_WAIT_POLICY": "passive"}
+        environment = {
+            **POLITE_WAITING,
+            "ASAN_OPTIONS": "detect_leaks=0",
+            "OMP_WAIT_POLICY": "passive",
+        }
         if threads is not None:
             environment["OMP_NUM_THREADS"] = str(threads)
         done = subprocess.run(
@@ -60,14 +65,37 @@ class CheckProgram:
 @cache
 def _built(main: str, sources: tuple[str, ...], flags: tuple[str, ...]) -> Path:
     """The program, from the cache if its like was built before."""
-    own = [HERE / main, HERE / "check_questions.hpp"]
-    words = "\n".join((*_ALWAYS, *flags, *sources, str(TOOLS)))
-    name = digest(content(), words.encode(), *(path.read_bytes() for path in own))
+    files = [HERE / main, *(NATIVE / source for source in sources)]
+    version = _version(flags, *files)
+
+    def link_to(folder: Path) -> None:
+        _compile(flags, *(_object(file, flags) for file in files), "-o", folder / "check")
+
+    return kept_in_cache(f"check-{Path(main).stem}", version, link_to) / "check"
+
+
+def _object(source: Path, flags: tuple[str, ...]) -> Path:
+    """What the compiler makes of one file: several programs have most of theirs in common."""
 
     def compile_to(folder: Path) -> None:
-        files = [HERE / main, *(NATIVE / source for source in sources)]
         places = [f"-I{NATIVE}", f"-I{HERE}"]
-        command = [TOOLS / "mpicxx", *_ALWAYS, *flags, *places, *files, "-o", folder / "check"]
-        subprocess.run([*map(str, command)], check=True)
+        _compile(flags, *places, "-c", source, "-o", folder / "object.o")
 
-    return kept_in_cache(f"check-{Path(main).stem}", name, compile_to) / "check"
+    folder = kept_in_cache(f"object-{source.stem}", _version(flags, source), compile_to)
+    return folder / "object.o"
+
+
+def _version(flags: tuple[str, ...], *files: Path) -> str:
+    words = repr((_ALWAYS, flags, files, TOOLS)).encode()
+    own = [path.read_bytes() for path in (*files, HERE / "check_questions.hpp")]
+    return digest(_native(), words, *own)
+
+
+@cache
+def _native() -> bytes:
+    return content()
+
+
+def _compile(flags: tuple[str, ...], *words: str | Path) -> None:
+    command = [TOOLS / "mpicxx", *_ALWAYS, *flags, *words]
+    subprocess.run([*map(str, command)], check=True)
