@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import pytest
 from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
+from open_mpi import TOOLCHAIN, needs_open_mpi
 
 pytestmark = pytest.mark.slow
 
@@ -143,19 +143,15 @@ def test_killed_it_leaves_no_ranks_and_resumes_to_the_same_cells(folder: Path) -
     assert set(made.values()) == {1}
 
 
-@pytest.mark.alone
+@needs_open_mpi
 def test_two_toolchains_in_one_plan_stand_side_by_side(folder: Path) -> None:
-    prefix = os.environ.get("ASSAY_TEST_OPENMPI", "")
-    if not (Path(prefix) / "bin" / "mpicxx").exists() or not prefix:
-        pytest.skip("no Open MPI: ASSAY_TEST_OPENMPI names no prefix with bin/mpicxx")
-    (folder / "assay.toml").write_text(f'[toolchains.other]\nmpi_prefix = "{prefix}"\n')
+    (folder / "assay.toml").write_text(TOOLCHAIN)
     words = ["network.pingpong", "bytes=8", "--ppn", "2", "--budget", "30 s", "--launches", "2"]
-    done = assay(
-        "measure", *words, "--toolchain", "embedded,other", "--oversubscribe", "--json", cwd=folder
-    )
+    words += ["--toolchain", "embedded,openmpi", "--oversubscribe"]
+    done = assay("measure", *words, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     cells = json.loads(done.stdout)
-    assert [cell["cell"]["toolchain"] for cell in cells] == ["embedded", "other"]
+    assert [cell["cell"]["toolchain"] for cell in cells] == ["embedded", "openmpi"]
     assert all(cell["verified"] and cell["metrics"]["latency"]["median"] > 0 for cell in cells)
 
 

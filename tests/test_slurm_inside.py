@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from assay.records.directory import NODES, RunDirectory, list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
 from assay.system.survey import read_nodes
+from open_mpi import PREFIX, needs_open_mpi
 from slurm_lab import reason, running_slurm
 from test_campaign import made
 
@@ -150,19 +150,16 @@ def test_a_node_dies_and_the_job_goes_on_without_it(slurm: SlurmCluster, tmp_pat
     assert all(len(hosts) == 1 for hosts in nodes_measured(run).values())
 
 
-OPENMPI = os.environ.get("ASSAY_TEST_OPENMPI", "")
 TOOLCHAINS = {
     "srun": 'launcher = "srun"\nlaunch_flags = ["--mpi=pmi2"]\n',
-    "openmpi": f'mpi_prefix = "{OPENMPI}"\n',
+    "openmpi": f'mpi_prefix = "{PREFIX}"\n',
 }
 
 
-@pytest.mark.parametrize("toolchain", TOOLCHAINS)
+@pytest.mark.parametrize("toolchain", ["srun", pytest.param("openmpi", marks=needs_open_mpi)])
 def test_the_doctor_tries_every_way_to_launch(
     slurm: SlurmCluster, tmp_path: Path, toolchain: str
 ) -> None:
-    if toolchain == "openmpi" and not (Path(OPENMPI) / "bin" / "mpirun").exists():
-        pytest.skip("no Open MPI: ASSAY_TEST_OPENMPI names no prefix with bin/mpirun")
     config = f'[defaults]\ntoolchain = "t"\n[toolchains.t]\n{TOOLCHAINS[toolchain]}'
     (tmp_path / "assay.toml").write_text(config)
     status = ended(submit(tmp_path, "doctor", "--cluster", "--fail-on", "problem", nodes=2))
