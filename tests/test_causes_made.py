@@ -14,6 +14,7 @@ import pytest
 from assay.config import Config
 from assay.kernels.toolchains import select_toolchain
 from assay.lab import network
+from assay.stats.attribution import LEAST
 from kernel_runs import plain
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
@@ -47,7 +48,7 @@ def test_what_was_done_is_named_first(name: str, tmp_path: Path) -> None:
     with contextlib.closing(MADE.experiments([name])) as made:
         experiment = next(made)
         toolchain = select_toolchain(None, Config())
-        outcome = MADE.carry_out(experiment, toolchain, plain(), tmp_path, 24)
+        outcome = MADE.carry_out(experiment, toolchain, plain(), tmp_path, LEAST)
     cell = outcome.causes.cells[0]
     said = f"slowdown {outcome.slowdown:.2f}: {cell.attribution}"
     assert outcome.named[:1] == [experiment.cause], said

@@ -58,8 +58,8 @@ def test_on_this_machine_it_chooses_the_best_of_all(
     placement: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(placement, "CELL_BUDGET", 0.02)
-    plan = placement.write_plan(tmp_path, placement.KERNELS, ["S"], [1], _SECONDS)
-    check(placement, placement.measured(plan, _SECONDS), searches=6, candidates=2)
+    plan = placement.write_plan(tmp_path, ["cg", "ep", "is"], ["S"], [1], _SECONDS)
+    check(placement, placement.measured(plan, _SECONDS), searches=3, candidates=2)
 
 
 @pytest.mark.slow

@@ -141,6 +141,7 @@ ppn = [1, 2]
 [[measure]]
 kernel = "memory.stream"
 op = "triad"
+elements = 16000000
 ppn = [1, 2]
 """
 
