@@ -312,17 +312,20 @@ def test_index_types_hold_the_largest_class() -> None:
 @pytest.mark.slow
 def test_shares_and_blocks_cover_everything_once() -> None:
     chosen = Random(4)
-    for _ in range(100):
-        begin, size, parts = chosen.randrange(9), chosen.randrange(2**40), chosen.randrange(1, 40)
-        weights = [chosen.randrange(1, 200) for _ in range(chosen.randrange(1, 300))]
-        (shares,), (limits,) = (
-            [[int(word) for word in answer]]
-            for answer in ask(
-                TARGETS[0],
-                f"shares {begin} {begin + size} {parts}",
-                f"split {parts} {' '.join(map(str, weights))}",
-            )
+    cases = [
+        (
+            *(chosen.randrange(9), chosen.randrange(2**40), chosen.randrange(1, 40)),
+            [chosen.randrange(1, 200) for _ in range(chosen.randrange(1, 300))],
         )
+        for _ in range(100)
+    ]
+    questions = []
+    for begin, size, parts, weights in cases:
+        questions.append(f"shares {begin} {begin + size} {parts}")
+        questions.append(f"split {parts} {' '.join(map(str, weights))}")
+    answers = iter(ask(TARGETS[0], *questions))
+    for begin, size, parts, weights in cases:
+        shares, limits = ([int(word) for word in next(answers)] for _ in range(2))
         assert shares[0] == begin and shares[-1] == begin + size
         assert shares[1:-1:2] == shares[2::2]
         lengths = [b - a for a, b in zip(shares[::2], shares[1::2], strict=True)]
