@@ -6,10 +6,13 @@ import time
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from assay.campaign.campaign import Campaign
+from assay.campaign.limits import TIMES, longest_silence
 from assay.campaign.progress import Silent
 from assay.campaign.state import CampaignState
+from assay.kernels import find_kernel
 from assay.launch.executor import LaunchOrder
 from assay.launch.fake import FakeExecutor
 from assay.launch.scenario import Behaviour, Scenario
@@ -69,3 +72,21 @@ def test_whoever_says_nothing_is_given_up_and_blamed(tmp_path: Path) -> None:
     (launch,) = data.launches
     assert (launch.outcome, launch.blamed) == ("timeout", f"{CELL.id}-0")
     assert launch.error == "no word from it for 0.3 s (patience in assay.toml's [defaults])"
+
+
+def test_a_benchmark_that_should_take_longer_than_patience_may(tmp_path: Path) -> None:
+    large = make_cell("npb.lu", **{"class": "D"})
+    kernel = find_kernel("npb.lu")
+    assert kernel.pace is not None
+    alone = kernel.work({"class": "D"}, 1, 1)["operations"] / kernel.pace
+    assert longest_silence([CELL, large], 600.0) == TIMES * alone / 2 > 600.0
+    many = msgspec.structs.replace(large, placement=Placement(nodes=16, ppn=8, threads=2))
+    assert longest_silence([many], 1.0) == pytest.approx(TIMES * alone / 256)
+    assert longest_silence([CELL], 600.0) == 600.0
+    assert longest_silence([make_cell("network.pingpong")], 600.0) == 600.0
+
+    most = longest_silence([CELL], 0.01)
+    assert most > 0.01
+    data = carried_out(tmp_path, Mute(), patience=0.01)
+    (launch,) = data.launches
+    assert launch.error.startswith(f"no word from it for {most:g} s")

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from assay.campaign.limits import longest_silence
 from assay.campaign.state import LEAST_BUDGET, CampaignState, Interruption, OutOfTime
 from assay.config import PATIENCE
 from assay.errors import AssayError
@@ -265,7 +266,7 @@ class Campaign:
             job=job,
             stream=self._run.raw / f"{launch}.jsonl",
             timeout=self._state.time_limit(cells),
-            patience=self._patience,
+            patience=longest_silence(cells, self._patience),
             seed=plan.seed,
         )
 
@@ -286,7 +287,7 @@ class Campaign:
         ask_after = SILENCE
         # A command that was given its time says nothing until it ends.
         limit = order.timeout if order.timeout < math.inf else 0.0
-        patience = max(self._patience, limit + SILENCE if limit else 0.0)
+        patience = max(order.patience, limit + SILENCE if limit else 0.0)
         try:
             while True:
                 record = launch.wait(LOOK)
@@ -319,7 +320,7 @@ class Campaign:
             record,
             outcome="timeout",
             blamed=begun,
-            error=f"no word from it for {self._patience:g} s (patience in assay.toml's [defaults])",
+            error=f"no word from it for {order.patience:g} s (patience in assay.toml's [defaults])",
         )
 
 

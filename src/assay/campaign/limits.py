@@ -1,4 +1,4 @@
-"""How long a command of the user's may take before it counts as hanging."""
+"""How long a command may take, and a kernel say nothing, before it counts as hanging."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Protocol
 from assay.kernels import known_kernel
 from assay.plans.model import Cell
 
-# Times what perfect scaling would make of the quickest placement, and seconds on top of it.
+# Times what is expected: of a command, what perfect scaling would make of the quickest placement;
+# of a kernel, one operation at its usual rate. Seconds on top of it for a command.
 TIMES, SECONDS = 5.0, 10.0
 
 
@@ -30,6 +31,25 @@ def time_limit(cells: Sequence[Cell], measured: Iterable[Measured]) -> float:
     """
     measured = list(measured)
     return sum(_limit(cell, measured) for cell in cells)
+
+
+def longest_silence(cells: Sequence[Cell], patience: float) -> float:
+    """Seconds without a word after which a launch of these cells is given up.
+
+    ``patience``, unless one operation of a kernel is to take longer: it says nothing within one,
+    and a benchmark of the largest class can take hours on few cores.
+    """
+    return max(patience, *(TIMES * _operation(cell) for cell in cells))
+
+
+def _operation(cell: Cell) -> float:
+    """About how long one operation takes; 0 where the kernel's rate isn't known."""
+    kernel = known_kernel(cell.kernel)
+    if kernel is None or kernel.pace is None:
+        return 0.0
+    placement = cell.placement
+    work = kernel.work(cell.parameters, placement.ranks, placement.threads)
+    return work["operations"] / kernel.pace / _cores(cell)
 
 
 def _limit(cell: Cell, measured: Iterable[Measured]) -> float:
