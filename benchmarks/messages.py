@@ -215,7 +215,9 @@ def collectives(mpirun: str, executable: Path, rounds: int, sizes: tuple[int, ..
         for size in sizes if op != "barrier" else (0,):
             what = f"{op}, {size} B, {RANKS} ranks"
             say(what)
-            words = (f"op={op}", f"bytes={size}") if size else (f"op={op}",)
+            # IMB's size of a reduce_scatter is what each rank gets of it, assay's what each gives.
+            given = size * RANKS if op == "reduce_scatter" else size
+            words = (f"op={op}", f"bytes={given}") if size else (f"op={op}",)
             now = load()
             ours, theirs = alternate(
                 rounds,
