@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -238,6 +239,18 @@ def measure_quickly(
     text, wall = run([*before, *ASSAY, "measure", kernel, *words, "--json"], cwd=cwd)
     cells = json.loads(text)
     return Quick(cells if isinstance(cells, list) else [cells], wall)
+
+
+@contextmanager
+def environment(words: Mapping[str, str]) -> Iterator[None]:
+    """All that is started meanwhile finds these in its environment."""
+    before = dict(os.environ)
+    os.environ.update(words)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def build() -> None:

@@ -10,12 +10,10 @@ memory that the largest rank had at most. A run that does not verify is refused.
 
 from __future__ import annotations
 
-import os
 import re
 import statistics
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +27,7 @@ from common import (
     compare,
     cores,
     embedded_mpirun,
+    environment,
     finish,
     interval,
     load,
@@ -116,7 +115,8 @@ def compare_npb(
             else:
                 for ranks in ranks_of(name):
                     say(label(name, size, ranks))
-                    with polite(ranks):
+                    # Both sides' ranks sleep while they wait where they outnumber the cores.
+                    with environment(POLITE_WAITING if ranks > cores() else {}):
                         once = Once.of(mpirun, ranks, program)
                         row = rate_row(name, size, ranks, mpirun, program, once, quick=quick)
                         memory = memory_row(kernels, name, size, ranks, mpirun, program, once.peak)
@@ -127,19 +127,6 @@ def compare_npb(
         if rates:
             comparison.rows.append(mean_row(size, rates))
     return comparison
-
-
-@contextmanager
-def polite(ranks: int) -> Iterator[None]:
-    """Both sides' ranks sleep while they wait where they outnumber the cores, as assay's would."""
-    before = dict(os.environ)
-    if ranks > cores():
-        os.environ.update(POLITE_WAITING)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 @dataclass(frozen=True)

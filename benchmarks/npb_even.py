@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from common import Comparison, Row, build, compare, finish, load, parser, say
+from common import Comparison, Row, build, compare, environment, finish, load, parser, say
 from direct import direct, executable
 
 BENCHMARKS = ("ep", "cg", "mg", "ft", "is", "lu", "bt", "sp")
@@ -37,14 +37,12 @@ _YIELDING = {
 @contextmanager
 def in_turns() -> Iterator[None]:
     """All ranks on one core, where one that waits yields to the others."""
-    before, allowed = dict(os.environ), os.sched_getaffinity(0)
-    os.environ.update(_YIELDING)
+    allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
-        yield
+        with environment(_YIELDING):
+            yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
         os.sched_setaffinity(0, allowed)
 
 
@@ -58,8 +56,8 @@ def even_row(kernels: Path, name: str, rounds: int) -> Row:
             with in_turns():
                 record, _ = direct(kernels, f"npb.{name}", SIZE, ranks, 1)
             known = record["covariates"]
-            runs = sum(len(s["values"]) for s in record["series"][:1]) * (record["batch"] or 1)
-            seconds[ranks].append((known["user_seconds"] + known["system_seconds"]) / runs)
+            taken = known["user_seconds"] + known["system_seconds"]
+            seconds[ranks].append(taken / (record["batch"] or 1))
     medians = {ranks: statistics.median(values) for ranks, values in seconds.items()}
     told = ", ".join(f"{value / medians[1]:.3f}" for value in medians.values())
     return compare(
