@@ -5,6 +5,15 @@
 
 namespace assay {
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    lines.push_back(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+  }
+  return lines;
+}
+
 std::vector<double> numbers_after(std::string_view text, std::string_view label) {
   std::vector<double> numbers;
   std::size_t at = 0;
@@ -31,9 +40,7 @@ std::vector<double> numbers_after(std::string_view text, std::string_view label)
 std::optional<double> busy_ticks(std::string_view text, const std::set<int>& cpus) {
   double busy = 0.0;
   std::size_t told = 0;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  for (const std::string_view line : lines_of(text)) {
     int id = -1;
     if (!line.starts_with("cpu")) break;  // they come first
     const auto [end, error] = std::from_chars(line.data() + 3, line.data() + line.size(), id);

@@ -8,6 +8,9 @@
 
 namespace assay {
 
+// Without their ends.
+std::vector<std::string_view> lines_of(std::string_view text);
+
 // The numbers that follow `label` on the first line that begins with it; empty if there is none. No
 // label: those that the text begins with.
 std::vector<double> numbers_after(std::string_view text, std::string_view label);

@@ -6,21 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "harness/agreement.hpp"
+#include "harness/proc_text.hpp"
 #include "harness/ranks.hpp"
+#include "harness/text_file.hpp"
 
 namespace assay {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Adapters of a host that are read at most, the first by name: nodes of containers have hundreds.
 constexpr std::size_t kMostAdapters = 16;
@@ -31,7 +28,7 @@ constexpr double kShare = 0.01;
 // Architecture Specification 1, 16.1.3.5).
 constexpr std::uint64_t kWord = 4;
 // ARPHRD_LOOPBACK of linux/if_arp.h.
-constexpr std::uint64_t kLoopback = 772;
+constexpr double kLoopback = 772;
 
 int open_file(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }
 
@@ -44,30 +41,22 @@ std::optional<std::uint64_t> number_in(int descriptor) {
   return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-std::optional<std::uint64_t> number_of(const fs::path& path) {
-  std::uint64_t number = 0;
-  std::ifstream file(path);
-  return file >> number ? std::optional(number) : std::nullopt;
-}
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-std::vector<fs::path> entries(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
-  return found;
+std::vector<std::string> sorted_names_in(const std::string& folder) {
+  std::vector<std::string> names = names_in(folder);
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 // An interface that leads out of this host: hardware, an end of a pair whose other end is elsewhere
 // (veth, VLAN, macvlan), or a bond of several. Not the loopback, nor bridges within the host.
-bool leads_out(const fs::path& interface) {
-  std::error_code error;
-  if (number_of(interface / "type") == kLoopback) return false;
-  if (fs::exists(interface / "device", error) || fs::exists(interface / "bonding", error)) {
-    return true;
-  }
-  const auto index = number_of(interface / "ifindex");
-  const auto link = number_of(interface / "iflink");
+bool leads_out(const std::string& interface) {
+  const auto number = [&](const char* name) { return first_number(first_line(interface + name)); };
+  if (number("/type") == kLoopback) return false;
+  if (exists(interface + "/device") || exists(interface + "/bonding")) return true;
+  const auto index = number("/ifindex");
+  const auto link = number("/iflink");
   return index && link && *index != *link;
 }
 
@@ -133,19 +122,21 @@ Traffic::~Traffic() {
 }
 
 void Traffic::open_interfaces(const std::string& root) {
-  for (const fs::path& interface : entries(root + "/class/net")) {
-    if (!leads_out(interface)) continue;
-    const std::string folder = interface.string() + "/statistics/";
-    open_adapter(interface.filename(), folder + "tx_bytes", folder + "rx_bytes", 1);
+  const std::string net = root + "/class/net/";
+  for (const std::string& interface : sorted_names_in(net)) {
+    if (!leads_out(net + interface)) continue;
+    const std::string folder = net + interface + "/statistics/";
+    open_adapter(interface, folder + "tx_bytes", folder + "rx_bytes", 1);
   }
 }
 
 void Traffic::open_ports(const std::string& root) {
-  for (const fs::path& device : entries(root + "/class/infiniband")) {
-    for (const fs::path& port : entries(device / "ports")) {
-      const std::string name = device.filename().string() + ":" + port.filename().string();
-      const std::string folder = port.string() + "/counters/";
-      open_adapter(name, folder + "port_xmit_data", folder + "port_rcv_data", kWord);
+  const std::string infiniband = root + "/class/infiniband/";
+  for (const std::string& device : sorted_names_in(infiniband)) {
+    const std::string ports = infiniband + device + "/ports/";
+    for (const std::string& port : sorted_names_in(ports)) {
+      const std::string folder = ports + port + "/counters/";
+      open_adapter(device + ":" + port, folder + "port_xmit_data", folder + "port_rcv_data", kWord);
     }
   }
 }
@@ -187,23 +178,22 @@ std::vector<AdapterTraffic> Traffic::own() const {
 }
 
 std::vector<AdapterTraffic> Traffic::gathered() const {
-  // A line for each number: names hold no line ends.
-  std::ostringstream text;
-  text.precision(17);
+  // A line for each name and number, all digits of which are told: names hold no line ends.
+  std::string text;
   for (const AdapterTraffic& each : own()) {
-    text << each.host << '\n' << each.adapter << '\n' << each.sent << '\n' << each.received << '\n';
+    text += each.host + '\n' + each.adapter + '\n';
+    for (const double octets : {each.sent, each.received}) {
+      std::array<char, 32> digits{};
+      text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), octets).ptr) += '\n';
+    }
   }
   std::vector<AdapterTraffic> all;
-  for (const std::string& each : gather_texts(comm_, text.str())) {
-    std::istringstream in(each);
-    AdapterTraffic one;
-    std::string sent;
-    std::string received;
-    while (std::getline(in, one.host) && std::getline(in, one.adapter) && std::getline(in, sent) &&
-           std::getline(in, received)) {
-      one.sent = std::stod(sent);
-      one.received = std::stod(received);
-      all.push_back(one);
+  for (const std::string& each : gather_texts(comm_, text)) {
+    const std::vector<std::string_view> lines = lines_of(each);
+    for (std::size_t i = 0; i + 3 < lines.size(); i += 4) {
+      all.push_back({std::string(lines[i]), std::string(lines[i + 1]),
+                     first_number(lines[i + 2]).value_or(0.0),
+                     first_number(lines[i + 3]).value_or(0.0)});
     }
   }
   return all;

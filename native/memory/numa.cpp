@@ -9,11 +9,11 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <istream>
 #include <string>
 #include <vector>
 
+#include "harness/proc_text.hpp"
+#include "harness/text_file.hpp"
 #include "memory/pages.hpp"
 
 namespace assay {
@@ -26,9 +26,10 @@ std::string folder_of(int node) { return "/sys/devices/system/node/node" + std::
 
 // Bytes that can be had on a node without swapping, from its meminfo: free, and held by nothing but
 // files. 0 where that isn't known.
-std::size_t memory_of_node(std::istream& lines) {
+std::size_t memory_of_node(const std::string& meminfo) {
   std::size_t bytes = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view each : lines_of(meminfo)) {
+    const std::string line(each);
     char name[64] = {};
     std::size_t kibibytes = 0;
     if (std::sscanf(line.c_str(), "Node %*d %63[^:]: %zu kB", name, &kibibytes) != 2) continue;
@@ -63,13 +64,15 @@ int node_of_page(void* address) {
 int read_memory_node(Parameters& parameters, Context& context) {
   const std::int64_t node = parameters.integer("memory_node", Pages::kFirstTouch);
   if (node == Pages::kFirstTouch) return Pages::kFirstTouch;
-  std::ifstream file;
-  if (node >= 0 && node < kMostNodes) file.open(folder_of(static_cast<int>(node)) + "/meminfo");
-  if (!file.is_open()) {
+  std::optional<std::string> meminfo;
+  if (node >= 0 && node < kMostNodes) {
+    meminfo = read_text(folder_of(static_cast<int>(node)) + "/meminfo");
+  }
+  if (!meminfo) {
     throw KernelError("parameter 'memory_node' is " + std::to_string(node) +
                       ", but there is no such NUMA node here");
   }
-  const std::size_t there = memory_of_node(file);
+  const std::size_t there = memory_of_node(*meminfo);
   if (there > 0 && context.node_memory_available > 0) {
     context.node_memory_available = std::min(context.node_memory_available, there);
   }

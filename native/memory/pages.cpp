@@ -7,11 +7,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "harness/proc_text.hpp"
+#include "harness/text_file.hpp"
 #include "memory/numa.hpp"
 
 namespace assay {
@@ -86,10 +87,11 @@ Pages::~Pages() {
 std::size_t Pages::on_huge_pages() const {
   // Advice splits a mapping, and neighbours may be merged into one; what lies within is counted.
   const auto low = reinterpret_cast<std::uintptr_t>(start_);
-  std::ifstream smaps("/proc/self/smaps");
+  const std::string smaps = read_text("/proc/self/smaps").value_or("");
   std::size_t found = 0;
   bool within = false;
-  for (std::string line; std::getline(smaps, line);) {
+  for (const std::string_view each : lines_of(smaps)) {
+    const std::string line(each);
     unsigned long from = 0;
     unsigned long to = 0;
     std::size_t kibibytes = 0;

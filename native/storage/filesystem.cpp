@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
+
+#include "harness/proc_text.hpp"
+#include "harness/text_file.hpp"
 
 namespace assay {
 namespace {
@@ -61,13 +63,10 @@ bool is_local(const std::string& name) {
 }
 
 std::optional<std::uint64_t> bytes_fetched() {
-  std::ifstream file("/proc/self/io");
-  std::string key;
-  std::uint64_t value = 0;
-  while (file >> key >> value) {
-    if (key == "read_bytes:") return value;
-  }
-  return std::nullopt;
+  const std::string text = read_text("/proc/self/io").value_or("");
+  const std::vector<double> numbers = numbers_after(text, "read_bytes:");
+  if (numbers.empty()) return std::nullopt;
+  return static_cast<std::uint64_t>(numbers[0]);
 }
 
 std::optional<std::uint64_t> bytes_not_written_back(int file) {

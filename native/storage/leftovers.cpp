@@ -10,12 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <string_view>
 #include <vector>
 
+#include "harness/text_file.hpp"
 #include "storage/descriptor.hpp"
 #include "storage/filesystem.hpp"
 
@@ -36,9 +36,7 @@ std::string this_host() {
 
 // Field 22 of /proc/PID/stat; nothing if there is no such process.
 std::optional<std::uint64_t> start_of(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(file, text)) return std::nullopt;
+  const std::string text = read_text("/proc/" + std::to_string(pid) + "/stat").value_or("");
   // The command, field 2, stands in brackets and may hold anything.
   std::size_t at = text.rfind(')');
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
