@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.units import (
+    counted,
     format_duration,
     format_memory,
     format_quantity,
@@ -236,3 +237,19 @@ def test_parsing_never_raises_anything_else(text):
     except AssayError:
         return
     assert math.isfinite(value)
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "core", "0 cores"),
+        (1, "core", "1 core"),
+        (2, "NUMA node", "2 NUMA nodes"),
+        (1, "launch", "1 launch"),
+        (1024, "launch", "1,024 launches"),
+        (2, "search", "2 searches"),
+        (3, "process", "3 processes"),
+    ],
+)
+def test_numbers_of_things(number: int, noun: str, text: str) -> None:
+    assert counted(number, noun) == text

@@ -25,6 +25,12 @@ _MOST_DIGITS = 12
 Interval = tuple[float, float]
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 core``, ``2 cores``, ``1,024 launches``: the noun gets an s, or es where it must."""
+    ending = "" if number == 1 else "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{number:,} {noun}{ending}"
+
+
 def format_quantity(
     value: float | None, unit: str, interval: Interval | None = None, *, digits: int = 3
 ) -> str:

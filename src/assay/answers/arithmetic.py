@@ -14,7 +14,6 @@ from assay.answers.select import (
     Point,
     best,
     best_by,
-    counted,
     covariate,
     evidence,
     labeller,
@@ -30,7 +29,7 @@ from assay.errors import AssayError
 from assay.plans.model import Placement
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
-from assay.units import format_share
+from assay.units import counted, format_share
 
 if TYPE_CHECKING:
     from assay.system.model import System

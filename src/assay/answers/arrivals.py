@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.answers.model import Evidence
-from assay.answers.select import Part, Point, counted, evidence, leading, placement_text, points
+from assay.answers.select import Part, Point, evidence, leading, placement_text, points
 from assay.kernels.noise import LATENESS_LEVELS
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 from assay.stats.noise import BARRIER
-from assay.units import format_quantity, format_share
+from assay.units import counted, format_quantity, format_share
 
 # Last so many times as often as its fair share, a rank is singled out.
 OFTEN = 1.5

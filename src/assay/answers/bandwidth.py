@@ -13,7 +13,6 @@ from assay.answers.select import (
     Point,
     best,
     best_by,
-    counted,
     evidence,
     labeller,
     leading,
@@ -26,7 +25,7 @@ from assay.kernels import find_kernel
 from assay.kernels.memory import STREAM_WORK
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
-from assay.units import format_quantity, format_share
+from assay.units import counted, format_quantity, format_share
 
 KERNEL = "memory.stream"
 # Edmundsson et al. (2004), 5.1: what the second processor of a node added to STREAM there.

@@ -24,7 +24,6 @@ from assay.answers.select import (
     Part,
     Point,
     best_by,
-    counted,
     evidence,
     labeller,
     leading,
@@ -38,7 +37,7 @@ from assay.answers.select import (
 from assay.kernels.npb import KERNELS
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
-from assay.units import format_memory, format_share
+from assay.units import counted, format_memory, format_share
 
 TITLES = {kernel.name: kernel.name.removeprefix("npb.").upper() for kernel in KERNELS}
 # Parallel efficiency below which the loss is worth a word.
@@ -143,9 +142,7 @@ def _threaded(curve: Curve, found: Sequence[Point]) -> list[Point]:
 
 def _of(curve: Curve, count: int) -> str:
     """``8 processes``, or cores where threads kept some of them busy."""
-    if not curve.processes:
-        return counted(count, "core")
-    return "1 process" if count == 1 else f"{count} processes"
+    return counted(count, "process" if curve.processes else "core")
 
 
 def _cache_effect(curve: Curve, best: Efficiency, beyond: Sequence[Efficiency], chip: Chip) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.answers.accounting import Accounted, accounting_of
 from assay.answers.model import Evidence
-from assay.answers.select import Part, counted
+from assay.answers.select import Part
 from assay.answers.study import labels_of
 from assay.records.model import RunData
 from assay.stats.attribution import ALPHA, LEAST, Attribution, Share, attribute
@@ -19,7 +19,7 @@ from assay.stats.intervals import Floats
 from assay.stats.noise import TRACED
 from assay.stats.repeats import Repeats
 from assay.stats.wall_clock import WallClock, wall_clock
-from assay.units import format_quantity, format_share
+from assay.units import counted, format_quantity, format_share
 
 # A cause of less of a cell's variation isn't worth a sentence.
 WORTH = 0.05

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from assay.answers.select import Point, best, best_by, counted
+from assay.answers.select import Point, best, best_by
 from assay.plans.model import Value
-from assay.units import format_size
+from assay.units import counted, format_size
 
 KERNEL = "network.collective"
 

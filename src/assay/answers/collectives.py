@@ -30,7 +30,6 @@ from assay.answers.select import (
     Part,
     Point,
     best,
-    counted,
     evidence,
     labeller,
     points,
@@ -39,7 +38,7 @@ from assay.answers.select import (
 )
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
-from assay.units import format_quantity, format_size
+from assay.units import counted, format_quantity, format_size
 
 
 def collectives_part(cells: Sequence[CellSummary], run: RunData) -> Part | None:

@@ -7,19 +7,10 @@ from dataclasses import dataclass
 
 from assay.answers.messages import blocking
 from assay.answers.model import Evidence
-from assay.answers.select import (
-    Interval,
-    Part,
-    Point,
-    counted,
-    placement_text,
-    points,
-    ratio,
-    scaled,
-)
+from assay.answers.select import Interval, Part, Point, placement_text, points, ratio, scaled
 from assay.plans.model import Placement
 from assay.stats.model import CellSummary, MetricSummary
-from assay.units import format_share, format_size
+from assay.units import counted, format_share, format_size
 
 MULTI = "network.multi_pingpong"
 CONCURRENT = "network.concurrent"

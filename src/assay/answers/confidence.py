@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.answers.model import Confidence
-from assay.answers.select import Point, counted
+from assay.answers.select import Point
 from assay.kernels import parameters_text
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 AGAIN = (
     "Measure again before acting on this, with more time (`--budget`) and nothing else running; "

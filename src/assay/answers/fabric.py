@@ -20,13 +20,13 @@ from assay.answers.fabric_data import (
     ring_hops,
 )
 from assay.answers.model import Evidence
-from assay.answers.select import Interval, Part, Point, counted, evidence, points, ratio, scaled
+from assay.answers.select import Interval, Part, Point, evidence, points, ratio, scaled
 from assay.models.topology import FALSE_ALARMS, FEWEST, Level
 from assay.records.model import RunData
 from assay.reference.bisections import HELIX
 from assay.stats.intervals import median_interval
 from assay.stats.model import CellSummary
-from assay.units import format_quantity, format_share, format_size
+from assay.units import counted, format_quantity, format_share, format_size
 
 # Below this share of what pairs have alone the middle of the network, and not its ends, decides.
 FULL_BISECTION = 0.8

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from assay.answers.benchmarks import TITLES
 from assay.answers.factors import Comparison, Factors
 from assay.answers.model import Evidence
-from assay.answers.select import Part, counted
-from assay.units import format_share
+from assay.answers.select import Part
+from assay.units import counted, format_share
 
 if TYPE_CHECKING:
     from assay.stats.compare import Difference, Pair

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.answers.benchmarks import TITLES
-from assay.answers.select import counted
 from assay.answers.study import Study, Varied, title_of
 from assay.hostnames import natural
 from assay.plans.model import Cell
 from assay.stats.intervals import Floats
 from assay.stats.levels import Ints, combined, numbered, places_of, relative
 from assay.stats.sessions import sessions
+from assay.units import counted
 
 if TYPE_CHECKING:
     from assay.stats.anova import Anova

@@ -14,7 +14,6 @@ import numpy as np
 
 from assay.answers.around import oddities
 from assay.answers.nodes import CellByNode, MeasuredNode
-from assay.answers.select import counted
 from assay.answers.suspects import Oddity, Profile, SlowCore, resource_of, suspect
 from assay.hostnames import compress_hosts, natural
 from assay.stats.fleet import ALL, LEVEL, Fleet, compare, interval, logarithms
@@ -23,6 +22,7 @@ from assay.stats.intervals import Floats, Interval
 from assay.stats.kinds import Ints
 from assay.stats.occasions import Occasion, with_now
 from assay.stats.peers import FEWEST, median_down
+from assay.units import counted
 
 # An earlier occasion counts as the same finding from this share of today's shift on.
 _AGAIN = 0.5

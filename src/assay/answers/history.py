@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 
 from assay.answers.history_data import Machines, Series
-from assay.answers.select import counted
 from assay.answers.snapshots import Difference, difference_text, differences
 from assay.plans.model import Cell
 from assay.stats.changes import Change, Changes, Segment, Suspect, find_changes
 from assay.stats.scan import FIRST
 from assay.stats.stretches import compared
+from assay.units import counted
 
 if TYPE_CHECKING:
     from assay.records.store import PassedOver

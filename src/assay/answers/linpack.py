@@ -27,7 +27,6 @@ from assay.answers.select import (
     Part,
     Point,
     best_by,
-    counted,
     measured_text,
     placement_text,
     points,
@@ -38,7 +37,7 @@ from assay.answers.select import (
 from assay.models.linpack import KERNEL, SEARCH, Largest, sizing_text
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
-from assay.units import format_share
+from assay.units import counted, format_share
 
 KERNELS = (KERNEL, SEARCH)
 # Parallel efficiency below which the loss is worth a word.

@@ -12,7 +12,6 @@ from assay.answers.select import (
     Point,
     best,
     best_by,
-    counted,
     points,
     quantity_text,
     ratio,
@@ -22,6 +21,7 @@ from assay.models.half_performance import HalfOrder, RateAt, half_order
 from assay.models.linpack import KERNEL
 from assay.records.model import Measurement, RunData
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 
 @dataclass(frozen=True)

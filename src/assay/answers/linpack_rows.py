@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from assay.answers.arithmetic import theoretical_peak
 from assay.answers.linpack_data import Results, Share, by_cores, order_of, price, settings_text
 from assay.answers.model import Evidence
-from assay.answers.select import Point, counted, evidence, labeller, rivals, scaled
+from assay.answers.select import Point, evidence, labeller, rivals, scaled
 from assay.models.half_performance import HalfOrder
 from assay.records.model import RunData
+from assay.units import counted
 
 
 def linpack_rows(known: Results, told: Sequence[Share], run: RunData) -> list[Evidence]:

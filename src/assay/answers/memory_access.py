@@ -24,7 +24,6 @@ from assay.answers.select import (
     Part,
     Point,
     best,
-    counted,
     evidence,
     labeller,
     leading,
@@ -42,7 +41,7 @@ from assay.reference.memory_access import (
     SharedMemoryRatio,
 )
 from assay.stats.model import CellSummary, MetricSummary
-from assay.units import format_quantity, format_size
+from assay.units import counted, format_quantity, format_size
 
 STRIDED = "memory.strided"
 RANDOM = "memory.random"

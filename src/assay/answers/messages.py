@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.answers.select import Part, Point, best, counted, evidence, placement_text, points
+from assay.answers.select import Part, Point, best, evidence, placement_text, points
 from assay.plans.model import Placement
 from assay.stats.model import CellSummary
-from assay.units import format_quantity, format_size
+from assay.units import counted, format_quantity, format_size
 
 METHOD = (
     "Ping-pong: half a round trip between two ranks, many trips a sample where one is too short "

@@ -18,7 +18,7 @@ import numpy as np
 from assay.answers.around import around_of, kind_of, slow_core
 from assay.answers.confidence import describe, why_broken
 from assay.answers.model import Answer, Confidence, Evidence
-from assay.answers.select import counted, placement_text, quantity_text
+from assay.answers.select import placement_text, quantity_text
 from assay.answers.suspects import SlowCore
 from assay.kernels import known_kernel, parameters_text
 from assay.plans.model import Cell
@@ -31,7 +31,7 @@ from assay.stats.model import CellSummary, MetricSummary
 from assay.stats.peers import FEWEST, MOST_BAD, ROBUST
 from assay.stats.repeats import repeats_of
 from assay.stats.summary import coefficient_of_variation
-from assay.units import format_share
+from assay.units import counted, format_share
 
 if TYPE_CHECKING:
     from assay.answers.fleet import Examined, Suspect

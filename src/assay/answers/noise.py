@@ -6,22 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.answers.model import Evidence
-from assay.answers.select import (
-    Part,
-    Point,
-    counted,
-    evidence,
-    labeller,
-    leading,
-    points,
-    quantity_text,
-)
+from assay.answers.select import Part, Point, evidence, labeller, leading, points, quantity_text
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 from assay.stats.noise import FTQ, FWQ, Slowdown, Trace, slowdown, trace_spectrum, traces
 from assay.stats.periodogram import LEAST_CYCLES
 from assay.stats.spectrum import BROAD, Periodic
-from assay.units import format_quantity, format_share
+from assay.units import counted, format_quantity, format_share
 
 # Petrini, Kerbyson & Pakin (2003), abstract: what removing noise gave an application there.
 ASCI_Q = "2-fold"

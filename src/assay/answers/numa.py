@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from assay.answers.hierarchy import KERNEL as LATENCY
 from assay.answers.model import Evidence
-from assay.answers.select import Point, best, counted, evidence, leading, points, ratio
+from assay.answers.select import Point, best, evidence, leading, points, ratio
 from assay.kernels import parameters_text
 from assay.stats.model import CellSummary
-from assay.units import format_quantity
+from assay.units import counted, format_quantity
 
 _MEASURED = (
     ("memory.stream", "bandwidth", "STREAM"),

@@ -13,7 +13,7 @@ from assay.answers.sweeps import KERNEL, MessageSweep, size_of, sweeps
 from assay.answers.tuning import threshold_variable
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
-from assay.units import format_memory, format_quantity, format_share, format_size
+from assay.units import counted, format_memory, format_quantity, format_share, format_size
 
 if TYPE_CHECKING:
     from assay.models.dips import Dip
@@ -96,8 +96,7 @@ def _bandwidth(part: Part, sweep: MessageSweep, widest: Point, limit: Limit | No
 def _measured(point: Point) -> str:
     metric = point.metric
     if metric.ci95 is None:
-        launches = "launch" if metric.n == 1 else "launches"
-        return f"{quantity_text(metric.median, metric.unit)} ({metric.n} {launches})"
+        return f"{quantity_text(metric.median, metric.unit)} ({counted(metric.n, 'launch')})"
     return quantity_text(metric.median, metric.unit, metric.ci95)
 
 

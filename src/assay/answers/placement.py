@@ -21,11 +21,12 @@ from assay.answers.placement_data import (
 )
 from assay.answers.placement_parts import of_parts, placement_parts, with_parts
 from assay.answers.placement_why import why_part
-from assay.answers.select import Point, counted, evidence, points
+from assay.answers.select import Point, evidence, points
 from assay.answers.unmeasured import unmeasured
 from assay.records.model import RunData
 from assay.reference.placement import SOURCE
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 # Below this a search has said nothing that one should act on.
 _GUESS = 0.8
@@ -181,9 +182,11 @@ def _confidence(
     guesses = [outcome for outcome in unsure if outcome.finding.probability < _GUESS]
     if guesses:
         least = min(outcome.finding.probability for outcome in guesses)
-        grave.append(f"{_searches(len(guesses))} ended at a probability of {least:.0%} or more")
+        grave.append(
+            f"{counted(len(guesses), 'search')} ended at a probability of {least:.0%} or more"
+        )
     elif unsure:
-        mild.append(f"{_searches(len(unsure))} ended before it was as sure as asked")
+        mild.append(f"{counted(len(unsure), 'search')} ended before it was as sure as asked")
     if any(outcome.point is None for outcome in found):
         grave.append("of some work no placement could be measured")
     if any(point.metric.ci95 is None for point in headline):
@@ -196,10 +199,6 @@ def _confidence(
         return "high", "Every search is as sure as asked, and every chosen placement is verified."
     sentence = "; ".join([*grave, *mild])
     return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
-
-
-def _searches(count: int) -> str:
-    return "1 search" if count == 1 else f"{count} searches"
 
 
 def _failures(found: Sequence[Outcome]) -> list[str]:

@@ -19,7 +19,7 @@ from assay.answers.placement_data import (
 from assay.answers.placement_energy import Energy, energies, why_no_energy
 from assay.answers.placement_flips import flip_advice, flip_limits
 from assay.answers.placement_lines import job_lines, launch_lines
-from assay.answers.select import Point, counted, points, quantity_text, scaled
+from assay.answers.select import Point, points, quantity_text, scaled
 from assay.errors import AssayError
 from assay.kernels import known_kernel
 from assay.plans.command import command_words, environment, placement_values
@@ -27,7 +27,7 @@ from assay.plans.model import Cell
 from assay.records.model import RunData
 from assay.stats.intervals import Estimate, ratio_interval
 from assay.stats.model import CellSummary
-from assay.units import format_quantity
+from assay.units import counted, format_quantity
 
 Aim = Literal["speed", "cost", "energy"]
 AIMS: tuple[Aim, ...] = ("speed", "cost", "energy")
@@ -269,8 +269,7 @@ def _amounts(same: Sequence[Choice], run: RunData) -> list[str]:
     if slower is not None:
         told.append(f"{quantity_text(slower.value, '', slower.interval)} the quickest's time")
     if told and metric.ci95 is None:
-        launches = "launch" if metric.n == 1 else "launches"
-        told.append(f"{metric.n} {launches}, too few for intervals")
+        told.append(f"{counted(metric.n, 'launch')}, too few for intervals")
     return told
 
 

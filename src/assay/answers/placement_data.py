@@ -13,6 +13,7 @@ from assay.plans.model import Cell, Placement
 from assay.records.model import RunData
 from assay.stats.cells import launch_value
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 METRIC = "time"
 # Characters of a command by which it is named.
@@ -162,7 +163,7 @@ def compared_name(found: Comparison, compared: Sequence[Comparison]) -> str:
 
 def how_text(placement: Placement) -> str:
     """How nodes are used, in words: ``2 ranks a node, spread``."""
-    words = [f"{placement.ppn} rank{'s' * (placement.ppn != 1)}"]
+    words = [counted(placement.ppn, "rank")]
     if placement.nodes > 1:
         words[0] += " a node"
     if placement.threads > 1:

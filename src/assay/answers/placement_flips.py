@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import msgspec
 
 from assay.answers.placement_data import METRIC, Outcome, how_text, name_of, size_of, works
-from assay.answers.select import Interval, Point, counted, points, quantity_text
+from assay.answers.select import Interval, Point, points, quantity_text
 from assay.plans.model import Placement
 from assay.stats.intervals import Estimate, ratio_interval
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 # How many doublings of nodes beyond the last measured one a lead that shrinks is followed to.
 _DOUBLINGS = 2.0

@@ -14,13 +14,13 @@ from assay.answers import collective_points
 from assay.answers.factor_words import p_text
 from assay.answers.model import Evidence
 from assay.answers.placement_data import METRIC, costs_of, name_of
-from assay.answers.select import Interval, Part, Point, counted, points
+from assay.answers.select import Interval, Part, Point, points
 from assay.kernels import known_kernel
 from assay.plans.model import Cell
 from assay.plans.order import ORDERS, seats_by_rank
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
-from assay.units import format_quantity, format_share, format_size
+from assay.units import counted, format_quantity, format_share, format_size
 
 # At which a difference, corrected for all comparisons, is told.
 SURE = 0.05

@@ -17,14 +17,14 @@ import numpy.typing as npt
 
 from assay.answers.model import Evidence
 from assay.answers.placement_data import name_of, works
-from assay.answers.select import Part, Point, counted
+from assay.answers.select import Part, Point
 from assay.kernels import known_kernel
 from assay.plans.model import Cell, Placement
 from assay.records.model import Measurement, RunData
 from assay.stats.cells import find_series, steady
 from assay.stats.intervals import smallest_size
 from assay.stats.model import CellSummary
-from assay.units import format_share
+from assay.units import counted, format_share
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]

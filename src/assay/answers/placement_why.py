@@ -9,12 +9,12 @@ from assay.answers.model import Evidence
 from assay.answers.placement_data import how_text
 from assay.answers.placement_outside import outside_part
 from assay.answers.placement_why_data import Spot, Why, whys
-from assay.answers.select import Part, counted
+from assay.answers.select import Part
 from assay.kernels import known_kernel
 from assay.plans.model import Placement
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
-from assay.units import format_share
+from assay.units import counted, format_share
 
 if TYPE_CHECKING:
     from assay.models.placement_time import Loss, Split

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 
 from assay.answers.model import Evidence
-from assay.answers.select import Part, counted, placement_text
+from assay.answers.select import Part, placement_text
 from assay.hostnames import expand_hosts, names_text
 from assay.kernels import parameters_text
 from assay.stats.fleet import STATED
 from assay.stats.membership import FEWEST_SETS, Presence, find_presence
 from assay.stats.repeats import Repeats
+from assay.units import counted
 
 
 def presence_part(repeats: Sequence[Repeats]) -> Part | None:

@@ -11,7 +11,7 @@ from assay.answers.model import Evidence
 from assay.plans.model import Placement, Value
 from assay.records.model import RunData
 from assay.stats.model import CellSummary, MetricSummary
-from assay.units import format_memory, format_quantity
+from assay.units import counted, format_memory, format_quantity
 
 Interval = tuple[float, float]
 
@@ -66,11 +66,6 @@ class Part:
 def cores(placement: Placement) -> int:
     """Cores that a placement keeps busy."""
     return placement.ranks * placement.threads
-
-
-def counted(number: int, noun: str) -> str:
-    """``2 cores``, ``1 core``; the plural is the noun with an s."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def quantity_text(value: float, unit: str, interval: Interval | None = None) -> str:

@@ -17,11 +17,12 @@ from assay.answers.memory_access import KERNELS as MEMORY_ACCESS
 from assay.answers.memory_access import memory_access_part
 from assay.answers.messages import messages_part
 from assay.answers.model import QUESTIONS, Answer
-from assay.answers.select import Growth, Part, Point, counted, measured_text
+from assay.answers.select import Growth, Part, Point, measured_text
 from assay.answers.storage import KERNELS as STORAGE
 from assay.answers.storage import storage_part
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 # The kernels whose failure touches this answer; messages are only context.
 _KERNELS = (STREAM, DGEMM, PEAK, *LINPACK, *BENCHMARKS, *MEMORY_ACCESS, *STORAGE)

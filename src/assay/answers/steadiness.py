@@ -14,7 +14,7 @@ from assay.answers.factors import Factors, factors_of
 from assay.answers.model import QUESTIONS, Answer, Confidence
 from assay.answers.noise import noise_of, noise_part
 from assay.answers.presence import presence_part
-from assay.answers.select import Part, counted
+from assay.answers.select import Part
 from assay.answers.study import Study, study
 from assay.answers.unmeasured import unmeasured
 from assay.answers.variation import confidence_in, too_few, variation_part
@@ -22,6 +22,7 @@ from assay.answers.walltime import Ask, asks_of, walltime_advice
 from assay.records.model import RunData
 from assay.stats.model import CellSummary
 from assay.stats.noise import BARRIER, FTQ, FWQ
+from assay.units import counted
 
 _KERNELS = (FWQ, FTQ, BARRIER)
 _LATER = (

@@ -13,7 +13,6 @@ from assay.answers.select import (
     Point,
     best,
     best_by,
-    counted,
     evidence,
     labeller,
     points,
@@ -24,7 +23,7 @@ from assay.kernels.storage import METHODS, RANDOM
 from assay.records.model import RunData
 from assay.records.schema import MeasurementRecord
 from assay.stats.model import CellSummary
-from assay.units import format_share, format_size
+from assay.units import counted, format_share, format_size
 
 FILE, PARALLEL, METADATA = KERNELS = ("storage.file", "storage.parallel", "storage.metadata")
 # A cache that answered more than this share of the bytes touches the number.

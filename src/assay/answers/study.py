@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.answers.benchmarks import TITLES
-from assay.answers.select import counted
 from assay.kernels import is_search, known_kernel, parameters_text
 from assay.plans.model import Cell, Value
 from assay.records.model import RunData
 from assay.stats.intervals import Floats, smallest_size
-from assay.units import format_duration
+from assay.units import counted, format_duration
 
 if TYPE_CHECKING:
     from assay.stats.modes import Mode

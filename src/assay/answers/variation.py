@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from assay.answers.benchmarks import TITLES
 from assay.answers.model import Confidence, Evidence
-from assay.answers.select import Part, counted, quantity_text
+from assay.answers.select import Part, quantity_text
 from assay.answers.study import ALPHA, ENOUGH, MODES_P, Few, Study, Varied
 from assay.plans.model import Cell
 from assay.stats.spread import Spread
-from assay.units import format_duration, format_share
+from assay.units import counted, format_duration, format_share
 
 # Up to this coefficient of variation a cell is called steady: what the well-kept systems of
 # Kramer & Ryan (2003) reach in most codes (tables 1 and 2).

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.answers.select import counted
 from assay.answers.study import Study, Varied
-from assay.units import format_quantity, format_share
+from assay.units import counted, format_quantity, format_share
 
 if TYPE_CHECKING:
     from assay.stats.walltime import Choice, Walltime

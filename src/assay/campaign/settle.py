@@ -15,6 +15,7 @@ from assay.models.linpack import (
     sizing_text,
 )
 from assay.plans.model import Cell, Plan, Value
+from assay.units import counted
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def settle_cell(cell: Cell, plan: Plan, outcomes: Mapping[str, Outcome]) -> Sett
     if not is_open(cell):
         return Settlement(Settled(dict(cell.parameters)))
     budget = plan.replication.budget
-    at = f"linpack on {cell.placement.ranks} rank{'' if cell.placement.ranks == 1 else 's'}"
+    at = f"linpack on {counted(cell.placement.ranks, 'rank')}"
     why = ""
     for search in searches_for(cell, plan.cells):
         outcome = outcomes.get(search.id)

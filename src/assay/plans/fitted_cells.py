@@ -8,9 +8,10 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.kernels.catalogue import Kernel
-from assay.plans.fitting import Fitting, Misfit, count_of
+from assay.plans.fitting import Fitting, Misfit
 from assay.plans.model import Cell
 from assay.plans.order import FITTED, ORDERS
+from assay.units import counted
 
 if TYPE_CHECKING:
     from assay.plans.fitted_order import Matrix
@@ -64,9 +65,9 @@ def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
         )
     if messages.ranks != ranks:
         raise Misfit(
-            f"order = {FITTED} on {count_of(ranks, 'rank')}, but the communication matrix is of "
+            f"order = {FITTED} on {counted(ranks, 'rank')}, but the communication matrix is of "
             f"{messages.ranks}.",
             where=messages.where,
-            mend=f"Place {messages.ranks} ranks, or count what {count_of(ranks, 'rank')} send.",
+            mend=f"Place {messages.ranks} ranks, or count what {counted(ranks, 'rank')} send.",
         )
     return messages.matrix

@@ -49,8 +49,3 @@ class Fitting:
 
 class Misfit(AssayError):
     """A level that is right by itself and too much, or too little, for this machine."""
-
-
-def count_of(number: int, thing: str) -> str:
-    """``1 rank``, ``2 ranks``."""
-    return f"{number} {thing}" + ("" if number == 1 else "s")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from assay.kernels import parameters_text
 from assay.kernels.catalogue import Kernel
 from assay.plans.adapters import adapter_misfit
-from assay.plans.fitting import Fitting, Misfit, count_of
+from assay.plans.fitting import Fitting, Misfit
 from assay.plans.levels import Names
 from assay.plans.model import Cell, Placement, PlanContext, Value
 from assay.plans.order import order_misfit
-from assay.units import format_quantity
+from assay.units import counted, format_quantity
 
 
 def with_factor(
@@ -32,13 +32,13 @@ def with_factor(
         ranks = known["ranks"] = int(known["nodes"]) * int(value)
         if ranks < kernel.min_ranks:
             raise Misfit(
-                f"{count_of(ranks, 'rank')}, but it needs at least {kernel.min_ranks}.",
+                f"{counted(ranks, 'rank')}, but it needs at least {kernel.min_ranks}.",
                 where=where,
                 mend=f"Set ppn or nodes so that there are {kernel.min_ranks} ranks or more.",
             )
         if kernel.max_ranks is not None and ranks > kernel.max_ranks:
             raise Misfit(
-                f"{count_of(ranks, 'rank')}, but it takes at most {kernel.max_ranks}.", where=where
+                f"{counted(ranks, 'rank')}, but it takes at most {kernel.max_ranks}.", where=where
             )
         _check_cores(int(value), 1, str(known["smt"]), where, fitting)
     elif factor == "threads":
@@ -86,8 +86,8 @@ def _check_numa_node(names: Names, where: str, fitting: Fitting) -> None:
     what = "hardware thread" if shared else "core"
     if ppn * threads > have and not (fitting.oversubscribe and have):
         raise Misfit(
-            f"binding = numa:{node} with {count_of(ppn, 'rank')} of {count_of(threads, 'thread')}"
-            f" needs {count_of(ppn * threads, what)}, but NUMA node {node} has {have}.",
+            f"binding = numa:{node} with {counted(ppn, 'rank')} of {counted(threads, 'thread')}"
+            f" needs {counted(ppn * threads, what)}, but NUMA node {node} has {have}.",
             where=where,
             mend="Ask for fewer ranks or threads, or for another binding.",
         )
@@ -104,7 +104,7 @@ def _check_cores(ppn: int, threads: int, smt: str, where: str, fitting: Fitting)
     if ppn * threads > have and not fitting.oversubscribe:
         asked = f"ppn = {ppn}" + (f" with threads = {threads}" if threads > 1 else "")
         raise Misfit(
-            f"{asked} needs {count_of(ppn * threads, what)}, but a node has {have}.",
+            f"{asked} needs {counted(ppn * threads, what)}, but a node has {have}.",
             where=where,
             mend=mend,
         )
@@ -143,11 +143,11 @@ def _crowded_numa_node(placement: Placement, context: PlanContext) -> str | None
     if here <= cores * each:
         return None
     return (
-        f"binding = per-numa with {count_of(placement.ppn, 'rank')} of "
-        f"{count_of(placement.threads, 'thread')} puts {here} threads on a NUMA node, but node "
+        f"binding = per-numa with {counted(placement.ppn, 'rank')} of "
+        f"{counted(placement.threads, 'thread')} puts {here} threads on a NUMA node, but node "
         f"{number} has {cores * each}."
     )
 
 
 def _are(number: int, thing: str) -> str:
-    return ("is " if number == 1 else "are ") + count_of(number, thing)
+    return ("is " if number == 1 else "are ") + counted(number, thing)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from assay.kernels import known_kernel, left_open
 from assay.plans.model import Cell
+from assay.units import counted
 
 
 def searched(cells: Iterable[Cell]) -> list[str]:
@@ -24,7 +25,7 @@ def searched(cells: Iterable[Cell]) -> list[str]:
         else:
             ranks = cell.placement.ranks
             sentences.setdefault(
-                f"{cell.kernel} on {ranks} rank{'' if ranks == 1 else 's'}: {what} as the kernel "
+                f"{cell.kernel} on {counted(ranks, 'rank')}: {what} as the kernel "
                 f"chooses, for there is no {kernel.settled_by} at that placement."
             )
     return list(sentences)

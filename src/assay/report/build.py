@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from assay import __version__
 from assay.answers import answer_all
 from assay.answers.model import Answer, Evidence
-from assay.answers.select import counted, quantity_text
+from assay.answers.select import quantity_text
 from assay.answers.steadiness import Steadiness, steadiness_of
 from assay.hostnames import names_text
 from assay.records.model import RunData
@@ -24,7 +24,7 @@ from assay.report.placement_why import why_tables
 from assay.report.variation import variation_tables
 from assay.stats.model import CellSummary
 from assay.stats.one_thread import one_thread
-from assay.units import format_duration, format_quantity, format_share
+from assay.units import counted, format_duration, format_quantity, format_share
 
 
 @one_thread

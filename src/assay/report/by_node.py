@@ -18,7 +18,7 @@ from assay.answers.nodes import (
     gains,
     measure_node,
 )
-from assay.answers.select import counted, quantity_text
+from assay.answers.select import quantity_text
 from assay.records.group import GroupData, Member
 from assay.report.build import section_of
 from assay.report.figures.node_map import node_map
@@ -27,7 +27,7 @@ from assay.report.machine import system_table
 from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Table
 from assay.stats.occasions import occasions_before
 from assay.stats.one_thread import one_thread
-from assay.units import format_share
+from assay.units import counted, format_share
 
 # How many nodes' names a sentence holds.
 _NAMED = 10

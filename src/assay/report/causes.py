@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from assay.answers.causes import Causes, CellCauses, share_note
-from assay.answers.select import counted
 from assay.reference.variability import SOURCE, published_clocks
 from assay.report.model import Column, Entry, Table
 from assay.stats.covariates import cause_of
 from assay.stats.wall_clock import BUSY, WallClock
-from assay.units import format_share
+from assay.units import counted, format_share
 
 _VERDICTS = {
     "kept from running": "the ranks were kept from running",

@@ -8,13 +8,14 @@ import time
 from assay import __version__
 from assay.answers.history import FALSE_DISCOVERIES, CellHistory, Event, History
 from assay.answers.model import Answer, Confidence
-from assay.answers.select import counted, quantity_text
+from assay.answers.select import quantity_text
 from assay.report.build import section_of
 from assay.report.figures.history import history_figures
 from assay.report.history_terminal import event_text, percent, summary_line, suspect_text
 from assay.report.model import REPORT_SCHEMA, Column, Entry, ReportModel, Table, Tone
 from assay.report.sparkline import sparkline
 from assay.stats.scan import FIRST
+from assay.units import counted
 
 _TITLE = "How has it gone?"
 _COURSE = 30

@@ -6,8 +6,9 @@ import time
 from typing import TYPE_CHECKING
 
 from assay.answers.history import CellHistory, Event, History
-from assay.answers.select import counted, quantity_text
+from assay.answers.select import quantity_text
 from assay.report.sparkline import sparkline
+from assay.units import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,14 +6,13 @@ import shlex
 import statistics
 from collections.abc import Iterable, Mapping
 
-from assay.answers.select import counted
 from assay.errors import AssayError
 from assay.records.model import Manifest, RunData
 from assay.report.hosts import clock_notes, clock_text, network_text
 from assay.report.model import Column, Entry, Table, Tone
 from assay.report.nodes import node_tables
 from assay.system.model import Processor, System
-from assay.units import format_duration, format_memory, format_quantity, format_share
+from assay.units import counted, format_duration, format_memory, format_quantity, format_share
 
 Facts = Iterable[tuple[str, str]]
 

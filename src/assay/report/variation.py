@@ -22,7 +22,7 @@ from assay.reference.variability import (
 )
 from assay.report.model import Column, Entry, Table, Tone
 from assay.report.variation_factors import anova_table, comparison_table
-from assay.units import MISSING, format_share
+from assay.units import MISSING, counted, format_share
 
 if TYPE_CHECKING:
     from assay.stats.spread import Component
@@ -152,8 +152,8 @@ def _published(study: Study) -> Table | None:
         for code, varied in own.items()
     )
     machines = "; ".join(
-        f"{each.name} ({each.site}): {each.processor}, {counted_ranks(each.ppn)}, {each.network}, "
-        f"load {each.load}"
+        f"{each.name} ({each.site}): {each.processor}, {counted(each.ppn, 'process')} a node, "
+        f"{each.network}, load {each.load}"
         for each in published_systems()
     )
     return Table(
@@ -174,11 +174,6 @@ def _published(study: Study) -> Table | None:
             "The published ones have no intervals.",
         ],
     )
-
-
-def counted_ranks(ppn: int) -> str:
-    """``1 process a node``."""
-    return f"{ppn} process{'' if ppn == 1 else 'es'} a node"
 
 
 def _of_code(study: Study, code: str) -> Varied | None:

@@ -15,7 +15,7 @@ from assay.stats.correlation import effective_size, evidence_of_dependence
 from assay.stats.intervals import Floats, smallest_size
 from assay.stats.model import Stop
 from assay.stats.warmup import mid_ranks
-from assay.units import format_quantity
+from assay.units import counted, format_quantity
 
 
 @dataclass(frozen=True)
@@ -77,16 +77,12 @@ def caveats(evidence: Evidence) -> list[str]:
     return [sentence for check in _CHECKS for sentence in check(evidence)]
 
 
-def _launches(count: int) -> str:
-    return f"{count} launch{'' if count == 1 else 'es'}"
-
-
 def _few(evidence: Evidence) -> Iterator[str]:
     count, needed = len(evidence.medians), smallest_size()
     if count < needed and not is_search(evidence.cell):
         yield (
-            f"{_launches(count)} only: a 95% interval across launches takes at least {needed}, so "
-            "none is given."
+            f"{counted(count, 'launch')} only: a 95% interval across launches takes at least "
+            f"{needed}, so none is given."
         )
 
 
@@ -147,8 +143,9 @@ def _unsteady(evidence: Evidence) -> Iterator[str]:
     if 2 * len(drifting) > len(evidence.launches):
         typical = 100.0 * float(np.median(drifting))
         yield (
-            f"Not steady after warm-up in {len(drifting)} of {_launches(len(evidence.launches))}: "
-            f"the first quarter differs from the second half by {typical:+.2g}%."
+            f"Not steady after warm-up in {len(drifting)} of "
+            f"{counted(len(evidence.launches), 'launch')}: the first quarter differs from "
+            f"the second half by {typical:+.2g}%."
         )
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from assay.models.peak import peak_flops
 from assay.system.files import from_cpus
 from assay.system.model import Adapter, Cache, Frequency, System
-from assay.units import MISSING, format_duration, format_memory, format_quantity, format_size
+from assay.units import (
+    MISSING,
+    counted,
+    format_duration,
+    format_memory,
+    format_quantity,
+    format_size,
+)
 
 if TYPE_CHECKING:
     from assay.kernels.toolchains import Toolchain
@@ -50,7 +57,7 @@ def _processor(system: System) -> list[tuple[str, str]]:
         if value is not None
     ]
     arrangement = [
-        f"{_count(value, noun)}"
+        f"{counted(value, noun)}"
         for value, noun in ((p.sockets, "socket"), (p.cores, "core"), (p.threads, "CPU"))
         if value is not None
     ]
@@ -75,10 +82,6 @@ def _vectors(system: System) -> str:
     bits = system.processor.vector_bits
     widest = f" (up to {bits} bits)" if bits else ""
     return (" ".join(system.processor.vectors) or MISSING) + widest
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _clock(f: Frequency) -> str:
@@ -194,7 +197,7 @@ def _scheduler(system: System) -> str:
     found = system.scheduler
     if found is None:
         return "none found"
-    nodes = f" on {_count(found.nodes, 'node')}" if found.nodes else ""
+    nodes = f" on {counted(found.nodes, 'node')}" if found.nodes else ""
     job = f"job {found.job}{nodes}" if found.job else "not inside a job"
     return f"{found.name}{' ' + found.version if found.version else ''}, {job}"
 

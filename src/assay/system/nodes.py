@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from assay.hostnames import names_text
 from assay.system.survey import HostSurvey
-from assay.units import format_memory, format_quantity
+from assay.units import counted, format_memory, format_quantity
 
 # Sizes of memory that differ by less than this share count as equal: firmware keeps a little of it.
 _SAME_MEMORY = 0.03
@@ -28,11 +28,7 @@ def _memory_class(nodes: Sequence[HostSurvey]) -> _Value:
 
 
 def _count(number: int | None, noun: str) -> str:
-    return (
-        f"an unknown number of {noun}s"
-        if number is None
-        else f"{number} {noun}" + "s" * (number != 1)
-    )
+    return f"an unknown number of {noun}s" if number is None else counted(number, noun)
 
 
 def _fastest(node: HostSurvey) -> float | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.stats.charts import Range
 from assay.stats.online import Change
-from assay.units import format_duration, format_quantity, format_share
+from assay.units import counted, format_duration, format_quantity, format_share
 from assay.watch.model import NormalRange, StepSummary, WatchEnd
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def status(series: Series | None, alarms: int, waited: float, lines: int | None)
     elif series.monitor.out is not None:
         parts.append(f"{series.monitor.out.kind} since step {series.monitor.out.since:,}")
     if alarms:
-        parts.append(f"{alarms} alarm{'s' * (alarms != 1)}")
+        parts.append(counted(alarms, "alarm"))
     left = series.left()
     if left is not None:
         parts.append(f"{format_duration(left)} left")
@@ -143,7 +143,7 @@ def _about(found: StepSummary) -> list[str]:
     if found.outliers:
         every = f", one every {found.every:,} steps" if found.every else ""
         said.append(
-            f"{found.outliers:,} step{'s' * (found.outliers != 1)} far longer than the others "
+            f"{counted(found.outliers, 'step')} far longer than the others "
             f"({format_quantity(found.largest, 's')} at most){every}."
         )
     if found.grouped > 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.answers.benchmarks import TITLES
 from assay.answers.scaling import Curve, curves
-from assay.answers.select import Point, best_by, counted, placement_text, points, ratio, scaled
+from assay.answers.select import Point, best_by, placement_text, points, ratio, scaled
 from assay.kernels.npb import CLASS_ORDER
 from assay.report.figures.phases import phase_figure
 from assay.report.marks import (
@@ -27,6 +27,7 @@ from assay.report.marks import (
 )
 from assay.report.model import Datum, Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 _MEGA = 1e6  # NPB's official unit is Mop/s, whatever the size
 _FEWEST_ON_A_CURVE = 3

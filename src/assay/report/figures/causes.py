@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.answers.causes import Causes, CellCauses
-from assay.answers.select import counted
 from assay.report.marks import Row, Spec, listed, scale_of
 from assay.report.model import Field, Figure
 from assay.stats.attribution import Share
 from assay.stats.covariates import cause_of, scaled_covariate
 from assay.stats.intervals import Floats
-from assay.units import format_share
+from assay.units import counted, format_share
 
 # Cells that fit under each other, and causes that colours tell apart; the rest goes together.
 _CELLS, _COLOURS = 24, 5

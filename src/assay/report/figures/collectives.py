@@ -18,7 +18,7 @@ from assay.answers.collective_points import (
     timing,
     usual_points,
 )
-from assay.answers.select import Point, counted, points, ratio
+from assay.answers.select import Point, points, ratio
 from assay.records.model import RunData
 from assay.report.marks import (
     Row,
@@ -39,7 +39,7 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
-from assay.units import format_size
+from assay.units import counted, format_size
 
 _MICROSECOND, _TIME = 1e-6, "time (µs)"
 # As many as the themes have: with more series colours come again.

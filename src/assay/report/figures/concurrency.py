@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.answers.concurrency import crowds_of, number, senders_of
-from assay.answers.select import Point, counted, labeller, placement_text, points
+from assay.answers.select import Point, labeller, placement_text, points
 from assay.report.marks import (
     Row,
     Spec,
@@ -27,6 +27,7 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 _MOST_CURVES = 8  # as many as colours can be told apart
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.answers.arithmetic import arriving_order, theoretical_peak
-from assay.answers.select import counted, labeller, points
+from assay.answers.select import labeller, points
 from assay.records.model import RunData
 from assay.report.marks import (
     Row,
@@ -25,6 +25,7 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 
 def dgemm_figure(cells: Sequence[CellSummary], run: RunData) -> Figure | None:

@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from assay.answers.history import CellHistory, History, Stretch
-from assay.answers.select import counted
 from assay.report.marks import Row, Spec, scale_of
 from assay.report.model import Datum, Field, Figure
+from assay.units import counted
 
 # Cells with a trend of their own, and in the overview; a trend's dots before runs share one.
 MOST_TRENDS, MOST_ROWS, MOST_DOTS = 12, 60, 600

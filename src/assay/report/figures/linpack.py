@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.answers.linpack_data import Results, curve_of, growing, order_of, results, shares
 from assay.answers.scaling import phase_shares
-from assay.answers.select import Point, counted, labeller, placement_text, quantity_text
+from assay.answers.select import Point, labeller, placement_text, quantity_text
 from assay.records.model import RunData
 from assay.report.figures.phases import PHASE_FIELDS, phase_rows, phase_spec, phases_among
 from assay.report.figures.top500 import lists_figure
@@ -28,6 +28,7 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 # What a share of ``linpack_data.shares`` is called where it is a line.
 _LINES = {

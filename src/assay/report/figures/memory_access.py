@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.answers.bandwidth import saturation
 from assay.answers.hierarchy import latencies, levels, working_set
 from assay.answers.memory_access import Pair, strided_pairs
-from assay.answers.select import Point, best_by, counted, labeller, on_any_memory, points, ratio
+from assay.answers.select import Point, best_by, labeller, on_any_memory, points, ratio
 from assay.records.model import RunData
 from assay.report.marks import (
     Row,
@@ -28,7 +28,7 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
-from assay.units import format_size
+from assay.units import counted, format_size
 
 _NS = 1e-9
 _FEWEST_ON_A_CURVE = 3

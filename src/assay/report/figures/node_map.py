@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from assay.answers.fleet import Examined
-from assay.answers.select import counted
 from assay.hostnames import natural
 from assay.report.marks import Row, Spec
 from assay.report.model import Field, Figure
 from assay.stats.fleet import LEVEL
 from assay.stats.intervals import Floats
+from assay.units import counted
 
 # Nodes and cells that fit; of more nodes those to look at, of more cells those in which they are
 # furthest behind.

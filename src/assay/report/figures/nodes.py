@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from assay.answers.nodes import CellByNode
-from assay.answers.select import counted
 from assay.report.marks import Row, Spec, colour
 from assay.report.model import Field, Figure
+from assay.units import counted
 
 _CELLS = 40  # rows that fit; those in which nodes differ most
 _POINTS = 900  # that a reader still tells apart; with more, the unremarkable become bars

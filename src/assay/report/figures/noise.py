@@ -9,7 +9,6 @@ import numpy as np
 
 from assay.answers.arrivals import arrivals_of
 from assay.answers.noise import seat, traced_points
-from assay.answers.select import counted
 from assay.records.model import RunData
 from assay.report.marks import Row, Spec, listed, scale_of
 from assay.report.model import Field, Figure
@@ -17,7 +16,7 @@ from assay.stats.intervals import Floats
 from assay.stats.model import CellSummary
 from assay.stats.noise import FTQ, Trace, detours, trace_spectrum
 from assay.stats.spectrum import Spectrum
-from assay.units import format_quantity
+from assay.units import counted, format_quantity
 
 # Points of a line that the eye still tells apart in the text's width.
 _POINTS = 1200

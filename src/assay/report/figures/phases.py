@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from assay.answers.benchmarks import TITLES
 from assay.answers.scaling import curves, phase_shares, phases_of
-from assay.answers.select import Point, counted, placement_text
+from assay.answers.select import Point, placement_text
 from assay.report.marks import Row, Spec, colour, data_fields, listed, scaled_fields, tooltip
 from assay.report.model import Datum, Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 
 def phase_figure(cells: Sequence[CellSummary], kernel: str) -> Figure | None:

@@ -16,7 +16,7 @@ from assay.answers.placement_data import (
     same_ranks,
     works,
 )
-from assay.answers.select import counted, points
+from assay.answers.select import points
 from assay.records.model import RunData
 from assay.report.figures.crossed import crossed_figures
 from assay.report.figures.placement_order import order_figures
@@ -32,6 +32,7 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 # Times the best, from which on the surface is one colour.
 _WORST = 4.0

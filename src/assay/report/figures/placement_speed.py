@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from assay.answers.placement_data import METRIC, Comparison, name_of, size_of
-from assay.answers.select import Interval, Point, counted
+from assay.answers.select import Interval, Point
 from assay.report.marks import (
     Row,
     Spec,
@@ -21,6 +21,7 @@ from assay.report.marks import (
     y_axis,
 )
 from assay.report.model import Field, Figure
+from assay.units import counted
 
 # More lines than these are no figure: then one, two and all are shown.
 _MOST_LINES = 4

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from assay.answers.placement_data import how_text
 from assay.answers.placement_why_data import Spot, Why
-from assay.answers.select import counted
 from assay.plans.model import Placement
 from assay.report.figures.placement_why import LEAST, hue_of_parts
 from assay.report.marks import Row, Spec, data_fields, listed, scaled_fields
 from assay.report.model import Field, Figure
+from assay.units import counted
 
 # Of each work: how many of the quickest placements are drawn; and works that have room.
 _QUICKEST, _WORKS = 3, 12

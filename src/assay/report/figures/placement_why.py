@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from assay.answers.placement_data import name_of
 from assay.answers.placement_outside import PARTS, Seen, seen_from_outside
 from assay.answers.placement_why_data import Spot, Why, whys
-from assay.answers.select import counted
 from assay.records.model import RunData
 from assay.report.marks import Row, Spec, colour, data_fields, level, listed, scaled_fields
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 # Of the time at one rank a node: a part that is smaller everywhere is left out.
 LEAST = 0.005

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median as middle
 
-from assay.answers.select import Point, best, counted, labeller, points
+from assay.answers.select import Point, best, labeller, points
 from assay.answers.storage import FILE, METADATA, OPERATION_TITLES, PARALLEL, way_of
 from assay.kernels.storage import LAYOUTS, READS, WRITES
 from assay.report.marks import (
@@ -25,6 +25,7 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 _COLUMNS_IN_HALF = 16  # bars that stay wide enough to tell apart in half of the text's width
 

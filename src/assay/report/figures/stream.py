@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.answers.select import best, counted, labeller, points
+from assay.answers.select import best, labeller, points
 from assay.kernels.memory import STREAM_WORK
 from assay.report.marks import (
     by_size,
@@ -20,6 +20,7 @@ from assay.report.marks import (
 )
 from assay.report.model import Field, Figure
 from assay.stats.model import CellSummary
+from assay.units import counted
 
 _BARS_IN_HALF = 16  # bars that stay wide enough to tell apart in half of the text's width
 

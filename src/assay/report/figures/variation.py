@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.answers.select import counted
 from assay.answers.steadiness import Steadiness
 from assay.answers.study import Study, Varied
 from assay.answers.variation import notable, shape_of
@@ -17,7 +16,7 @@ from assay.report.marks import Row, Spec, colour, listed
 from assay.report.model import Field, Figure
 from assay.stats.histogram import Histogram, density, histogram
 from assay.stats.intervals import Floats
-from assay.units import format_quantity, format_share
+from assay.units import counted, format_quantity, format_share
 
 # Histograms that a reader looks at one by one; lines that colours tell apart.
 _HISTOGRAMS, _LINES = 8, 6
