@@ -56,6 +56,28 @@ def measure(
 
     ``samples``: the fewest and the most. ``prefix``: what each rank's command line begins with.
     """
+    records = stream_of(
+        executable,
+        *orders,
+        ranks=ranks,
+        threads=threads,
+        order=order,
+        samples=samples,
+        prefix=prefix,
+    )
+    return [record for record in records if isinstance(record, MeasurementRecord)]
+
+
+def stream_of(
+    executable: Path,
+    *orders: tuple[str, Mapping[str, Value]],
+    ranks: int = 1,
+    threads: int = 1,
+    order: str = "block",
+    samples: tuple[int, int] = (2, 4),
+    prefix: Sequence[str] = (),
+) -> list[StreamRecord]:
+    """As ``measure``, and all records of the stream."""
     measurements = [
         MeasurementOrder(f"m{i}", kernel, dict(parameters), 0.2, 0.95, 0.1, *samples)
         for i, (kernel, parameters) in enumerate(orders)
@@ -83,7 +105,7 @@ def measure(
     assert records[-1] == StreamEnd(len(orders), "complete"), done.stderr
     found = [record for record in records if isinstance(record, MeasurementRecord)]
     assert all(is_good(each) for each in found) == (done.returncode == 0), done.stderr
-    return found
+    return records
 
 
 def measure_twice(

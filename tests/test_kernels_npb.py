@@ -11,7 +11,7 @@ import pytest
 from assay.kernels import find_kernel
 from assay.kernels.npb.cg import CG_SIZES, cg_nonzeros
 from assay.kernels.npb.ep import EP_LOG2_PAIRS
-from assay.records.schema import MeasurementRecord
+from assay.records.schema import MeasurementRecord, Progress
 from check_program import HARNESS, CheckProgram
 from kernel_runs import (
     Counted,
@@ -22,6 +22,7 @@ from kernel_runs import (
     checked,
     measure_twice,
     plain,
+    stream_of,
 )
 from native_build import NATIVE
 
@@ -404,3 +405,24 @@ def test_classes_agree_with_the_native_table() -> None:
         assert f'{{"{name}", {log2_pairs}, ' in text
     for name, (order, nonzeros, iterations) in CG_SIZES.items():
         assert f'{{"{name}", {order}, {nonzeros}, {iterations}, ' in text
+
+
+# ---- How far a run is ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ranks", "threads"), [(1, 1), (2, 2)])
+def test_long_samples_tell_how_far_they_are(ranks: int, threads: int) -> None:
+    """Classes of about half a second; the harness passes on a word every quarter of a second."""
+    sizes = {"ep": "A", "cg": "A", "mg": "A", "ft": "A", "is": "A", "lu": "W", "sp": "W"}
+    orders = [(f"npb.{name}", {"class": size}) for name, size in sizes.items()]
+    records = stream_of(plain(), *orders, ranks=ranks, threads=threads, samples=(1, 1))
+    done = [record for record in records if isinstance(record, MeasurementRecord)]
+    long = [record for record in done if record.series[0].values[0] > 0.6]
+    if not long:
+        pytest.skip("No benchmark takes longer than 0.6 s here, so none has to say how far it is.")
+    words = [record for record in records if isinstance(record, Progress)]
+    for record in long:
+        shares = [word.share for word in words if word.measurement == record.measurement]
+        assert shares and None not in shares, record.kernel
+        assert shares == sorted(set(shares)) and 0.0 < shares[0] <= shares[-1] <= 1.0
+        assert shares[0] < 1.0, "its first word is not its last"

@@ -48,9 +48,9 @@ struct Context {
   std::size_t node_memory_available = 0;  // bytes, at the start; the same too: the fullest node's
   std::uint64_t seed = 0;
   // On rank 0, for run() to tell now and then what share of it is done, 0 to 1, and its rate so
-  // far; may be empty. Calls may be frequent: the harness writes at most four progress records a
-  // second.
-  std::function<void(double share, double rate)> progress;
+  // far if it knows; may be empty. Calls may be frequent: the harness writes at most four progress
+  // records a second.
+  std::function<void(double share, std::optional<double> rate)> progress;
 };
 
 // The parameters of a measurement. Reading one marks it as known; what nobody read is an error.

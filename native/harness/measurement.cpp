@@ -144,7 +144,9 @@ void carry_out(const Launch& launch, const Order& order, const Surroundings& sur
   auto& [covariates, traffic] = surroundings;
   Context context = context_of(launch, covariates.memory_available());
   if (launch.rank == 0) {
-    context.progress = [&progress](double share, double rate) { progress.within(share, rate); };
+    context.progress = [&progress](double share, std::optional<double> rate) {
+      progress.within(share, rate);
+    };
   }
   Parameters parameters(order.parameters);
   std::unique_ptr<Kernel> kernel;

@@ -1,5 +1,5 @@
 // Where the time of a benchmark goes: seconds of each phase in each sample, as series of the
-// measurement.
+// measurement; and how far the sample is meanwhile.
 #pragma once
 
 #include <mpi.h>
@@ -38,6 +38,15 @@ class Phases {
     const Ticks all = ticks() - start;
     now_[phase] += all - (std::accumulate(now_.begin(), now_.end(), Ticks{0}) - given);
   }
+
+  // From now on done() passes on what it is told, on rank 0; `context` need not outlive this.
+  void report_to(const Context& context) { progress_ = context.progress; }
+
+  // What share of the sample under way is done, 0 to 1.
+  void done(double share) const {
+    if (progress_) progress_(share, {});
+  }
+  void done(int steps, int all) const { done(static_cast<double>(steps) / all); }
 
   // Forgets what was counted since the last sample.
   void restart() { std::fill(now_.begin(), now_.end(), Ticks{0}); }
@@ -88,6 +97,7 @@ class Phases {
   std::vector<std::string> names_;
   std::vector<Ticks> now_;
   std::vector<std::vector<double>> samples_;
+  decltype(Context::progress) progress_;
 };
 
 }  // namespace assay

@@ -21,7 +21,7 @@ void ProgressWriter::samples(const std::vector<double>& values) {
   write({}, {});
 }
 
-void ProgressWriter::within(double share, double rate) { write(share, rate); }
+void ProgressWriter::within(double share, std::optional<double> rate) { write(share, rate); }
 
 void ProgressWriter::write(std::optional<double> share, std::optional<double> rate) {
   const Ticks now = ticks();

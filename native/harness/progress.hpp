@@ -26,8 +26,8 @@ class ProgressWriter {
   // After a block of samples: the values so far.
   void samples(const std::vector<double>& values);
 
-  // From within a sample: what share of it is done, 0 to 1, and at what rate.
-  void within(double share, double rate);
+  // From within a sample: what share of it is done, 0 to 1, and at what rate, where that is known.
+  void within(double share, std::optional<double> rate);
 
  private:
   void write(std::optional<double> share, std::optional<double> rate);

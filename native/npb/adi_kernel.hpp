@@ -34,6 +34,7 @@ class AdiKernel : public Kernel {
         "class " + std::string(problem_.name), "take a smaller class or more nodes");
     solver_ = std::make_unique<cfd::Adi<System>>(problem_.points, problem_.time_step, context_.comm,
                                                  context_.threads);
+    phases_.report_to(context_);
   }
 
   void before_sample() override {

@@ -128,6 +128,7 @@ class Solver : public CgSolver {
       const double scale = 1.0 / std::sqrt(zz_all);
 #pragma omp simd
       for (std::int32_t i = begin; i < end; ++i) x[i] = scale * z[i];
+      if (member.thread() == 0) phases_.done(iteration + 1, iterations);
     }
     return estimate;
   }

@@ -17,6 +17,8 @@ namespace {
 
 // Pairs are shared out by so many, a multiple of every vector's length.
 constexpr std::uint64_t kPairsPerBlock = 1 << 10;
+// A few milliseconds.
+constexpr std::uint64_t kBlocksBetweenWords = 1 << 12;
 
 enum EpPhase : std::size_t { kEpCompute, kEpAllreduce };
 
@@ -31,7 +33,7 @@ class Ep : public Kernel {
 #endif
   }
 
-  void setup() override {}
+  void setup() override { phases_.report_to(context_); }
 
   void run(std::int64_t count) override {
     for (; count > 0; --count) {
@@ -59,15 +61,19 @@ class Ep : public Kernel {
   }
 
  private:
-  GaussianSums this_rank() const {
+  GaussianSums this_rank() {
     const std::uint64_t blocks = (std::uint64_t{1} << problem_.log2_pairs) / kPairsPerBlock;
     const Share mine = share_of({0, blocks}, context_.rank, context_.size);
     std::vector<GaussianSums> parts(context_.threads);
 #pragma omp parallel for schedule(static, 1) num_threads(context_.threads)
     for (int part = 0; part < context_.threads; ++part) {
       const Share share = share_of(mine, part, context_.threads);
-      parts[part] = gaussian_pairs(seed_, share.begin * kPairsPerBlock,
-                                   (share.end - share.begin) * kPairsPerBlock);
+      for (std::uint64_t at = share.begin; at < share.end; at += kBlocksBetweenWords) {
+        const std::uint64_t blocks = std::min(share.end - at, kBlocksBetweenWords);
+        parts[part] += gaussian_pairs(seed_, at * kPairsPerBlock, blocks * kPairsPerBlock);
+        const auto done = static_cast<double>(at + blocks - share.begin);
+        if (part == 0) phases_.done(done / static_cast<double>(share.end - share.begin));
+      }
     }
     GaussianSums sums;
     for (const GaussianSums& part : parts) sums += part;

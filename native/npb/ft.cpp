@@ -33,6 +33,7 @@ class Ft : public Kernel {
                    "class " + std::string(problem_.name), "take a smaller class or more nodes");
     const std::size_t cache = context_.caches.last_level_node / context_.local_size;
     solver_ = std::make_unique<FtSolver>(problem_, grid_, context_.comm, context_.threads, cache);
+    phases_.report_to(context_);
   }
 
   // As the benchmark has it: a first start, untimed, touches all memory.
@@ -52,6 +53,7 @@ class Ft : public Kernel {
         const FtChecksum& official = problem_.checksums[static_cast<std::size_t>(t) - 1];
         const std::complex<double> expected(official.re, official.im);
         error_.add(std::abs((found - expected) / expected));
+        phases_.done(t, problem_.iterations);
       }
       phases_.end_sample();
 #ifdef ASSAY_TEST_FAULTS

@@ -32,6 +32,7 @@ class Is : public Kernel {
 #endif
     Phases untimed({"", "", "", ""});
     ranking_->rank_keys(1, untimed);  // the benchmark's untimed iteration
+    phases_.report_to(context_);
   }
 
   void before_sample() override { ranking_->restore(); }
@@ -40,6 +41,7 @@ class Is : public Kernel {
     for (; count > 0; --count) {
       for (int iteration = 1; iteration <= kIsIterations; ++iteration) {
         failed_ += ranking_->rank_keys(iteration, phases_);
+        phases_.done(iteration, kIsIterations);
       }
       phases_.end_sample();
     }

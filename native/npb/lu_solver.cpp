@@ -150,6 +150,7 @@ void LuSolver::advance(int steps, Phases& phases) {
       // The upper sweep changes u, which others' right-hand sides may still need as it was.
 #pragma omp barrier
       if (works) ascend(thread, *worker, phases);
+      if (thread == 0) phases.done(i + 1, steps);
     }
     exchange();
     if (works) {

@@ -411,6 +411,7 @@ double MgSolver::solve(int cycles, Phases& phases) {
       ascend(member, phases);
       squares = sweep_finest(member, true, !last, last, phases);
       if (!last && u_halo_) exchange(*u_halo_, u_, member, phases);
+      if (member.thread() == 0) phases.done(cycle, cycles);
     }
     const double found = norm_of(member, squares, phases);
 #pragma omp master

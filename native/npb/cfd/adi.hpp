@@ -108,7 +108,10 @@ class Adi {
     if (!grid_.works()) return;
 #pragma omp parallel num_threads(threads_)
     {
-      for (int step = 0; step < steps; ++step) this->step(phases);
+      for (int step = 0; step < steps; ++step) {
+        this->step(phases);
+        if (omp_get_thread_num() == 0) phases.done(step + 1, steps);
+      }
     }
   }
 

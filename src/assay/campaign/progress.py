@@ -13,7 +13,7 @@ from assay.kernels import known_kernel, parameters_text
 from assay.launch.executor import LaunchOrder
 from assay.plans.model import Cell, Value
 from assay.records.schema import Begin, MeasurementRecord, Progress, StreamRecord
-from assay.units import format_duration, format_quantity
+from assay.units import counted, format_duration, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -49,9 +49,8 @@ def describe_cell(cell: Cell, used: Mapping[str, Value] | None = None) -> str:
         cell = msgspec.structs.replace(cell, parameters={**cell.parameters, "n": used["n"]})
     words = f"{cell.kernel} {parameters_text(cell)}".rstrip()
     placement = cell.placement
-    ranks = f"{placement.ranks} rank{'s' if placement.ranks != 1 else ''}"
     threads = f" × {placement.threads} threads" if placement.threads != 1 else ""
-    return f"{words} · {ranks}{threads}"
+    return f"{words} · {counted(placement.ranks, 'rank')}{threads}"
 
 
 class _SampleUnderWay:
