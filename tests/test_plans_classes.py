@@ -62,8 +62,9 @@ MACHINES = [
 ]
 
 
-def plan_of(suite: str, cores: int, nodes: int, memory: float) -> Plan:
-    return load_plan(find_suite(suite), PlanContext(cores, nodes, memory=memory), seed=1)
+def plan_of(suite: str, cores: int, nodes: int, memory: float, **changes: str) -> Plan:
+    context = PlanContext(cores, nodes, memory=memory)
+    return load_plan(find_suite(suite), context, seed=1, changes=changes)
 
 
 def benchmarks(plan: Plan) -> list[Cell]:
@@ -128,6 +129,45 @@ def test_the_fewest_launches_of_suite_npb_fit_into_its_budget(
     assert all(seconds(c) <= 0.5 for c in full)
     rule = plan.replication
     assert sum(map(seconds, cells)) <= 0.55 * rule.budget / rule.min_launches
+
+
+# By hand, of core_seconds as above. A tenth of the time, 0.4 s: EP W and MG W 0.06 (A 0.49), CG W
+# 0.17 (A 0.6), FT A 0.36, IS A 0.34, LU W 0.30, BT W 0.15, SP S (W 0.47). Six times as much, 24 s:
+# as up to 32 s. No less than 0.2 s: FT W 0.02 (A 0.36), IS W 0.04 (A 0.34), LU S (W 0.30).
+TENTH = alike("ep W, cg W, mg W, ft A, is A, lu W, bt W, sp S")
+LEAST = alike("ep W, cg W, mg W, ft W, is W, lu S, bt W, sp S")
+
+
+@pytest.mark.parametrize(
+    ("changes", "speedup"),
+    [
+        ({}, FOUR_SECONDS),
+        ({"budget": "60 s"}, TENTH),
+        ({"budget": "1 h"}, HALF_OF_64),
+        ({"budget": "1 s"}, LEAST),
+        # So many launches in so much time are the plan's own pace; more of them, their own time.
+        ({"budget": "300 s", "launches": "3"}, FOUR_SECONDS),
+        ({"budget": "600 s", "launches": "60"}, TENTH),
+        ({"launches": "60"}, FOUR_SECONDS),
+        ({"launches": "1"}, FOUR_SECONDS),
+    ],
+)
+def test_classes_of_suite_npb_follow_the_time_that_is_given(
+    changes: Mapping[str, str], speedup: Mapping[str, str]
+) -> None:
+    plan = plan_of("npb", 4, 1, 64 * GB, **changes)
+    assert {cell.kernel: str(cell.parameters["class"]) for cell in benchmarks(plan)} == speedup
+    if "60 s" in changes.values():
+        assert "npb.sp: class S, the largest with core_seconds" in " ".join(plan.choices)
+
+
+def test_an_included_suite_keeps_its_share_of_the_time() -> None:
+    own = plan_of("full", 4, 1, 64 * GB)
+    assert {cell.id for cell in plan_of("npb", 4, 1, 64 * GB).cells} < {c.id for c in own.cells}
+    rule = own.replication
+    less = plan_of("full", 4, 1, 64 * GB, budget=f"{rule.budget / 10} s")
+    tenth = plan_of("npb", 4, 1, 64 * GB, budget="60 s")
+    assert {cell.id for cell in tenth.cells} < {cell.id for cell in less.cells}
 
 
 @pytest.mark.parametrize(("cores", "nodes", "memory"), [machine[:3] for machine in MACHINES])

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay.plans.amend import amended, override
+from assay.plans.amend import amended, chosen_time
 from assay.plans.model import Plan, PlanContext, Replication
 from assay.plans.replication import UNCOUNTED, read_replication
 from assay.plans.sessions import LATEST, Held, Next, first_replicate, next_session, session_of
 from assay.plans.suites import find_suite, load_plan
 from assay.plans.words import read_words
-from records_builder import make_cell, make_plan
 
 HOUR = 3600.0
 SUITE = Replication(budget=600.0, every=HOUR, min_launches=20, max_launches=20)
@@ -62,12 +61,14 @@ def test_launches_that_are_counted_have_their_time() -> None:
     assert amended(SUITE, {"launches": "100", "budget": "60 s"}).budget == 60.0
     assert amended(SUITE, {"launches": "5"}).budget == 600.0
     assert amended(SUITE, {"launches": "40..80"}).budget == 1200.0
-    plan = override(make_plan([make_cell()], budget=600.0, min_launches=20), launches="100")
-    assert plan.choices == (
+    own = Replication(budget=600.0, min_launches=20)
+    changes: dict[str, str | None] = {"launches": "100"}
+    assert chosen_time(own, amended(own, changes), changes) == (
         "100 launches of each cell have 50 min, as much time each as the plan gives; --budget "
         "gives another.",
     )
-    assert override(plan, budget="60 s").choices == plan.choices
+    changes["budget"] = "60 s"
+    assert chosen_time(own, amended(own, changes), changes) == ()
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ class Suspect(msgspec.Struct, frozen=True):
         """In how many launches and earlier occasions."""
         if self.how != "outlier":
             return f"{self.how} over {self.occasions} runs, since {self.since}"
-        words = f"{self.slow} of {self.launches} launch{'es' if self.launches != 1 else ''}"
+        words = f"{self.slow} of {counted(self.launches, 'launch')}"
         return (
             f"{words}, {self.again} of {self.occasions} earlier runs" if self.occasions else words
         )

@@ -14,7 +14,6 @@ from typing import Any
 
 from assay import __version__
 from assay.config import Config, SchedulerConfig
-from assay.plans.amend import override
 from assay.plans.app import App
 from assay.plans.levels import Written
 from assay.plans.model import OWN_TOOLCHAIN, Plan, PlanContext
@@ -115,7 +114,7 @@ class Asked:
     def _plan(self, context: PlanContext, source: Source, *, lenient: bool) -> Plan:
         if self.most:
             context = dataclasses.replace(context, nodes=min(context.nodes, self.most))
-        plan = load_plan(
+        return load_plan(
             self.plan,
             context,
             self.seed,
@@ -124,8 +123,8 @@ class Asked:
             source=source,
             lenient=lenient,
             app=self.app,
+            changes=self._rule,
         )
-        return override(plan, **self._rule)
 
     @property
     def _rule(self) -> dict[str, str | None]:

@@ -24,7 +24,7 @@ from assay.records.group import unfinished_members
 from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunRequest
-from assay.units import format_duration, parse_quantity
+from assay.units import counted, format_duration, parse_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,7 +79,7 @@ class Order:
     def sentence(self) -> str:
         """What will be asked of the scheduler, said beforehand."""
         found, request = self.estimate, self.request
-        nodes = f"{found.nodes} node{'s' if found.nodes != 1 else ''}"
+        nodes = counted(found.nodes, "node")
         each = f"{nodes} for {format_duration(found.walltime)}"
         if request.members is not None:
             return f"{request.members} jobs of {each}, in one array."

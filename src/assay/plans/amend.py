@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from assay.errors import AssayError
-from assay.plans.model import Plan, Replication
+from assay.plans.model import Replication
 from assay.plans.replication import read_replication
-from assay.units import format_duration, parse_quantity
+from assay.units import counted, format_duration, parse_quantity
+
+# What the command line says of the rule, by its key or option; None was not given.
+Changes = Mapping[str, str | None]
 
 # Options that are called otherwise than the rule's key.
 _OPTIONS = {f"{end}_{thing}": thing for thing in ("launches", "samples") for end in ("min", "max")}
 
 
-def amended(rule: Replication, changes: dict[str, str | None]) -> Replication:
+def amended(rule: Replication, changes: Changes) -> Replication:
     """The rule with what was given on the command line; None was not given. Raises AssayError.
 
     ``launches`` and ``samples`` are ``"6..30"`` (fewest and most) or one number: of launches both,
@@ -70,13 +75,19 @@ def _timed(written: dict[str, object], given: dict[str, str]) -> dict[str, objec
     return rest
 
 
-def override(plan: Plan, **changes: str | None) -> Plan:
-    """The plan with another rule; what of it nobody asked for is among its choices."""
-    rule = amended(plan.replication, changes)
-    choices = plan.choices
-    if rule.budget != plan.replication.budget and not changes.get("budget") and not rule.unbroken:
-        choices += (
-            f"{rule.min_launches} launches of each cell have {format_duration(rule.budget)}, as "
-            "much time each as the plan gives; --budget gives another.",
-        )
-    return msgspec.structs.replace(plan, replication=rule, choices=choices)
+def chosen_time(written: Replication, rule: Replication, changes: Changes) -> tuple[str, ...]:
+    """A sentence on the time that an amended rule gives, if nobody asked for it."""
+    if rule.budget == written.budget or changes.get("budget") or rule.unbroken:
+        return ()
+    return (
+        f"{counted(rule.min_launches, 'launch')} of each cell have "
+        f"{format_duration(rule.budget)}, as much time each as the plan gives; --budget gives "
+        "another.",
+    )
+
+
+def stretch(written: Replication, rule: Replication, changes: Changes) -> float:
+    """How much more time a launch of all cells has by ``--budget`` than the plan gives it."""
+    if not changes.get("budget"):
+        return 1.0
+    return (rule.budget / rule.min_launches) / (written.budget / written.min_launches)

@@ -14,7 +14,7 @@ from assay.plans.fitted_cells import with_fitted_order
 from assay.plans.fitting import Fitting, Misfit
 from assay.plans.levels import Names, Written
 from assay.plans.misfits import misfit_of, with_factor
-from assay.plans.model import Cell, Placement, PlanContext, Value
+from assay.plans.model import Cell, Placement, PlanContext, Replication, Value
 from assay.plans.order import FITTED
 
 MOST_CELLS = 100_000
@@ -25,6 +25,7 @@ class Measure:
     """One ``[[measure]]``: a kernel and its factors as written. ``keep``: which cells to make.
 
     ``search``: that only those cells are measured which the search for the best placement asks for.
+    ``budget``: seconds that the plan which it stands in has for everything.
     """
 
     kernel: str
@@ -33,6 +34,7 @@ class Measure:
     keep: Expression | None = None
     keep_where: str = ""
     search: bool = False
+    budget: float = Replication().budget
 
 
 def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
@@ -124,6 +126,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
         "hardware_threads": max(context.hardware_threads, context.cores),
         "numa_nodes": max(len(context.numa), 1),
         "caches": context.caches,
+        "budget": measure.budget * fitting.stretch,
     }
     yield from walk(0, machine)
 

@@ -31,7 +31,8 @@ class Fitting:
 
     ``choices``: sentences on what was chosen by the machine; ``pending``: those of the cells that
     are just being made, by factor. ``searched``, ``measured``: ids of the cells of measures that
-    are a search, and of those that are not. ``messages``: what a command's ranks send each other,
+    are a search, and of those that are not. ``stretch``: how much more time a launch of all cells
+    has than the plan gives it. ``messages``: what a command's ranks send each other,
     None if nobody knows; ``fitted``: ids of the cells whose order suits what theirs send.
     """
 
@@ -43,6 +44,7 @@ class Fitting:
     pending: dict[str, str] = field(default_factory=dict)
     searched: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
+    stretch: float = 1.0
     messages: Messages | None = None
     fitted: set[str] = field(default_factory=set)
 

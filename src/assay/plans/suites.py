@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels import kernels as known_kernels
+from assay.plans.amend import Changes, amended, chosen_time, stretch
 from assay.plans.app import App, app_measures
 from assay.plans.expand import Measure, expand, parse_keep
 from assay.plans.factors import FACTORS
 from assay.plans.fitting import Fitting, Messages
 from assay.plans.levels import Level, Range, Written, read_levels, read_quantity
-from assay.plans.model import Cell, Plan, PlanContext, Search
+from assay.plans.model import Cell, Plan, PlanContext, Replication, Search
 from assay.plans.order import seats_by_rank
 from assay.plans.replication import read_replication
 from assay.plans.searched import searched
@@ -100,6 +101,7 @@ def load_plan(
     source: Source | None = None,
     lenient: bool = False,
     app: App | None = None,
+    changes: Changes | None = None,
 ) -> Plan:
     """Read a plan for this machine.
 
@@ -107,24 +109,23 @@ def load_plan(
     that take the place of the plan's own in every measure whose kernel has them, and ``kernel``,
     which chooses among the measures, or names others. ``nodes``: of the measures that name none.
     ``lenient``: more ranks than cores are allowed, where the plan is made for a machine that is not
-    seen. ``app``: a command that is measured in the place of the plan's kernels. Raises AssayError
-    with file, line, key and mend.
+    seen. ``app``: a command that is measured in the place of the plan's kernels. ``changes``: of
+    the replication rule. Raises AssayError with file, line, key and mend.
     """
     source = source or Source()
     document = source.load(path)
     data = document.data
     _check_schema(document)
     document.check_keys((), data, _KEYS)
+    written = _rule(document)
+    rule = amended(written, changes or {})
     fitting = Fitting(
         context,
         portable=document.read(("portable",), data.get("portable", False), bool),
         oversubscribe=lenient
         or document.read(("oversubscribe",), data.get("oversubscribe", False), bool),
+        stretch=stretch(written, rule, changes or {}),
     )
-    replication = document.read(
-        ("replication",), data.get("replication", {}), dict[str, str | float]
-    )
-    rule = read_replication(replication, lambda key: document.where(("replication", key)))
     fitting.messages = _messages(document, source, app)
     measures = _measures_of(document, source, instead or {}, app)
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
@@ -139,11 +140,23 @@ def load_plan(
         replication=rule,
         seed=chosen if chosen is not None else draw_seed(),
         notes=(*context.notes, *fitting.notes),
-        choices=(*fitting.choices, *searched(cells)),
+        choices=(
+            *fitting.choices,
+            *searched(cells),
+            *chosen_time(written, rule, changes or {}),
+        ),
         search=_search(document, candidates, fitting) if candidates else None,
         fitted=tuple(cell.id for cell in cells if cell.id in fitting.fitted),
         between=between,
     )
+
+
+def _rule(document: TomlDocument) -> Replication:
+    """The replication rule as a plan has it. Raises AssayError."""
+    table = document.read(
+        ("replication",), document.data.get("replication", {}), dict[str, str | float]
+    )
+    return read_replication(table, lambda key: document.where(("replication", key)))
 
 
 def _messages(document: TomlDocument, source: Source, app: App | None) -> Messages | None:
@@ -248,7 +261,7 @@ def _measures(
         raise document.error(
             ("measure",), "The plan measures nothing.", "Add a [[measure]] with a kernel."
         )
-    shared = _shared(document)
+    shared, budget = _shared(document), _rule(document).budget
     measures = included
     for index, table in enumerate(tables):
         path = ("measure", index)
@@ -263,7 +276,7 @@ def _measures(
         where = document.where((*path, "kernel"))
         words = document.read((*path, "kernel"), kernels, list[str])
         for kernel in dict.fromkeys(name for word in words for name in _named(word, where)):
-            measures.append(Measure(kernel, factors, where, keep, keep_where, search))
+            measures.append(Measure(kernel, factors, where, keep, keep_where, search, budget))
     return measures
 
 
@@ -315,7 +328,7 @@ def _chosen(
                     factors = {key: v for key, v in measure.factors.items() if key in taken}
                     found.append(replace(measure, kernel=name, factors=factors))
             if like is None:
-                found.append(Measure(name, shared, word.where))
+                found.append(Measure(name, shared, word.where, budget=measures[-1].budget))
     return found
 
 

@@ -43,12 +43,13 @@ def plan_from_words(
             given.append((f"--{factor} {value}", factor, str(value)))
     factors = _factors(given)
     fitting = Fitting(context, oversubscribe=oversubscribe)
-    cells = expand([Measure(kernel, factors)], fitting)
+    rule = replication or Replication()
+    cells = expand([Measure(kernel, factors, budget=rule.budget)], fitting)
     return Plan(
         name=kernel,
         title=" ".join([kernel, *(word for word, _, _ in given)]),
         cells=cells,
-        replication=replication or Replication(),
+        replication=rule,
         seed=seed if seed is not None else draw_seed(),
         notes=context.notes,
         fitted=tuple(cell.id for cell in cells if cell.id in fitting.fitted),

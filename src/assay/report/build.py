@@ -200,7 +200,7 @@ def _summary(run: RunData, cells: Sequence[CellSummary]) -> str:
     failed = sum(1 for cell in cells if cell.status == "failed" or cell.verified is False)
     words = [
         counted(len(run.manifest.plan.cells), "cell"),
-        f"{launches} launches" if launches != 1 else "1 launch",
+        counted(launches, "launch"),
         counted(samples, "sample") if samples < 1000 else f"{samples:,} samples",
         f"{format_quantity(spent, 's')} of measuring" if spent else "",
         f"{counted(failed, 'cell')} failed" if failed else "",

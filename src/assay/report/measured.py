@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from assay.answers.select import placement_text
 from assay.kernels import parameters_text
 from assay.stats.model import CellSummary, MetricSummary
-from assay.units import format_quantity
+from assay.units import counted, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -48,7 +48,7 @@ def _line(name: str, metric: MetricSummary) -> list[RenderableType]:
 
     low, high = (format_quantity(value, metric.unit) for value in (metric.min, metric.max))
     spread = "" if metric.cov is None else f", CoV {metric.cov:.2%}"
-    launches = f"{metric.n} launch{'es' if metric.n != 1 else ''}"
+    launches = counted(metric.n, "launch")
     return [
         Text(name),
         Text(format_quantity(metric.median, metric.unit, metric.ci95), style="bold cyan"),
