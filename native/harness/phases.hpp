@@ -67,17 +67,20 @@ class Phases {
     int size = 1;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
+    std::vector<double> own;
+    for (const auto& each : samples_) own.insert(own.end(), each.begin(), each.end());
+    std::vector<double> means = over_ranks(own, MPI_SUM, comm);
+    for (double& mean : means) mean /= size;
     std::vector<Series> all;
     for (std::size_t phase = 0; phase < names_.size(); ++phase) {
-      std::vector<double> means = over_ranks(phase, MPI_SUM, comm);
-      for (double& mean : means) mean /= size;
+      std::vector<double> mean = of_phase(means, phase);
       const bool any =
-          std::any_of(means.begin(), means.end(), [](double mean) { return mean > 0; });
-      if (rank == 0 && any) all.push_back({names_[phase], "s", {}, {}, std::move(means)});
+          std::any_of(mean.begin(), mean.end(), [](double value) { return value > 0; });
+      if (rank == 0 && any) all.push_back({names_[phase], "s", {}, {}, std::move(mean)});
     }
     if (size == 1 || names_[0] != "compute") return all;
-    std::vector<double> least = over_ranks(0, MPI_MIN, comm);
-    std::vector<double> most = over_ranks(0, MPI_MAX, comm);
+    std::vector<double> least = over_ranks(samples_[0], MPI_MIN, comm);
+    std::vector<double> most = over_ranks(samples_[0], MPI_MAX, comm);
     if (rank == 0) {
       all.push_back({"least_compute", "s", {}, {}, std::move(least)});
       all.push_back({"most_compute", "s", {}, {}, std::move(most)});
@@ -86,12 +89,19 @@ class Phases {
   }
 
  private:
-  // Collective: the seconds of a phase in each sample, put together over the ranks.
-  std::vector<double> over_ranks(std::size_t phase, MPI_Op op, MPI_Comm comm) const {
-    std::vector<double> values = samples_[phase];
+  // Collective, of all phases at once: an MPI library may take memory for a communicator that
+  // carries more than a few operations.
+  static std::vector<double> over_ranks(std::vector<double> values, MPI_Op op, MPI_Comm comm) {
     MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, op,
                   comm);
     return values;
+  }
+
+  // Those of one phase among the samples of all.
+  std::vector<double> of_phase(const std::vector<double>& values, std::size_t phase) const {
+    const auto count = static_cast<std::ptrdiff_t>(samples_[phase].size());
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(phase) * count;
+    return {begin, begin + count};
   }
 
   std::vector<std::string> names_;
