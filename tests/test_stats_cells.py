@@ -399,6 +399,15 @@ def test_warmup_still_to_be_seen() -> None:
     assert not any("Not steady" in c for c in only(changed(found, warmup=20), [BARRIER]).caveats)
 
 
+def test_short_launches_do_not_outvote_what_long_ones_show() -> None:
+    rng = np.random.default_rng(6)
+    slower = np.where(np.arange(80) < 20, 1.05, 1.0)
+    found = [measured(BARRIER, i, slower + 1e-3 * rng.standard_normal(80)) for i in range(3)]
+    found += [measured(BARRIER, i, 1.0 + 1e-3 * rng.standard_normal(10)) for i in range(3, 12)]
+    told = only(found, [BARRIER]).caveats
+    assert any("in 3 of 3 launches with samples enough to tell" in c for c in told)
+
+
 def test_drifting_launches() -> None:
     found = [measured(BARRIER, i, [1.0 + 1e-4 * i]) for i in range(20)]
     assert any("machine drifts" in c for c in only(found, [BARRIER]).caveats)

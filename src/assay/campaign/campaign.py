@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from assay.campaign.effort import beside_measurements
 from assay.campaign.limits import longest_silence
 from assay.campaign.state import LEAST_BUDGET, CampaignState, Interruption, OutOfTime
 from assay.config import PATIENCE
@@ -121,16 +122,18 @@ class Campaign:
         launches = {record.launch: record for record in self._run.launches()}
 
         rule, session = self._manifest.plan.replication, self._state.session
+        beside: dict[str, float | None] = {}
 
         def streams() -> Iterator[tuple[str, Stream]]:
             for launch, stream in read_streams(self._run):
                 record = launches.get(launch)
                 if _session(record, stream, rule) == session:
                     self._state.spent += _cost(record, stream)
+                beside[launch] = _beside(record, stream)
                 yield launch, stream
 
         for measurement in measurements_of(streams(), self._manifest.plan.cells):
-            self._state.add(measurement)
+            self._state.add(measurement, beside[measurement.launch])
         for record in launches.values():
             ours = record.session == session
             if ours and record.outcome in ("crash", "timeout") and record.blamed:
@@ -180,10 +183,11 @@ class Campaign:
             stream = read_stream(order.stream, samples=fit_memory([order.stream]))
             self._state.spent += _cost(record, stream)
             if record.outcome != "lost":  # whose end was waited for
-                measured = sum(measurement.wall for measurement in stream.measurements)
-                self._overhead = max(self._overhead, record.wall - measured)
+                self._overhead = max(
+                    self._overhead, beside_measurements(record, stream.measurements)
+                )
             for measurement in measurements_of([(order.launch, stream)], waiting):
-                self._state.add(measurement)
+                self._state.add(measurement, _beside(record, stream))
             if full:
                 raise AssayError(
                     f"The kernels could not write their records: {record.error}.",
@@ -233,6 +237,7 @@ class Campaign:
         plan = self._manifest.plan
         rule = plan.replication
         budgets = self._state.measurement_budgets(replicate, cells)
+        most_samples = self._state.most_samples(replicate)
         left = max(self._deadline - time.time(), LEAST_BUDGET)
         launch = self._run.new_launch()
         number = self._state.first + replicate
@@ -254,7 +259,7 @@ class Campaign:
                     confidence=rule.confidence,
                     budget=min(budgets[cell.id], left),
                     min_samples=rule.min_samples,
-                    max_samples=rule.max_samples,
+                    max_samples=most_samples[cell.id],
                 )
                 for cell in cells
             ],
@@ -339,6 +344,13 @@ def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:
         return record
     error = f"{names_text(lost)} no longer answer{'s' if len(lost) == 1 else ''}"
     return msgspec.structs.replace(record, outcome="lost", lost=lost, blamed=None, error=error)
+
+
+def _beside(record: LaunchRecord | None, stream: Stream) -> float | None:
+    """Seconds that a launch which ended as it should took beside its measurements."""
+    if record is None or record.outcome != "complete":
+        return None
+    return beside_measurements(record, stream.measurements)
 
 
 def _cost(record: LaunchRecord | None, stream: Stream) -> float:

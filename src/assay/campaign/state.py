@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from assay.campaign.chosen import ChosenCells
+from assay.campaign.effort import Efforts, sampling_seconds
 from assay.campaign.limits import time_limit
 from assay.campaign.settle import Outcome, Settlement, settle_cell
 from assay.kernels import is_search
@@ -41,7 +42,8 @@ class CellState:
 
     ``wall``: seconds it took. ``sampling``: those of them that went into samples; the rest is
     set-up and verification. ``sample``: what one sample takes, expected before the first was
-    taken. ``sated``: it had enough before its time was up. ``facts``: of a search, what it found.
+    taken. ``sated``: it had enough before its time was up. ``short``: it had as many samples as it
+    was to have, which were fewer than the plan's most. ``facts``: of a search, what it found.
     ``left_out``: there are not hosts enough for it now. ``idle``: it is one of a search's
     candidates, and not asked for now. ``failed_in``: the block that its failure was met in, if it
     is known.
@@ -54,6 +56,7 @@ class CellState:
     sampling: float = 0.0
     sample: float = 0.0
     sated: bool = False
+    short: bool = False
     failure: str | None = None
     satisfied: bool = False
     left_out: bool = False
@@ -116,13 +119,17 @@ class CampaignState:
         self._chosen = ChosenCells(plan)
         for name in self._chosen.candidates:
             self.cells[name].idle = True
+        self._efforts = Efforts(plan, self._chosen.candidates)
         self.spent = 0.0
         self._value_of = value_of
         self._enough = enough
         self._tally: _Tally | None = None
 
-    def add(self, measurement: Measurement) -> None:
-        """Take in one finished measurement; one of another session is passed over."""
+    def add(self, measurement: Measurement, beside: float | None = None) -> None:
+        """Take in one finished measurement; one of another session is passed over.
+
+        ``beside``: seconds that its launch took beside all measurements, where that ended well.
+        """
         state = self.cells[measurement.cell.id]
         replicate = measurement.replicate - self.first
         rule = self.plan.replication
@@ -132,10 +139,11 @@ class CampaignState:
         record = measurement.record
         state.wall = record.wall
         state.facts = record.facts if state.search else {}
-        state.sampling = min(record.covariates.get("sampling_seconds") or record.wall, record.wall)
+        state.sampling = sampling_seconds(record)
         count = len(record.series[0].values) if record.series else 0
         state.sample = state.sampling / count if count else 0.0
         state.sated = record.stop in ("precision", "samples")
+        state.short = record.stop == "samples" and count < rule.max_samples
         value = self._value_of(measurement)
         if record.status == "failed":
             state.failure = record.error or "failed"
@@ -145,6 +153,15 @@ class CampaignState:
             state.failure = "no samples"
         else:
             state.values[replicate] = value
+            self._efforts.add(
+                state.cell,
+                replicate,
+                record,
+                value=value,
+                samples=count,
+                launch=measurement.launch,
+                beside=beside,
+            )
             state.satisfied = self._is_satisfied(state)
         if state.failure is not None:
             state.failed_in = replicate
@@ -333,11 +350,22 @@ class CampaignState:
         )
         left = part * max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
         left -= sum(state.overhead for state in states)
-        share = _share(
-            left,
-            [(state.sample, state.sampling if state.sated else math.inf) for state in states],
-        )
+        most = self.most_samples(replicate)
+        share = _share(left, [(s.sample, self._wanted(s, most[s.cell.id])) for s in states])
         return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
+
+    def _wanted(self, state: CellState, most_samples: int) -> float:
+        """Seconds of samples that a cell will have enough with; inf where that isn't known."""
+        wanted = state.sampling if state.sated and not state.short else math.inf
+        if state.sated and most_samples < self.plan.replication.max_samples:
+            wanted = min(wanted, most_samples * state.sample)
+        return wanted
+
+    def most_samples(self, replicate: int) -> dict[str, int]:
+        """Samples that each cell that a block has or had may take at most in a launch of it."""
+        # Cells that were measured before a crash or a kill shared their launch too.
+        here = [s for s in self.cells.values() if s.pending or replicate in s.values]
+        return self._efforts.most(replicate, [state.cell for state in here])
 
     def time_limit(self, cells: Sequence[Cell]) -> float:
         """Seconds that one launch of these cells may take, inf where only silence ends it."""

@@ -135,17 +135,19 @@ def _dependent(evidence: Evidence) -> Iterator[str]:
 
 
 def _unsteady(evidence: Evidence) -> Iterator[str]:
+    # Of launches that were kept short because launches differ, nothing is known.
+    long = [values for values in evidence.launches if values.size >= THRESHOLDS.samples]
     drifting = [
         shift
-        for values in evidence.launches
+        for values in long
         if (shift := drift(values)) is not None and abs(shift) > evidence.precision
     ]
-    if 2 * len(drifting) > len(evidence.launches):
+    if 2 * len(drifting) > len(long):
         typical = 100.0 * float(np.median(drifting))
+        enough = "" if len(long) == len(evidence.launches) else " with samples enough to tell"
         yield (
-            f"Not steady after warm-up in {len(drifting)} of "
-            f"{counted(len(evidence.launches), 'launch')}: the first quarter differs from "
-            f"the second half by {typical:+.2g}%."
+            f"Not steady after warm-up in {len(drifting)} of {counted(len(long), 'launch')}{enough}: "
+            f"the first quarter differs from the second half by {typical:+.2g}%."
         )
 
 

@@ -1,0 +1,184 @@
+"""How many samples the next launch of a cell is worth.
+
+Of a median over L launches of n samples each the variance goes as (b + s / n) / L, where b is the
+variance between launches and s / n that of a launch's median within it. A launch costs f + n * c
+seconds. For a given time the variance is least, and for a given variance the time, at
+n = sqrt(f / c * s / b) (Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6; for benchmarks
+Kalibera & Jones, Rigorous benchmarking in reasonable time, ISMM 2013).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist, median
+
+from assay.plans.model import Replication
+
+# Launches that are measured without knowing how launches differ, and from which on that is told.
+FEWEST = 3
+# The question is asked again each time that there are so many times as many launches.
+SPACING = 1.25
+# Launches are taken to agree while the variance between them is at most so many times that which
+# samples alone leave: even a variance of four times that is known to within the precision asked
+# for after the fewest launches that tell an interval, so that nothing is to be gained.
+AGREEING = 3.0
+# Share of the variance between launches below which that of a launch's median is of no account:
+# the interval across launches is at most 2.5% wider for it.
+OF_NO_ACCOUNT = 0.05
+# Looks at the interval across launches are this far apart, and precision must hold at two of them.
+LOOKS_APART = 1.5
+# The median of n samples of an exponential distribution, whose median has a variance of 1 / n, is
+# off by 0.5 / n, however many launches there are. It may be so by a quarter of the precision asked.
+BIAS = 0.5 / 0.25
+# The median of squared standard normal deviates: what the median of squared residuals comes to.
+_MEDIAN_SQUARE = NormalDist().inv_cdf(0.75) ** 2
+# The efficiency of a median: of normal values its variance is so many times that of their mean.
+_OF_MEDIAN = math.pi / 2.0
+# Halvings of the interval that holds the variance between launches: to a thousandth of it.
+_HALVINGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchEffort:
+    """What one launch gave of a cell, and what that took.
+
+    ``value``: its median. ``half_width``: relative, of that median's interval within the launch;
+    None where its samples tell none. ``warmup``: how many of its ``samples`` were left out.
+    ``sampling``: seconds that they took, of ``wall`` in all.
+    """
+
+    value: float
+    half_width: float | None
+    samples: int
+    warmup: int
+    sampling: float
+    wall: float
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How a cell's launches and samples vary, relatively, and what they cost.
+
+    ``between``: the variance between launches. ``within``: that of a launch's median times its
+    steady samples. ``warmup``: leading samples of a launch that count for nothing. ``usual``:
+    steady samples of a launch that nothing but precision and budget ended. ``sample``: seconds of
+    one. ``beside``: other seconds of a measurement.
+    """
+
+    between: float
+    within: float
+    warmup: int
+    usual: float
+    sample: float
+    beside: float
+
+
+def asked_at(launches: int) -> int:
+    """The number of a cell's first launches by which is decided, when there are ``launches``.
+
+    0 where they are too few. In between a decision stands, lest each launch be one more chance.
+    """
+    point, upcoming = 0, FEWEST
+    while upcoming <= launches:
+        point, upcoming = upcoming, max(upcoming + 1, math.ceil(SPACING * upcoming))
+    return point
+
+
+def levels_of(launches: Sequence[LaunchEffort], confidence: float) -> Levels | None:
+    """The levels told by these launches, in their order; None where they don't tell them."""
+    z = _quantile(confidence)
+    centre = median([launch.value for launch in launches]) if launches else 0.0
+    known = [
+        (launch.samples - launch.warmup) * (launch.half_width / z) ** 2
+        for launch in launches
+        if launch.half_width is not None
+    ]
+    sample = min(
+        (each.sampling / each.samples for each in launches if each.samples > 0), default=0.0
+    )
+    if len(launches) < FEWEST or not known or centre <= 0.0 or sample <= 0.0:
+        return None
+    within = median(known)
+    steady = [max(launch.samples - launch.warmup, 1) for launch in launches]
+    squares = [(launch.value / centre - 1.0) ** 2 for launch in launches]
+    return Levels(
+        between=_between(squares, [within / count for count in steady]),
+        within=within,
+        warmup=round(median([launch.warmup for launch in launches])),
+        usual=median(steady[:FEWEST]),
+        sample=sample,
+        # Whoever takes few samples pays for what comes before them, such as finding a batch.
+        beside=max(median([each.wall - sample * each.samples for each in launches]), 0.0),
+    )
+
+
+def most_samples(levels: Levels, shared: float, rule: Replication) -> int:
+    """The most samples that the next launch of a cell is to take, within what the plan allows.
+
+    ``shared``: seconds of the launch beside its measurements that are this cell's part. As many as
+    the plan allows where launches agree; the precision within a launch ends it then as ever.
+    """
+    if levels.between <= AGREEING * levels.within / levels.usual:
+        return rule.max_samples
+    fixed = levels.beside + shared + levels.warmup * levels.sample
+    ratio = levels.within / levels.between
+    enough = max(
+        math.sqrt(fixed / levels.sample * ratio),
+        # Launches that differ by their few samples more than by themselves tell too badly how much
+        # they do; dear samples cost twice the least time by that at worst.
+        ratio,
+        _allowed(levels, rule),
+        BIAS * math.sqrt(levels.within) / rule.precision,
+    )
+    # A warm-up is found that makes up at most half of a launch.
+    wanted = levels.warmup + max(math.ceil(enough), levels.warmup)
+    return min(max(wanted, rule.min_samples), rule.max_samples)
+
+
+def _allowed(levels: Levels, rule: Replication) -> float:
+    """Samples by which the launches allowed come to the precision; where they can't, those beyond
+    which more would make next to no difference.
+    """
+    launches = rule.max_launches / LOOKS_APART
+    spread = launches / _OF_MEDIAN * (rule.precision / _quantile(rule.confidence)) ** 2
+    most = levels.within / (OF_NO_ACCOUNT * levels.between)
+    left = spread - levels.between
+    return min(levels.within / left, most) if left > 0.0 else most
+
+
+def _between(squares: Sequence[float], within: Sequence[float]) -> float:
+    """The variance between launches by the squares of their values' distances from the middle, and
+    each one's variance within.
+
+    The one that makes squares over variances what they are to be (Paule & Mandel, J. Res. NBS 87,
+    1982), which does justice to launches of many samples and of few. Medians stand in for means, so
+    that a disturbed launch has no say. Of few launches the outcome is rather too low than too high
+    (Croux & Rousseeuw 1992, section 4): then they are taken to agree for a little longer.
+    """
+
+    def excess(between: float) -> bool:
+        parts = zip(squares, within, strict=True)
+        return median([_ratio(square, between + own) for square, own in parts]) > _MEDIAN_SQUARE
+
+    low, high = 0.0, median(squares) / _MEDIAN_SQUARE
+    if not excess(low):
+        return 0.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) else (low, middle)
+    return 0.5 * (low + high)
+
+
+def _ratio(square: float, variance: float) -> float:
+    if variance > 0.0:
+        return square / variance
+    return math.inf if square > 0.0 else 0.0
+
+
+@cache
+def _quantile(confidence: float) -> float:
+    """How many deviations from the middle the ends of such an interval are."""
+    return NormalDist().inv_cdf(0.5 + confidence / 2.0)

@@ -1,0 +1,228 @@
+"""How many samples a launch is worth: against brute force, and truth planted in two levels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from statistics import NormalDist, median
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from assay.plans.model import Replication
+from assay.stats.effort import (
+    AGREEING,
+    FEWEST,
+    LOOKS_APART,
+    OF_NO_ACCOUNT,
+    LaunchEffort,
+    Levels,
+    asked_at,
+    levels_of,
+    most_samples,
+)
+
+# A precision that any launch has, so that nothing but time speaks.
+ANY = Replication(precision=1e3, min_samples=1, max_samples=1_000_000, max_launches=1_000_000)
+Z = NormalDist().inv_cdf(0.975)
+
+
+def levels(**changes: float) -> Levels:
+    plain = Levels(between=1e-3, within=1e-2, warmup=0, usual=1000, sample=1e-3, beside=0.05)
+    return replace(plain, **changes)
+
+
+some_levels = st.builds(
+    Levels,
+    between=st.floats(1e-8, 1.0),
+    within=st.floats(1e-8, 10.0),
+    warmup=st.integers(0, 100),
+    usual=st.floats(1.0, 4000.0),
+    sample=st.floats(1e-6, 10.0),
+    beside=st.floats(0.0, 10.0),
+)
+rules = st.builds(
+    Replication,
+    precision=st.floats(1e-3, 0.2),
+    min_samples=st.integers(1, 20),
+    max_samples=st.integers(20, 4000),
+    max_launches=st.integers(7, 400),
+)
+
+
+def cost(levels: Levels, shared: float, steady: int) -> float:
+    """Seconds that launches of so many steady samples take to a variance of 1 across them."""
+    seconds = levels.beside + shared + (levels.warmup + steady) * levels.sample
+    return seconds * (levels.between + levels.within / steady)
+
+
+@given(some_levels, st.floats(0.0, 10.0))
+def test_no_other_number_of_samples_takes_less_time(found: Levels, shared: float) -> None:
+    assume(found.between > AGREEING * found.within / found.usual)
+    taken = most_samples(found, shared, ANY) - found.warmup
+    # So many at least lest a warm-up be missed, or launches differ by their samples.
+    fewest = max(found.warmup, math.ceil(found.within / found.between), 1)
+    tried = {n: cost(found, shared, n) for n in range(fewest, fewest + 3000)}
+    if taken in tried:
+        # Rounded up: the next lower one may be the better one of the two.
+        assert min(tried.values()) in (tried[taken], tried.get(taken - 1))
+    else:
+        assert min(tried, key=tried.__getitem__) == max(tried)
+
+
+@given(some_levels, st.floats(0.0, 10.0))
+def test_it_takes_no_more_than_twice_the_least_time(found: Levels, shared: float) -> None:
+    assume(found.between > AGREEING * found.within / found.usual)
+    steady = replace(found, warmup=0)
+    taken = most_samples(steady, shared, ANY)
+    fixed, dear = (steady.beside + shared) * steady.between, steady.sample * steady.within
+    least = (math.sqrt(fixed) + math.sqrt(dear)) ** 2  # of any number, whole or not
+    one_more = (cost(steady, shared, taken + 1) - cost(steady, shared, taken)) + steady.sample
+    rounding = max(one_more, steady.sample * (steady.between + steady.within))
+    assert cost(steady, shared, taken) <= 2.001 * least + rounding
+
+
+@given(some_levels, st.floats(0.0, 10.0), rules)
+def test_the_plans_bounds_hold_and_a_warmup_is_at_most_half(
+    found: Levels, shared: float, rule: Replication
+) -> None:
+    most = most_samples(found, shared, rule)
+    assert rule.min_samples <= most <= rule.max_samples
+    assert most >= min(2 * found.warmup, rule.max_samples)
+
+
+@given(some_levels, st.floats(0.0, 10.0), rules, st.floats(1.0, 100.0))
+def test_only_ratios_of_costs_matter_and_dear_launches_take_more_samples(
+    found: Levels, shared: float, rule: Replication, times: float
+) -> None:
+    most = most_samples(found, shared, rule)
+    slower = replace(found, sample=4.0 * found.sample, beside=4.0 * found.beside)
+    assert most_samples(slower, 4.0 * shared, rule) == most
+    assert most_samples(found, times * shared, rule) >= most
+    assert most_samples(replace(found, sample=times * found.sample), shared, rule) <= most
+
+
+@given(some_levels, st.floats(0.0, 10.0), rules)
+def test_launches_that_agree_are_measured_as_ever(
+    found: Levels, shared: float, rule: Replication
+) -> None:
+    agreeing = replace(found, between=0.99 * AGREEING * found.within / found.usual)
+    assert most_samples(agreeing, shared, rule) == rule.max_samples
+    assert most_samples(replace(found, between=0.0), shared, rule) == rule.max_samples
+
+
+@given(some_levels, st.floats(0.0, 10.0), rules)
+def test_the_launches_allowed_reach_the_precision_if_samples_can_bring_it_about(
+    found: Levels, shared: float, rule: Replication
+) -> None:
+    most = most_samples(found, shared, rule)
+    steady = most - found.warmup
+    if most == rule.max_samples:
+        return
+    variance = found.between + found.within / steady
+    needed = math.pi / 2 * variance * (Z / rule.precision) ** 2
+    of_no_account = found.within / steady <= OF_NO_ACCOUNT * found.between * 1.001
+    assert needed <= rule.max_launches / LOOKS_APART * 1.001 or of_no_account
+
+
+def test_the_median_of_few_skewed_samples_is_not_taken_for_theirs() -> None:
+    # Exponential samples with median 1, of which few are the cheapest; 1% is asked, and a quarter
+    # of it may be wrong.
+    dear = levels(between=0.5, within=math.log(2) ** -2, sample=1.0, beside=1.0)
+    rule = Replication(max_launches=1_000_000)
+    half = most_samples(dear, 0.0, rule) // 2
+    # The mean of the middle one of 2 * half + 1 (Renyi 1953).
+    middle = sum(1.0 / k for k in range(half + 1, 2 * half + 2)) / math.log(2)
+    assert 0.2 * rule.precision < middle - 1.0 < 0.26 * rule.precision
+    assert most_samples(dear, 0.0, msgspec.structs.replace(rule, precision=1e3)) == rule.min_samples
+
+
+def test_it_is_asked_at_spaced_numbers_of_launches() -> None:
+    points = sorted({asked_at(launches) for launches in range(31)})
+    assert points == [0, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30]
+    assert [asked_at(launches) for launches in (0, 2, 3, 6, 8, 29)] == [0, 0, 3, 5, 7, 24]
+
+
+def planted(
+    rng: np.random.Generator, counts: list[int], between: float, within: float
+) -> list[LaunchEffort]:
+    """Launches of two levels: standard deviations between them and of a sample."""
+    made = []
+    for count in counts:
+        values = 1.0 + between * rng.normal() + within * rng.normal(size=count)
+        # An ideal interval of a median: its true width.
+        width = Z * within * math.sqrt(math.pi / 2 / count)
+        made.append(
+            LaunchEffort(
+                value=2e-6 * float(np.median(values)),
+                half_width=width if count >= 6 else None,
+                samples=count,
+                warmup=0,
+                sampling=0.02 + 1e-3 * count,
+                wall=0.05 + 1e-3 * count,
+            )
+        )
+    return made
+
+
+@pytest.mark.parametrize("between", [0.01, 0.03, 0.1])
+def test_planted_levels_are_found_whatever_launches_took(between: float) -> None:
+    rng = np.random.default_rng(7)
+    # Long ones first, as a campaign has them, then ones whose own share is not small.
+    counts = [400] * 3 + [5] * 20 + [50] * 17
+    found = [levels_of(planted(rng, counts, between, 0.05), 0.95) for _ in range(300)]
+    assert all(found)
+    deviations = sorted(math.sqrt(each.between) for each in found if each)
+    assert median(deviations) == pytest.approx(between, rel=0.2)
+    assert deviations[75] > 0.3 * between
+    assert deviations[-75] < 1.6 * between
+    for each in found:
+        assert each is not None
+        assert each.within == pytest.approx(math.pi / 2 * 0.05**2)
+        assert each.usual == 400
+        # Samples are timed where there were many, so that what comes before them counts as such.
+        assert each.sample == pytest.approx(1e-3 + 0.02 / 400)
+        assert each.beside == pytest.approx(0.05, rel=0.1)
+
+
+def test_launches_that_differ_by_their_samples_alone_are_seldom_taken_to_differ() -> None:
+    rng = np.random.default_rng(11)
+    rule = Replication(max_launches=400)
+    short = 0
+    for _ in range(500):
+        found = levels_of(planted(rng, [300] * 9, 0.0, 0.05), 0.95)
+        assert found is not None
+        short += most_samples(found, 0.01, rule) < rule.max_samples
+    assert short <= 10
+
+
+def test_disturbed_launches_have_no_say() -> None:
+    rng = np.random.default_rng(13)
+    launches = planted(rng, [100] * 20, 0.02, 0.05)
+    calm = levels_of(launches, 0.95)
+    wild = [replace(each, value=20.0 * each.value) if k % 5 == 2 else each
+            for k, each in enumerate(launches)]  # fmt: skip
+    found = levels_of(wild, 0.95)
+    assert calm is not None and found is not None
+    assert found.between < 4.0 * calm.between
+
+
+def test_what_launches_do_not_tell_is_not_guessed() -> None:
+    rng = np.random.default_rng(17)
+    launches = planted(rng, [100] * FEWEST, 0.02, 0.05)
+    assert levels_of(launches, 0.95) is not None
+    assert levels_of(launches[1:], 0.95) is None
+    assert levels_of([replace(each, half_width=None) for each in launches], 0.95) is None
+    assert levels_of([replace(each, value=0.0) for each in launches], 0.95) is None
+    assert levels_of([], 0.95) is None
+
+
+def test_equal_samples_and_launches_have_no_variance() -> None:
+    same = [LaunchEffort(1.0, 0.0, 100, 0, 0.1, 0.1)] * 5
+    found = levels_of(same, 0.95)
+    assert found is not None
+    assert (found.between, found.within) == (0.0, 0.0)
+    assert most_samples(found, 0.1, Replication()) == Replication().max_samples
