@@ -23,11 +23,13 @@ class Efforts:
 
     def __init__(self, plan: Plan, chosen: Collection[str]) -> None:
         self._rule = plan.replication
+        self._seconds = plan.replication.budget / max(len(plan.cells), 1)
         self._launches: dict[str, dict[int, LaunchEffort]] = {
             cell.id: {}
             for cell in plan.cells
             if cell.id not in chosen and may_be_short(cell, plan.replication)
         }
+        self._unbroken = dict.fromkeys(self._launches, 0)  # launches from the first without a gap
         # Seconds beside all measurements, of launches that ended as they should.
         self._beside: dict[Place, dict[str, float]] = {}
         self._levels: dict[str, tuple[int, Levels | None]] = {}
@@ -79,20 +81,19 @@ class Efforts:
         levels = self._levels_of(cell.id, replicate)
         if levels is None:
             return self._rule.max_samples
-        return most_samples(levels, shared.get(_place(cell), 0.0), self._rule)
+        return most_samples(levels, shared.get(_place(cell), 0.0), self._seconds, self._rule)
 
     def _levels_of(self, name: str, replicate: int) -> Levels | None:
         launches = self._launches.get(name)
         if launches is None:
             return None
-        first: list[LaunchEffort] = []
-        while len(first) < replicate and len(first) in launches:
-            first.append(launches[len(first)])
-        point = asked_at(len(first))
+        while self._unbroken[name] in launches:
+            self._unbroken[name] += 1
+        point = asked_at(min(self._unbroken[name], replicate))
         known = self._levels.get(name)
         if known is None or known[0] != point:
-            known = point, levels_of(first[:point], self._rule.confidence)
-            self._levels[name] = known
+            first = [launches[k] for k in range(point)]
+            known = self._levels[name] = point, levels_of(first, self._rule.confidence)
         return known[1]
 
 

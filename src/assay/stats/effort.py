@@ -16,11 +16,12 @@ from functools import cache
 from statistics import NormalDist, median
 
 from assay.plans.model import Replication
+from assay.stats.replication import SPACING as LOOKS_APART
 
 # Launches that are measured without knowing how launches differ, and from which on that is told.
 FEWEST = 3
 # The question is asked again each time that there are so many times as many launches.
-SPACING = 1.25
+ASKED_AGAIN = 1.25
 # Launches are taken to agree while the variance between them is at most so many times that which
 # samples alone leave: even a variance of four times that is known to within the precision asked
 # for after the fewest launches that tell an interval, so that nothing is to be gained.
@@ -28,10 +29,8 @@ AGREEING = 3.0
 # Share of the variance between launches below which that of a launch's median is of no account:
 # the interval across launches is at most 2.5% wider for it.
 OF_NO_ACCOUNT = 0.05
-# Looks at the interval across launches are this far apart, and precision must hold at two of them.
-LOOKS_APART = 1.5
 # The median of n samples of an exponential distribution, whose median has a variance of 1 / n, is
-# off by 0.5 / n, however many launches there are. It may be so by a quarter of the precision asked.
+# off by 0.5 / n, however many launches there are. It may be so by a quarter of the precision.
 BIAS = 0.5 / 0.25
 # The median of squared standard normal deviates: what the median of squared residuals comes to.
 _MEDIAN_SQUARE = NormalDist().inv_cdf(0.75) ** 2
@@ -83,7 +82,7 @@ def asked_at(launches: int) -> int:
     """
     point, upcoming = 0, FEWEST
     while upcoming <= launches:
-        point, upcoming = upcoming, max(upcoming + 1, math.ceil(SPACING * upcoming))
+        point, upcoming = upcoming, max(upcoming + 1, math.ceil(ASKED_AGAIN * upcoming))
     return point
 
 
@@ -96,9 +95,11 @@ def levels_of(launches: Sequence[LaunchEffort], confidence: float) -> Levels | N
         for launch in launches
         if launch.half_width is not None
     ]
-    sample = min(
-        (each.sampling / each.samples for each in launches if each.samples > 0), default=0.0
-    )
+    # Short launches would count among their samples' time what comes before them, such as finding
+    # a batch.
+    first = launches[:FEWEST]
+    taken = sum(launch.samples for launch in first)
+    sample = sum(launch.sampling for launch in first) / taken if taken else 0.0
     if len(launches) < FEWEST or not known or centre <= 0.0 or sample <= 0.0:
         return None
     within = median(known)
@@ -110,31 +111,30 @@ def levels_of(launches: Sequence[LaunchEffort], confidence: float) -> Levels | N
         warmup=round(median([launch.warmup for launch in launches])),
         usual=median(steady[:FEWEST]),
         sample=sample,
-        # Whoever takes few samples pays for what comes before them, such as finding a batch.
-        beside=max(median([each.wall - sample * each.samples for each in launches]), 0.0),
+        beside=median([launch.wall - launch.sampling for launch in launches]),
     )
 
 
-def most_samples(levels: Levels, shared: float, rule: Replication) -> int:
+def most_samples(levels: Levels, shared: float, seconds: float, rule: Replication) -> int:
     """The most samples that the next launch of a cell is to take, within what the plan allows.
 
-    ``shared``: seconds of the launch beside its measurements that are this cell's part. As many as
-    the plan allows where launches agree; the precision within a launch ends it then as ever.
+    ``shared``: seconds of the launch beside its measurements that are this cell's part.
+    ``seconds``: that there are for the cell in all. As many as the plan allows where launches
+    agree; the precision within a launch ends it then as ever.
     """
     if levels.between <= AGREEING * levels.within / levels.usual:
         return rule.max_samples
     fixed = levels.beside + shared + levels.warmup * levels.sample
     ratio = levels.within / levels.between
-    enough = max(
-        math.sqrt(fixed / levels.sample * ratio),
-        # Launches that differ by their few samples more than by themselves tell too badly how much
-        # they do; dear samples cost twice the least time by that at worst.
-        ratio,
-        _allowed(levels, rule),
-        BIAS * math.sqrt(levels.within) / rule.precision,
-    )
+    # Launches that differ by their few samples more than by themselves tell too badly how much
+    # they do; dear samples cost twice the least time by that at worst.
+    steady = max(math.sqrt(fixed / levels.sample * ratio), ratio)
+    # Where the time is enough for all launches allowed, they may take longer.
+    room = (seconds / rule.max_launches - fixed) / levels.sample
+    steady = max(steady, min(_allowed(levels, rule), room))
+    steady = max(steady, _unbiased(levels, fixed, steady, seconds, rule))
     # A warm-up is found that makes up at most half of a launch.
-    wanted = levels.warmup + max(math.ceil(enough), levels.warmup)
+    wanted = levels.warmup + max(math.ceil(steady), levels.warmup)
     return min(max(wanted, rule.min_samples), rule.max_samples)
 
 
@@ -142,11 +142,23 @@ def _allowed(levels: Levels, rule: Replication) -> float:
     """Samples by which the launches allowed come to the precision; where they can't, those beyond
     which more would make next to no difference.
     """
-    launches = rule.max_launches / LOOKS_APART
+    launches = rule.max_launches / LOOKS_APART  # the precision must hold at two looks
     spread = launches / _OF_MEDIAN * (rule.precision / _quantile(rule.confidence)) ** 2
     most = levels.within / (OF_NO_ACCOUNT * levels.between)
     left = spread - levels.between
     return min(levels.within / left, most) if left > 0.0 else most
+
+
+def _unbiased(
+    levels: Levels, fixed: float, steady: float, seconds: float, rule: Replication
+) -> float:
+    """Samples whose median is off by less than is to be known, or can be in the time."""
+    launches = min(seconds / (fixed + steady * levels.sample), rule.max_launches)
+    variance = levels.between + levels.within / steady if steady > 0.0 else levels.between
+    found = _quantile(rule.confidence) * math.sqrt(
+        _OF_MEDIAN * variance / max(launches, rule.min_launches)
+    )
+    return BIAS * math.sqrt(levels.within) / max(rule.precision, found)
 
 
 def _between(squares: Sequence[float], within: Sequence[float]) -> float:
