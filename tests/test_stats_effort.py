@@ -27,17 +27,21 @@ from assay.stats.replication import SPACING as LOOKS_APART
 
 # A precision that any launch has, so that nothing but time speaks.
 ANY = Replication(precision=1e3, min_samples=1, max_samples=1_000_000, max_launches=1_000_000)
+RULE = Replication()
 Z = NormalDist().inv_cdf(0.975)
 
 
 def levels(**changes: float) -> Levels:
-    plain = Levels(between=1e-3, within=1e-2, warmup=0, usual=1000, sample=1e-3, beside=0.05)
+    plain = Levels(
+        between=1e-3, precise=True, within=1e-2, warmup=0, usual=1000, sample=1e-3, beside=0.05
+    )
     return replace(plain, **changes)
 
 
 some_levels = st.builds(
     Levels,
     between=st.floats(1e-8, 1.0),
+    precise=st.just(True),
     within=st.floats(1e-8, 10.0),
     warmup=st.integers(0, 100),
     usual=st.floats(1.0, 4000.0),
@@ -114,6 +118,24 @@ def test_launches_that_agree_are_measured_as_ever(
     assert most_samples(replace(found, between=0.0), shared, math.inf, rule) == rule.max_samples
 
 
+@given(some_levels, st.floats(0.0, 10.0), rules, st.sampled_from([None, 0.0]))
+def test_launches_that_come_to_no_precision_take_a_few_times_what_they_cost(
+    found: Levels, shared: float, rule: Replication, between: float | None
+) -> None:
+    unknown = replace(found, between=between)
+    assert most_samples(unknown, shared, 1e-6, rule) == rule.max_samples
+    endless = replace(unknown, precise=False)
+    most = most_samples(endless, shared, 1e-6, rule)
+    assert most_samples(endless, shared, 4e3 * rule.max_launches * found.sample, rule) >= most
+    assert most_samples(endless, shared, math.inf, rule) == rule.max_samples
+    if max(rule.min_samples, 2 * found.warmup) < most < rule.max_samples:
+        fixed = found.beside + shared + found.warmup * found.sample
+        # Were launches all alike, that is a fifth more time than without launching at all.
+        alike = cost(replace(endless, between=0.0), shared, most - found.warmup)
+        assert alike <= 1.2001 * found.sample * found.within
+        assert (most - found.warmup - 1) * found.sample <= 5.0 * fixed * 1.0001
+
+
 @given(some_levels, st.floats(0.0, 10.0), rules)
 def test_the_launches_allowed_reach_the_precision_if_samples_can_bring_it_about(
     found: Levels, shared: float, rule: Replication
@@ -155,8 +177,8 @@ def test_the_median_of_few_skewed_samples_is_not_taken_for_theirs() -> None:
 
 def test_it_is_asked_at_spaced_numbers_of_launches() -> None:
     points = sorted({asked_at(launches) for launches in range(31)})
-    assert points == [0, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30]
-    assert [asked_at(launches) for launches in (0, 2, 3, 6, 8, 29)] == [0, 0, 3, 5, 7, 24]
+    assert points == [0, 1, 2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30]
+    assert [asked_at(launches) for launches in (0, 2, 3, 6, 8, 29)] == [0, 2, 3, 5, 7, 24]
 
 
 def planted(
@@ -186,7 +208,7 @@ def test_planted_levels_are_found_whatever_launches_took(between: float) -> None
     rng = np.random.default_rng(7)
     # Long ones first, as a campaign has them, then ones whose own share is not small.
     counts = [400] * 3 + [5] * 20 + [50] * 17
-    found = [levels_of(planted(rng, counts, between, 0.05), 0.95) for _ in range(300)]
+    found = [levels_of(planted(rng, counts, between, 0.05), RULE) for _ in range(300)]
     assert all(found)
     deviations = sorted(math.sqrt(each.between) for each in found if each)
     assert median(deviations) == pytest.approx(between, rel=0.2)
@@ -206,7 +228,7 @@ def test_launches_that_differ_by_their_samples_alone_are_seldom_taken_to_differ(
     rule = Replication(max_launches=400)
     short = 0
     for _ in range(500):
-        found = levels_of(planted(rng, [300] * 9, 0.0, 0.05), 0.95)
+        found = levels_of(planted(rng, [300] * 9, 0.0, 0.05), RULE)
         assert found is not None
         short += most_samples(found, 0.01, math.inf, rule) < rule.max_samples
     assert short <= 10
@@ -215,15 +237,15 @@ def test_launches_that_differ_by_their_samples_alone_are_seldom_taken_to_differ(
 def test_disturbed_launches_have_no_say() -> None:
     rng = np.random.default_rng(13)
     launches = planted(rng, [100] * 20, 0.02, 0.05)
-    calm = levels_of(launches, 0.95)
+    calm = levels_of(launches, RULE)
     wild = [replace(each, value=20.0 * each.value) if k % 5 == 2 else each
             for k, each in enumerate(launches)]  # fmt: skip
-    found = levels_of(wild, 0.95)
+    found = levels_of(wild, RULE)
     assert calm is not None and found is not None
     assert found.between < 4.0 * calm.between
     unsure = [replace(each, half_width=20.0 * (each.half_width or 0.0)) if k % 5 == 2 else each
               for k, each in enumerate(launches)]  # fmt: skip
-    found = levels_of(unsure, 0.95)
+    found = levels_of(unsure, RULE)
     assert found is not None
     assert found.within == pytest.approx(calm.within)
 
@@ -231,16 +253,19 @@ def test_disturbed_launches_have_no_say() -> None:
 def test_what_launches_do_not_tell_is_not_guessed() -> None:
     rng = np.random.default_rng(17)
     launches = planted(rng, [100] * FEWEST, 0.02, 0.05)
-    assert levels_of(launches, 0.95) is not None
-    assert levels_of(launches[1:], 0.95) is None
-    assert levels_of([replace(each, half_width=None) for each in launches], 0.95) is None
-    assert levels_of([replace(each, value=0.0) for each in launches], 0.95) is None
-    assert levels_of([], 0.95) is None
+    assert levels_of(launches, RULE) is not None
+    fewer = levels_of(launches[1:], RULE)
+    assert fewer is not None and fewer.between is None
+    assert levels_of([replace(each, half_width=None) for each in launches], RULE) is None
+    assert levels_of([replace(each, value=0.0) for each in launches], RULE) is None
+    assert levels_of([], RULE) is None
 
 
 def test_equal_samples_and_launches_have_no_variance() -> None:
     same = [LaunchEffort(1.0, 0.0, 100, 0, 0.1, 0.1)] * 5
-    found = levels_of(same, 0.95)
+    found = levels_of(same, RULE)
     assert found is not None
     assert (found.between, found.within) == (0.0, 0.0)
-    assert most_samples(found, 0.1, math.inf, Replication()) == Replication().max_samples
+    assert most_samples(found, 0.1, math.inf, RULE) == RULE.max_samples
+    # Equal samples of launches that differ: the fewest will do.
+    assert most_samples(replace(found, between=0.1), 0.1, 1.0, RULE) == RULE.min_samples

@@ -93,7 +93,7 @@ class Efforts:
         known = self._levels.get(name)
         if known is None or known[0] != point:
             first = [launches[k] for k in range(point)]
-            known = self._levels[name] = point, levels_of(first, self._rule.confidence)
+            known = self._levels[name] = point, levels_of(first, self._rule)
         return known[1]
 
 

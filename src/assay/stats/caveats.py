@@ -145,9 +145,10 @@ def _unsteady(evidence: Evidence) -> Iterator[str]:
     if 2 * len(drifting) > len(long):
         typical = 100.0 * float(np.median(drifting))
         enough = "" if len(long) == len(evidence.launches) else " with samples enough to tell"
+        of = f"{len(drifting)} of {counted(len(long), 'launch')}{enough}"
         yield (
-            f"Not steady after warm-up in {len(drifting)} of {counted(len(long), 'launch')}{enough}: "
-            f"the first quarter differs from the second half by {typical:+.2g}%."
+            f"Not steady after warm-up in {of}: the first quarter differs from the second "
+            f"half by {typical:+.2g}%."
         )
 
 

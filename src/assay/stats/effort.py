@@ -18,7 +18,7 @@ from statistics import NormalDist, median
 from assay.plans.model import Replication
 from assay.stats.replication import SPACING as LOOKS_APART
 
-# Launches that are measured without knowing how launches differ, and from which on that is told.
+# Launches from which on it is told how they differ.
 FEWEST = 3
 # The question is asked again each time that there are so many times as many launches.
 ASKED_AGAIN = 1.25
@@ -26,6 +26,11 @@ ASKED_AGAIN = 1.25
 # samples alone leave: even a variance of four times that is known to within the precision asked
 # for after the fewest launches that tell an interval, so that nothing is to be gained.
 AGREEING = 3.0
+# A launch that comes to no precision by itself takes so many times as long as it costs beside its
+# samples. Of launches that don't differ at all a fifth more time is needed than of a single long
+# one, and of those that differ just so much that they count as agreeing half as much more than of
+# the best length.
+TIMES_AS_LONG = 5.0
 # Share of the variance between launches below which that of a launch's median is of no account:
 # the interval across launches is at most 2.5% wider for it.
 OF_NO_ACCOUNT = 0.05
@@ -61,13 +66,15 @@ class LaunchEffort:
 class Levels:
     """How a cell's launches and samples vary, relatively, and what they cost.
 
-    ``between``: the variance between launches. ``within``: that of a launch's median times its
-    steady samples. ``warmup``: leading samples of a launch that count for nothing. ``usual``:
-    steady samples of a launch that nothing but precision and budget ended. ``sample``: seconds of
-    one. ``beside``: other seconds of a measurement.
+    ``between``: the variance between launches; None while they are too few. ``precise``: whether
+    launches mostly came to the precision asked for by themselves. ``within``: that of a launch's
+    median times its steady samples. ``warmup``: leading samples of a launch that count for nothing.
+    ``usual``: steady samples of a launch before it was known how launches differ. ``sample``:
+    seconds of one. ``beside``: other seconds of a measurement.
     """
 
-    between: float
+    between: float | None
+    precise: bool
     within: float
     warmup: int
     usual: float
@@ -78,17 +85,17 @@ class Levels:
 def asked_at(launches: int) -> int:
     """The number of a cell's first launches by which is decided, when there are ``launches``.
 
-    0 where they are too few. In between a decision stands, lest each launch be one more chance.
+    In between a decision stands, lest each launch be one more chance.
     """
-    point, upcoming = 0, FEWEST
+    point, upcoming = min(launches, FEWEST), FEWEST
     while upcoming <= launches:
         point, upcoming = upcoming, max(upcoming + 1, math.ceil(ASKED_AGAIN * upcoming))
     return point
 
 
-def levels_of(launches: Sequence[LaunchEffort], confidence: float) -> Levels | None:
+def levels_of(launches: Sequence[LaunchEffort], rule: Replication) -> Levels | None:
     """The levels told by these launches, in their order; None where they don't tell them."""
-    z = _quantile(confidence)
+    z = _quantile(rule.confidence)
     centre = median([launch.value for launch in launches]) if launches else 0.0
     known = [
         (launch.samples - launch.warmup) * (launch.half_width / z) ** 2
@@ -100,13 +107,19 @@ def levels_of(launches: Sequence[LaunchEffort], confidence: float) -> Levels | N
     first = launches[:FEWEST]
     taken = sum(launch.samples for launch in first)
     sample = sum(launch.sampling for launch in first) / taken if taken else 0.0
-    if len(launches) < FEWEST or not known or centre <= 0.0 or sample <= 0.0:
+    if not known or centre <= 0.0 or sample <= 0.0:
         return None
     within = median(known)
     steady = [max(launch.samples - launch.warmup, 1) for launch in launches]
     squares = [(launch.value / centre - 1.0) ** 2 for launch in launches]
+    precise = [
+        launch.half_width is not None and launch.half_width <= rule.precision for launch in launches
+    ]
     return Levels(
-        between=_between(squares, [within / count for count in steady]),
+        between=_between(squares, [within / count for count in steady])
+        if len(launches) >= FEWEST
+        else None,
+        precise=2 * sum(precise) >= len(precise),
         within=within,
         warmup=round(median([launch.warmup for launch in launches])),
         usual=median(steady[:FEWEST]),
@@ -120,45 +133,47 @@ def most_samples(levels: Levels, shared: float, seconds: float, rule: Replicatio
 
     ``shared``: seconds of the launch beside its measurements that are this cell's part.
     ``seconds``: that there are for the cell in all. As many as the plan allows where launches
-    agree; the precision within a launch ends it then as ever.
+    agree, as far as is known, and come to the precision by themselves.
     """
-    if levels.between <= AGREEING * levels.within / levels.usual:
-        return rule.max_samples
     fixed = levels.beside + shared + levels.warmup * levels.sample
+    each = seconds / rule.max_launches  # that there are for one, if all allowed are to be had
+    if levels.between is None or levels.between <= AGREEING * levels.within / levels.usual:
+        if levels.precise:
+            return rule.max_samples
+        return _within_plan(levels, max(TIMES_AS_LONG * fixed, each) / levels.sample, rule)
     ratio = levels.within / levels.between
     # Launches that differ by their few samples more than by themselves tell too badly how much
     # they do; dear samples cost twice the least time by that at worst.
-    steady = max(math.sqrt(fixed / levels.sample * ratio), ratio)
+    steady = max(math.sqrt(fixed / levels.sample * ratio), ratio, 1.0)
     # Where the time is enough for all launches allowed, they may take longer.
-    room = (seconds / rule.max_launches - fixed) / levels.sample
-    steady = max(steady, min(_allowed(levels, rule), room))
-    steady = max(steady, _unbiased(levels, fixed, steady, seconds, rule))
-    # A warm-up is found that makes up at most half of a launch.
-    wanted = levels.warmup + max(math.ceil(steady), levels.warmup)
+    room = (each - fixed) / levels.sample
+    steady = max(steady, min(_allowed(levels.between, levels.within, rule), room))
+    launches = min(seconds / (fixed + steady * levels.sample), rule.max_launches)
+    variance = (levels.between + levels.within / steady) / max(launches, rule.min_launches)
+    return _within_plan(levels, max(steady, _unbiased(levels.within, variance, rule)), rule)
+
+
+def _within_plan(levels: Levels, steady: float, rule: Replication) -> int:
+    """Samples with the warm-up, which is found if it makes up at most half of a launch."""
+    wanted = levels.warmup + max(math.ceil(min(steady, rule.max_samples)), levels.warmup)
     return min(max(wanted, rule.min_samples), rule.max_samples)
 
 
-def _allowed(levels: Levels, rule: Replication) -> float:
+def _allowed(between: float, within: float, rule: Replication) -> float:
     """Samples by which the launches allowed come to the precision; where they can't, those beyond
     which more would make next to no difference.
     """
     launches = rule.max_launches / LOOKS_APART  # the precision must hold at two looks
     spread = launches / _OF_MEDIAN * (rule.precision / _quantile(rule.confidence)) ** 2
-    most = levels.within / (OF_NO_ACCOUNT * levels.between)
-    left = spread - levels.between
-    return min(levels.within / left, most) if left > 0.0 else most
+    most = within / (OF_NO_ACCOUNT * between)
+    left = spread - between
+    return min(within / left, most) if left > 0.0 else most
 
 
-def _unbiased(
-    levels: Levels, fixed: float, steady: float, seconds: float, rule: Replication
-) -> float:
-    """Samples whose median is off by less than is to be known, or can be in the time."""
-    launches = min(seconds / (fixed + steady * levels.sample), rule.max_launches)
-    variance = levels.between + levels.within / steady if steady > 0.0 else levels.between
-    found = _quantile(rule.confidence) * math.sqrt(
-        _OF_MEDIAN * variance / max(launches, rule.min_launches)
-    )
-    return BIAS * math.sqrt(levels.within) / max(rule.precision, found)
+def _unbiased(within: float, variance: float, rule: Replication) -> float:
+    """Samples whose median is off by little beside the precision, or beside what can be known."""
+    found = _quantile(rule.confidence) * math.sqrt(_OF_MEDIAN * variance)
+    return BIAS * math.sqrt(within) / max(rule.precision, found)
 
 
 def _between(squares: Sequence[float], within: Sequence[float]) -> float:
