@@ -128,6 +128,18 @@ def test_a_cell_cut_short_is_not_taken_for_sated() -> None:
     assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(59.5 / 5 / 5)
 
 
+def test_a_cell_that_was_kept_short_is_not_held_to_what_it_took() -> None:
+    state = make_state()
+    for cell in CELLS:  # a sample of 4000 that the plan allows
+        state.add(done(cell, 0, wall=0.1, stop="samples"))
+    state.spent = 0.5
+    assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(59.5 / 5 / 5)
+    state = make_state(max_samples=1, min_samples=1)
+    for cell in CELLS:  # all that there are
+        state.add(done(cell, 0, wall=0.1, stop="samples"))
+    assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(SPARE * 0.1)
+
+
 def test_set_up_is_granted_on_top_and_is_paid_for_by_all() -> None:
     state = make_state()
     for cell, wall in zip(CELLS, (4.1, 0.1, 0.1, 0.1, 0.1), strict=True):
