@@ -1,6 +1,5 @@
 #include "harness/covariates.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,11 +9,10 @@
 
 #include "harness/memory_probe.hpp"
 #include "harness/proc_text.hpp"
+#include "harness/text_file.hpp"
 
 namespace assay {
 namespace {
-
-int open_file(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }
 
 // The file's start, from offset 0; empty if it can't be read. Everything looked for stands there.
 std::string read_file(int descriptor, std::size_t most = 8192) {
@@ -112,25 +110,26 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
 Covariates::Covariates(MPI_Comm comm, const Layout& layout)
     : comm_(comm), leader_(layout.local_rank == 0), threads_(layout.threads) {
   const std::string cpu = "/sys/devices/system/cpu/cpu";
-  frequency_ = open_file(cpu + std::to_string(layout.cpus[0]) + "/cpufreq/scaling_cur_freq");
+  frequency_ = open_to_read(cpu + std::to_string(layout.cpus[0]) + "/cpufreq/scaling_cur_freq");
   // The cores in use on this node: every rank names its CPUs to all, the leader listens.
   const int mine = static_cast<int>(layout.cpus.size());
   std::vector<int> all(static_cast<std::size_t>(mine * layout.local_size));
   MPI_Gather(layout.cpus.data(), mine, MPI_INT, all.data(), mine, MPI_INT, 0, layout.node);
   int pinned = layout.pinned ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &pinned, 1, MPI_INT, MPI_MIN, layout.node);
-  memory_ = open_file("/proc/meminfo");
+  memory_ = open_to_read("/proc/meminfo");
   if (!leader_) return;
-  stat_ = open_file("/proc/stat");
-  load_ = open_file("/proc/loadavg");
-  snmp_ = open_file("/proc/net/snmp");
+  stat_ = open_to_read("/proc/stat");
+  load_ = open_to_read("/proc/loadavg");
+  snmp_ = open_to_read("/proc/net/snmp");
   energy_.emplace();
-  pressure_ = {open_file("/proc/pressure/cpu"), open_file("/proc/pressure/memory"),
-               open_file("/proc/pressure/io")};
+  pressure_ = {open_to_read("/proc/pressure/cpu"), open_to_read("/proc/pressure/memory"),
+               open_to_read("/proc/pressure/io")};
   const std::set<int> used(all.begin(), all.end());
   if (pinned) neighbours_ = neighbours_of(used);
   for (const int id : used) {
-    const int file = open_file(cpu + std::to_string(id) + "/thermal_throttle/core_throttle_count");
+    const int file =
+        open_to_read(cpu + std::to_string(id) + "/thermal_throttle/core_throttle_count");
     if (file >= 0) throttle_.push_back(file);
   }
 }

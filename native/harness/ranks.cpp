@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-constexpr int kLongestName = 256;  // bytes of a host's name, with the zero at its end
+constexpr int kLongestHostName = 256;  // bytes of a host's name, with the zero at its end
 
 // Positions in `seats`, host after host or, if `across`, one of each host after the other.
 std::vector<std::size_t> sorted(const std::vector<Seat>& seats, bool across) {
@@ -52,7 +52,7 @@ std::vector<std::size_t> parse_list(const std::string& order, std::size_t count)
 }  // namespace
 
 std::string host_name() {
-  char name[kLongestName] = {};
+  char name[kLongestHostName] = {};
   gethostname(name, sizeof name - 1);
   return name;
 }
@@ -64,10 +64,11 @@ MPI_Comm ranks_of_node(MPI_Comm world) {
   int size = 1;
   MPI_Comm_rank(sharing, &rank);
   MPI_Comm_size(sharing, &size);
-  char mine[kLongestName] = {};
+  char mine[kLongestHostName] = {};
   host_name().copy(mine, sizeof mine - 1);
   std::vector<char> names(static_cast<std::size_t>(size) * sizeof mine);
-  MPI_Allgather(mine, kLongestName, MPI_CHAR, names.data(), kLongestName, MPI_CHAR, sharing);
+  MPI_Allgather(mine, kLongestHostName, MPI_CHAR, names.data(), kLongestHostName, MPI_CHAR,
+                sharing);
   int first = 0;
   while (std::memcmp(&names[static_cast<std::size_t>(first) * sizeof mine], mine, sizeof mine)) {
     ++first;

@@ -11,8 +11,10 @@
 
 namespace assay {
 
+int open_to_read(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }
+
 std::optional<std::string> read_text(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = open_to_read(path);
   if (descriptor < 0) return std::nullopt;
   std::string text;
   std::array<char, 4096> part{};

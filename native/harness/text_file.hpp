@@ -9,6 +9,9 @@
 
 namespace assay {
 
+// A descriptor, which the caller closes; -1 where it can't be opened.
+int open_to_read(const std::string& path);
+
 // All of it; nothing where it can't be read, and errno says why.
 std::optional<std::string> read_text(const std::string& path);
 

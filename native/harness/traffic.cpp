@@ -1,6 +1,5 @@
 #include "harness/traffic.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,8 +28,6 @@ constexpr double kShare = 0.01;
 constexpr std::uint64_t kWord = 4;
 // ARPHRD_LOOPBACK of linux/if_arp.h.
 constexpr double kLoopback = 772;
-
-int open_file(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }
 
 std::optional<std::uint64_t> number_in(int descriptor) {
   std::array<char, 32> text{};
@@ -146,8 +143,8 @@ void Traffic::open_adapter(const std::string& name, const std::string& sent,
   if (adapters_.size() == kMostAdapters) return;
   Adapter adapter;
   adapter.name = name;
-  adapter.sent = open_file(sent);
-  adapter.received = open_file(received);
+  adapter.sent = open_to_read(sent);
+  adapter.received = open_to_read(received);
   adapter.octets = octets;
   if (adapter.sent >= 0 && adapter.received >= 0) {
     adapters_.push_back(std::move(adapter));

@@ -21,7 +21,7 @@ namespace assay::linpack {
 namespace {
 
 // Trials may take this part of the memory available on a node.
-constexpr double kPartOfMemory = 0.5;
+constexpr double kPartForSearch = 0.5;
 // Twice what any core does today, in flop/s: a trial that fits the time is of no greater order than
 // that allows.
 constexpr double kFastestCore = 4e11;
@@ -162,7 +162,7 @@ class LinpackSearch : public Kernel {
 
   // The greatest order up to n that memory allows, or not much less; at least 1.
   std::int64_t largest_that_fits(std::int64_t n) const {
-    while (n > 1 && bytes(n) > kPartOfMemory * available_) n -= std::max<std::int64_t>(n / 64, 1);
+    while (n > 1 && bytes(n) > kPartForSearch * available_) n -= std::max<std::int64_t>(n / 64, 1);
     return n;
   }
 
@@ -170,7 +170,7 @@ class LinpackSearch : public Kernel {
   void reserve() {
     Complaint complaint;
     try {
-      require_memory(context_, kPartOfMemory, bytes(limits_.largest),
+      require_memory(context_, kPartForSearch, bytes(limits_.largest),
                      "the parts of a matrix of order " + std::to_string(limits_.largest),
                      "n can be " + std::to_string(largest_that_fits(limits_.largest)));
       double doubles = 0.0;

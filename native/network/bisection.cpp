@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-constexpr int kTag = 1;
+constexpr int kHalvesTag = 1;
 
 class Bisection : public Kernel {
  public:
@@ -140,9 +140,9 @@ class Bisection : public Kernel {
   }
 
   void exchange(int sent, MPI_Status* status) const {
-    const int failed = MPI_Sendrecv(payload_.outgoing(), sent, MPI_BYTE, partner_, kTag,
-                                    payload_.incoming(), payload_.count(), MPI_BYTE, partner_, kTag,
-                                    context_.comm, status ? status : MPI_STATUS_IGNORE);
+    const int failed = MPI_Sendrecv(payload_.outgoing(), sent, MPI_BYTE, partner_, kHalvesTag,
+                                    payload_.incoming(), payload_.count(), MPI_BYTE, partner_,
+                                    kHalvesTag, context_.comm, status ? status : MPI_STATUS_IGNORE);
     if (failed != MPI_SUCCESS) throw KernelError("MPI failed to send or to receive a message");
   }
 

@@ -10,14 +10,13 @@
 #include "memory/pages.hpp"
 #include "network/barrier_check.hpp"
 #include "network/collective_ops.hpp"
+#include "network/messages.hpp"
 
 namespace assay {
 namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kUsualBytes = 8;
-// The buffers of a node's ranks may take this part of the memory available there.
-constexpr double kPartOfMemory = 0.9;
 // Rounds of the check that follow the timed operations, each with contents of its own.
 constexpr std::size_t kRounds = 2;
 
@@ -42,7 +41,7 @@ class CollectiveKernel : public Kernel {
   void setup() override {
     // The root's, which may sit on any node.
     const auto root = Shape{shape_.root, shape_.size, shape_.root, shape_.bytes};
-    require_memory(context_, kPartOfMemory, static_cast<double>(op_.gives(root) + op_.gets(root)),
+    require_memory(context_, kPartForBuffers, static_cast<double>(op_.gives(root) + op_.gets(root)),
                    "buffers", "give a smaller number of 'bytes', or take fewer ranks");
     outgoing_ = Pages(op_.gives(shape_) + kGuard, Pages::Size::ordinary);
     incoming_ = Pages(op_.gets(shape_) + kGuard, Pages::Size::ordinary);

@@ -6,12 +6,6 @@
 #include <utility>
 
 namespace assay {
-namespace {
-
-// The buffers of a node's ranks may take this part of the memory available there.
-constexpr double kPartOfMemory = 0.9;
-
-}  // namespace
 
 Fault read_fault([[maybe_unused]] Parameters& parameters) {
 #ifdef ASSAY_TEST_FAULTS
@@ -42,7 +36,7 @@ void Conversation::allocate() {
   const bool gets = terms_.mode == Mode::kGet;
   std::exception_ptr failure;
   try {
-    require_memory(context_, kPartOfMemory, static_cast<double>(out + in), "two buffers",
+    require_memory(context_, kPartForBuffers, static_cast<double>(out + in), "two buffers",
                    "give a smaller number of 'bytes'");
     if (!gets) outgoing_memory_ = Pages(out, Pages::Size::ordinary);
     if (!puts) incoming_memory_ = Pages(in, Pages::Size::ordinary);

@@ -6,6 +6,9 @@
 
 namespace assay {
 
+// The buffers of a node's ranks may take this part of the memory available there.
+constexpr double kPartForBuffers = 0.9;
+
 // The byte at that index of the message with that key: differs between neighbouring keys, and
 // between bytes a line or a page apart, so that misplaced pieces show.
 inline unsigned char message_byte(std::size_t index, std::size_t key) {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <string>
 
+#include "network/messages.hpp"
+
 namespace assay {
 namespace {
 
 constexpr std::size_t kGuard = 64;
 constexpr unsigned char kUntouched = 0xA5;
-// The buffers of a node's ranks may take this part of the memory available there.
-constexpr double kPartOfMemory = 0.9;
 
 // Multiplicative hashing: keys start at places far apart of one long sequence without a period that
 // a line or a page could hide.
@@ -30,7 +30,7 @@ std::size_t payload_bytes(Parameters& parameters, std::int64_t fallback) {
 }
 
 void Payload::allocate(const Context& context, std::size_t bytes) {
-  require_memory(context, kPartOfMemory, 2.0 * static_cast<double>(bytes), "two buffers",
+  require_memory(context, kPartForBuffers, 2.0 * static_cast<double>(bytes), "two buffers",
                  "give a smaller number of 'bytes'");
   bytes_ = bytes;
   outgoing_memory_ = Pages(bytes + kGuard, Pages::Size::ordinary);

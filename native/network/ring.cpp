@@ -15,12 +15,12 @@
 namespace assay {
 namespace {
 
-constexpr int kTag = 1;
+constexpr int kLapTag = 1;
 constexpr int kHopTag = 2;
 constexpr int kDoneTag = 3;
 // Seconds that the round trips of a hop shall last together, and the most that are made for it.
-constexpr double kVisit = 10e-6;
-constexpr int kMostTrips = 100;
+constexpr double kHop = 10e-6;
+constexpr int kMostRoundTrips = 100;
 
 class Ring : public Kernel {
  public:
@@ -61,8 +61,8 @@ class Ring : public Kernel {
     const double mine = std::max(hops_[0], 1e-9);
     double fastest = 0.0;
     MPI_Allreduce(&mine, &fastest, 1, MPI_DOUBLE, MPI_MIN, context_.comm);
-    trips_ =
-        static_cast<int>(std::clamp(std::ceil(kVisit / (2.0 * fastest)), 1.0, double{kMostTrips}));
+    trips_ = static_cast<int>(
+        std::clamp(std::ceil(kHop / (2.0 * fastest)), 1.0, double{kMostRoundTrips}));
     hops_.clear();
   }
 
@@ -134,16 +134,16 @@ class Ring : public Kernel {
   // What was received is what is sent on, so that damage at any hop shows from there to the end.
   int pass_token(int sent, MPI_Status* status) const {
     int failed = MPI_SUCCESS;
-    if (position_ != 0) failed |= receive(previous_, kTag, status);
+    if (position_ != 0) failed |= receive(previous_, kLapTag, status);
     const unsigned char* from = position_ == 0 ? payload_.outgoing() : payload_.incoming();
-    failed |= MPI_Send(from, sent, MPI_BYTE, next_, kTag, context_.comm);
-    if (position_ == 0) failed |= receive(previous_, kTag, status);
+    failed |= MPI_Send(from, sent, MPI_BYTE, next_, kLapTag, context_.comm);
+    if (position_ == 0) failed |= receive(previous_, kLapTag, status);
     return failed;
   }
 
   int step(int sent, MPI_Status* status) const {
-    return MPI_Sendrecv(payload_.outgoing(), sent, MPI_BYTE, next_, kTag, payload_.incoming(),
-                        payload_.count(), MPI_BYTE, previous_, kTag, context_.comm,
+    return MPI_Sendrecv(payload_.outgoing(), sent, MPI_BYTE, next_, kLapTag, payload_.incoming(),
+                        payload_.count(), MPI_BYTE, previous_, kLapTag, context_.comm,
                         status ? status : MPI_STATUS_IGNORE);
   }
 

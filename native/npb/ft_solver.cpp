@@ -11,13 +11,11 @@
 namespace assay::npb {
 namespace {
 
-constexpr std::uint64_t kWidth = kLanes;
+constexpr std::uint64_t kPacket = kLanes;
 constexpr std::uint64_t kChecksumPoints = 1024;
 
-constexpr std::uint64_t size_of(Share share) { return share.end - share.begin; }
-
 std::vector<Share> in_packets(std::vector<Share> shares) {
-  for (Share& share : shares) share = {share.begin / kWidth, share.end / kWidth};
+  for (Share& share : shares) share = {share.begin / kPacket, share.end / kPacket};
   return shares;
 }
 
@@ -89,8 +87,9 @@ FtSolver::FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, in
       y_along_shares, Transpose::Options{.element_bytes = sizeof(Packet), .own_stays = true});
   if (grid_.across > 1) {
     y_to_x_ = std::make_unique<Transpose>(
-        across_->comm(), std::array<std::uint64_t, 3>{size_of(z_), nx / kWidth, ny}, 2, 1, y_shares,
-        x_shares, Transpose::Options{.element_bytes = sizeof(Packet), .own_stays = false});
+        across_->comm(), std::array<std::uint64_t, 3>{size_of(z_), nx / kPacket, ny}, 2, 1,
+        y_shares, x_shares,
+        Transpose::Options{.element_bytes = sizeof(Packet), .own_stays = false});
   }
   allocate();
   past_caches_ = (spectrum_.size() + field_.size() + given_.size()) * sizeof(Packet) > cache_bytes;
@@ -156,8 +155,8 @@ void FtSolver::make_points() {
     const std::uint64_t z = 5 * j % nz;
     if (y < y_.begin || y >= y_.end || z < z_.begin || z >= z_.end) continue;
     const std::uint64_t row = y - y_.begin;
-    const Packet* packet = tile_row(x / kWidth, row - row % kWidth + x % kWidth, z - z_.begin);
-    points_.push_back({packet, static_cast<int>(row % kWidth)});
+    const Packet* packet = tile_row(x / kPacket, row - row % kPacket + x % kPacket, z - z_.begin);
+    points_.push_back({packet, static_cast<int>(row % kPacket)});
   }
 }
 
@@ -175,14 +174,14 @@ void FtSolver::make_decay(int t, double alpha) {
 void FtSolver::draw_and_transform_x(std::uint64_t seed, std::uint64_t z, std::uint64_t y_packet,
                                     Work& work) {
   const auto [nx, ny, nz] = problem_.extents;
-  const std::uint64_t y = y_packet * kWidth;
+  const std::uint64_t y = y_packet * kPacket;
   Random46 random(seed);
   random.skip(2 * nx * ((z_.begin + z) * ny + y_.begin + y));
   const std::uint64_t to_next_row = power_mod46(kMultiplier, 2 * nx);
   const std::uint64_t to_half = power_mod46(kMultiplier, nx);
   Words state[2];
   std::uint64_t of_row = random.state();
-  for (std::uint64_t lane = 0; lane < kWidth; ++lane) {
+  for (std::uint64_t lane = 0; lane < kPacket; ++lane) {
     state[0][lane] = of_row;
     state[1][lane] = multiply_mod46(of_row, to_half);
     of_row = multiply_mod46(of_row, to_next_row);
@@ -200,28 +199,28 @@ void FtSolver::draw_and_transform_x(std::uint64_t seed, std::uint64_t z, std::ui
   tables_.x->transform<false>(
       line, [&](std::size_t j) ASSAY_INLINE_LAMBDA { return line[j]; },
       [&](std::size_t k, Packet value) ASSAY_INLINE_LAMBDA { transformed[k] = value; });
-  for (std::uint64_t x_packet = 0; x_packet < nx / kWidth; ++x_packet) {
-    Packet tile[kWidth];
-    for (std::uint64_t i = 0; i < kWidth; ++i) tile[i] = transformed[x_packet * kWidth + i];
+  for (std::uint64_t x_packet = 0; x_packet < nx / kPacket; ++x_packet) {
+    Packet tile[kPacket];
+    for (std::uint64_t i = 0; i < kPacket; ++i) tile[i] = transformed[x_packet * kPacket + i];
     transpose_packets(tile);
-    for (std::uint64_t i = 0; i < kWidth; ++i) *tile_row(x_packet, y + i, z) = tile[i];
+    for (std::uint64_t i = 0; i < kPacket; ++i) *tile_row(x_packet, y + i, z) = tile[i];
   }
 }
 
 void FtSolver::transform_back_x(std::uint64_t z, std::uint64_t y_packet, Work& work) {
   const std::uint32_t nx = problem_.extents[0];
-  const std::uint64_t y = y_packet * kWidth;
+  const std::uint64_t y = y_packet * kPacket;
   Packet* line = work.line.data();
-  for (std::uint64_t x_packet = 0; x_packet < nx / kWidth; ++x_packet) {
-    Packet tile[kWidth];
-    for (std::uint64_t i = 0; i < kWidth; ++i) tile[i] = *tile_row(x_packet, y + i, z);
+  for (std::uint64_t x_packet = 0; x_packet < nx / kPacket; ++x_packet) {
+    Packet tile[kPacket];
+    for (std::uint64_t i = 0; i < kPacket; ++i) tile[i] = *tile_row(x_packet, y + i, z);
     transpose_packets(tile);
-    for (std::uint64_t i = 0; i < kWidth; ++i) line[x_packet * kWidth + i] = tile[i];
+    for (std::uint64_t i = 0; i < kPacket; ++i) line[x_packet * kPacket + i] = tile[i];
   }
   tables_.x->transform<true>(
       line, [&](std::size_t j) ASSAY_INLINE_LAMBDA { return line[j]; },
       [&](std::size_t k, Packet value)
-          ASSAY_INLINE_LAMBDA { *tile_row(k / kWidth, y + k % kWidth, z) = value; });
+          ASSAY_INLINE_LAMBDA { *tile_row(k / kPacket, y + k % kPacket, z) = value; });
 }
 
 template <bool kInverse>
@@ -257,7 +256,7 @@ void FtSolver::transform_z(std::uint64_t line, Work& work) {
 void FtSolver::evolve_and_transform_z(std::uint64_t line, Work& work) {
   const std::uint64_t rows = size_of(y_along_);
   const Packet* from = spectrum_.data() + line * tables_.z->size();
-  const double* decay_x = tables_.decay_x.data() + (x_.begin + line / rows) * kWidth;
+  const double* decay_x = tables_.decay_x.data() + (x_.begin + line / rows) * kPacket;
   const double* decay_z = tables_.decay_z.data();
   Doubles decay_xy;
   for (int lane = 0; lane < kLanes; ++lane) decay_xy[lane] = decay_x[lane];
@@ -314,7 +313,7 @@ void FtSolver::for_planes(std::uint64_t first_lines, First first, std::uint64_t 
 void FtSolver::start(std::uint64_t seed, Phases& phases) {
   if (!works_) return;
   const std::uint64_t x_packets = size_of(x_);
-  const std::uint64_t y_packets = size_of(y_) / kWidth;
+  const std::uint64_t y_packets = size_of(y_) / kPacket;
   const auto draw = [&](std::uint64_t z, std::uint64_t y_packet, Work& work) {
     draw_and_transform_x(seed, z, y_packet, work);
   };
@@ -357,7 +356,7 @@ std::complex<double> FtSolver::state_at(int t, double alpha, Phases& phases) {
   std::complex<double> sum;
   if (works_) {
     const std::uint64_t x_packets = size_of(x_);
-    const std::uint64_t y_packets = size_of(y_) / kWidth;
+    const std::uint64_t y_packets = size_of(y_) / kPacket;
     const auto back = [&](std::uint64_t z, std::uint64_t y_packet, Work& work) {
       transform_back_x(z, y_packet, work);
     };

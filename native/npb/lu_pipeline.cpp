@@ -6,16 +6,14 @@
 namespace assay::npb {
 namespace {
 
-constexpr int kTag = 64;  // apart from the halo's
-constexpr std::ptrdiff_t kComponents = cfd::kComponents;
-
-int count(cfd::Range range) { return std::max(0, range.end - range.begin); }
+constexpr int kTag = 64;                              // apart from the halo's
+constexpr std::ptrdiff_t kValues = cfd::kComponents;  // a point
 
 }  // namespace
 
 int lu_planes_per_message(int points) {
   constexpr int kBytes = 2048;
-  return std::max(1, kBytes / (static_cast<int>(sizeof(double) * kComponents) * points));
+  return std::max(1, kBytes / (static_cast<int>(sizeof(double) * kValues) * points));
 }
 
 LuPipeline::LuPipeline(const ProcessGrid& grid, cfd::Range planes, cfd::Range rows,
@@ -32,16 +30,16 @@ LuPipeline::LuPipeline(const ProcessGrid& grid, cfd::Range planes, cfd::Range ro
   }
   const auto plane_count = static_cast<std::size_t>(count(planes));
   hands_ = HugeArray<double>(static_cast<std::size_t>(threads_ + 1) * plane_count *
-                             static_cast<std::size_t>(kComponents * count(points)));
+                             static_cast<std::size_t>(kValues * count(points)));
   if (grid.cut(0)) {
-    const std::size_t size = plane_count * static_cast<std::size_t>(kComponents * count(rows));
+    const std::size_t size = plane_count * static_cast<std::size_t>(kValues * count(rows));
     in_x_ = HugeArray<double>(size);
     out_x_ = HugeArray<double>(size);
   }
 }
 
 double LuPipeline::bytes(int planes, int rows, int points, int threads) {
-  return 8.0 * kComponents * planes * ((std::min(threads, rows) + 1.0) * points + 2.0 * rows);
+  return 8.0 * kValues * planes * ((std::min(threads, rows) + 1.0) * points + 2.0 * rows);
 }
 
 void LuPipeline::yield_core() { std::this_thread::yield(); }
@@ -60,7 +58,7 @@ bool LuPipeline::ready(int position, std::int64_t plane) const {
 }
 
 double* LuPipeline::hand(int position, int p) {
-  const std::ptrdiff_t plane = kComponents * count(points_);
+  const std::ptrdiff_t plane = kValues * count(points_);
   return hands_.data() + (static_cast<std::ptrdiff_t>(position) * count(planes_) + p) * plane;
 }
 
@@ -84,10 +82,10 @@ void LuPipeline::start(bool upper, std::int64_t base) {
   }
   side_[0].in = in_x_.data();
   side_[0].out = out_x_.data();
-  side_[0].plane = kComponents * count(rows_);
+  side_[0].plane = kValues * count(rows_);
   side_[1].in = hand(0, 0);
   side_[1].out = hand(threads_, 0);
-  side_[1].plane = kComponents * count(points_);
+  side_[1].plane = kValues * count(points_);
   base_ = base;
   batches_ = (count(planes_) + batch_ - 1) / batch_;
   next_received_ = 0;

@@ -17,8 +17,6 @@ cfd::Range inner(const cfd::Block& block, int dimension) {
   return {block.inner_begin(dimension), block.inner_end(dimension)};
 }
 
-int count(cfd::Range range) { return std::max(0, range.end - range.begin); }
-
 cfd::Range part_of(cfd::Range rows, int thread, int threads) {
   const Share share =
       share_of({0, static_cast<std::uint64_t>(count(rows))}, static_cast<std::uint64_t>(thread),

@@ -122,8 +122,6 @@ Words lane_numbers() {
   return lanes;
 }
 
-int count(cfd::Range range) { return std::max(0, range.end - range.begin); }
-
 int whole_tiles(int steps) { return (steps + kLanes - 1) / kLanes * kLanes; }
 
 int steps_of(LuPart part) { return whole_tiles(count(part.x) + kLanes - 1); }

@@ -10,9 +10,11 @@ struct Share {
   std::uint64_t end;
 };
 
+constexpr std::uint64_t size_of(Share share) { return share.end - share.begin; }
+
 // Share `part` of `parts` of begin..end: they differ by one at most, whatever the numbers.
 constexpr Share share_of(Share whole, std::uint64_t part, std::uint64_t parts) {
-  const std::uint64_t size = whole.end - whole.begin;
+  const std::uint64_t size = size_of(whole);
   const auto limit = [&](std::uint64_t p) {
     return whole.begin + size / parts * p + size % parts * p / parts;
   };

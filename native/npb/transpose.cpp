@@ -5,8 +5,6 @@
 namespace assay::npb {
 namespace {
 
-constexpr std::uint64_t size_of(Share share) { return share.end - share.begin; }
-
 std::array<std::size_t, 3> row_order(const std::array<std::uint64_t, 3>& extents) {
   return {extents[1] * extents[2], extents[2], 1};
 }

@@ -20,13 +20,9 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kGrain = 512;         // bytes; records are multiples of it
-constexpr std::int64_t kDirectGrain = 4096;  // of O_DIRECT: the largest sector in use
-constexpr std::int64_t kLargestRecord = std::int64_t{1} << 30;
 // Random operations in a sample unless told: enough for a 99th percentile of their latencies.
 constexpr std::int64_t kRandomRecords = 1024;
 constexpr std::int64_t kStride = 17;  // IOzone's
-constexpr double kPartOfMemory = 0.5;
 constexpr double kTail = 0.99;
 
 class File : public Kernel {
@@ -75,7 +71,7 @@ class File : public Kernel {
   void setup() override {
     const double bytes = static_cast<double>(record_) * static_cast<double>(in_file_);
     scratch_.make(bytes);
-    require_memory(context_, kPartOfMemory, static_cast<double>(record_), "a record's bytes",
+    require_memory(context_, kPartForRecords, static_cast<double>(record_), "a record's bytes",
                    "give a smaller 'record'");
     buffer_memory_ = Pages(record_, Pages::Size::ordinary);
     buffer_ = buffer_memory_.as<unsigned char>();

@@ -21,11 +21,6 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kGrain = 512;         // bytes; records are multiples of it
-constexpr std::int64_t kDirectGrain = 4096;  // of O_DIRECT: the largest sector in use
-constexpr std::int64_t kLargestRecord = std::int64_t{1} << 30;
-constexpr double kPartOfMemory = 0.5;
-
 // An MPI file that closes itself; which is collective, as all of a kernel's life is.
 class MpiFile {
  public:
@@ -92,7 +87,7 @@ class Parallel : public Kernel {
     name_ = is_one_file() ? "data" : "data." + std::to_string(context_.rank);
     const int flags = method_ == "direct" ? O_DIRECT : 0;
     all_or_none(context_.comm, [&] {
-      require_memory(context_, kPartOfMemory, static_cast<double>(record_), "a record's bytes",
+      require_memory(context_, kPartForRecords, static_cast<double>(record_), "a record's bytes",
                      "give a smaller 'record'");
       buffer_memory_ = Pages(record_, Pages::Size::ordinary);
       if (makes_file()) file_ = create_file(scratch_.descriptor(), name_, flags);

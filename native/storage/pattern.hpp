@@ -7,6 +7,12 @@
 
 namespace assay {
 
+constexpr std::int64_t kGrain = 512;         // bytes; records are multiples of it
+constexpr std::int64_t kDirectGrain = 4096;  // of O_DIRECT: the largest sector in use
+constexpr std::int64_t kLargestRecord = std::int64_t{1} << 30;
+// Records in memory may take this part of what is available on a node.
+constexpr double kPartForRecords = 0.5;
+
 // A buffer is filled once a generation, and before each write its blocks get stamps of the offset,
 // so that a record costs a store a block in the timed part. What lies between the stamps depends on
 // the place within the record and on the generation: misplaced, stale and damaged bytes all show.

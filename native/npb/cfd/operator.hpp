@@ -8,6 +8,7 @@
 // (RNR-94-007, 3.2 and 3.3). The problem solved is du/dt = R(u) - R(exact solution).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct Range {
   int begin;
   int end;
 };
+
+inline int count(Range range) { return std::max(0, range.end - range.begin); }
 
 // What depends on the block alone; shared by all threads.
 class Operator {

@@ -8,15 +8,10 @@
 
 #include "harness/clock.hpp"
 #include "harness/kernel.hpp"
+#include "tests/kernels/spin.hpp"
 
 namespace assay {
 namespace {
-
-void spin(double span) {
-  const Ticks start = ticks();
-  while (seconds(ticks() - start) < span) {
-  }
-}
 
 // Lasts "seconds" per operation on every rank.
 class Sleep : public Kernel {

@@ -9,6 +9,7 @@
 #include "harness/global_clock.hpp"
 #include "harness/host_clocks.hpp"
 #include "harness/kernel.hpp"
+#include "tests/kernels/spin.hpp"
 
 namespace assay {
 namespace {
@@ -186,12 +187,6 @@ class HostsClocks : public Kernel {
   double bound_ = 0.0;
 };
 ASSAY_KERNEL("test.host_clocks", HostsClocks);
-
-void spin(double span) {
-  const Ticks start = ticks();
-  while (seconds(ticks() - start) < span) {
-  }
-}
 
 // Every rank takes "seconds" by appointment; the last one is "late" by so many seconds the first
 // "times" times. What is verified counts the starts, late ones among them.

@@ -29,10 +29,10 @@ std::vector<AdapterTraffic> on_hosts(std::size_t hosts) {
 }
 
 // A /sys of its own, removed at the end.
-class Tree {
+class SysTree {
  public:
-  Tree() : root_(fs::temp_directory_path() / ("assay-sys-" + std::to_string(getpid()))) {}
-  ~Tree() { fs::remove_all(root_); }
+  SysTree() : root_(fs::temp_directory_path() / ("assay-sys-" + std::to_string(getpid()))) {}
+  ~SysTree() { fs::remove_all(root_); }
 
   void write(const std::string& path, const std::string& text) const {
     fs::create_directories((root_ / path).parent_path());
@@ -65,7 +65,7 @@ class Tree {
 }  // namespace
 
 TEST(counters_of_what_leads_out_are_read) {
-  const Tree tree;
+  const SysTree tree;
   tree.interface("lo", 772, 1, 1, false);
   tree.interface("docker0", 1, 2, 2, false);
   tree.interface("eth0", 1, 3, 3, true);
@@ -85,7 +85,7 @@ TEST(counters_of_what_leads_out_are_read) {
 }
 
 TEST(on_one_node_and_beside_the_first_rank_nothing_is_read) {
-  const Tree tree;
+  const SysTree tree;
   tree.interface("eth0", 1, 3, 3, true);
   Layout other;
   other.local_rank = 1;
@@ -99,7 +99,7 @@ TEST(on_one_node_and_beside_the_first_rank_nothing_is_read) {
 }
 
 TEST(of_very_many_adapters_some_are_read) {
-  const Tree tree;
+  const SysTree tree;
   for (int i = 10; i < 60; ++i) tree.interface("eth" + std::to_string(i), 1, i, i, true);
   Traffic traffic(MPI_COMM_NULL, Layout(), 2, tree.root());
   traffic.begin();
