@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import getpass
 import hashlib
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
@@ -88,16 +89,23 @@ def build_kernels(extra_cmake: dict[str, str] | None = None) -> Path:
     return kept_in_cache(name, content().decode(), compile_to) / "assay-kernels"
 
 
+@contextlib.contextmanager
+def by_one_at_a_time(what: str) -> Iterator[Path]:
+    """The folder that is this thing's, for one process at a time."""
+    folder = Path(tempfile.gettempdir()) / f"assay-tests-{getpass.getuser()}" / what
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # goes with the process, however that ends
+        yield folder
+
+
 def kept_in_cache(what: str, version: str, make: Callable[[Path], None]) -> Path:
     """The folder with that version of something, made if it isn't there.
 
     ``make`` fills the folder that it is given; nobody makes the same thing at the same time. The
     versions used last are kept.
     """
-    folder = Path(tempfile.gettempdir()) / f"assay-tests-{getpass.getuser()}" / what
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # goes with the process, however that ends
+    with by_one_at_a_time(what) as folder:
         kept = folder / "kept" / version
         if not kept.exists():
             new = kept.with_name(f"{kept.name}.{os.getpid()}")

@@ -16,7 +16,7 @@ import pytest
 from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
-from open_mpi import TOOLCHAIN, needs_open_mpi
+from open_mpi import TOOLCHAIN, build_open_mpi, needs_open_mpi
 
 pytestmark = pytest.mark.slow
 
@@ -145,6 +145,7 @@ def test_killed_it_leaves_no_ranks_and_resumes_to_the_same_cells(folder: Path) -
 
 @needs_open_mpi
 def test_two_toolchains_in_one_plan_stand_side_by_side(folder: Path) -> None:
+    build_open_mpi()
     (folder / "assay.toml").write_text(TOOLCHAIN)
     words = ["network.pingpong", "bytes=8", "--ppn", "2", "--budget", "30 s", "--launches", "2"]
     words += ["--toolchain", "embedded,openmpi", "--oversubscribe"]

@@ -34,7 +34,7 @@ from assay.records.traffic import sent_by_adapter
 from kernel_runs import checked
 from lab_shell import detached
 from native_build import TOOLS
-from open_mpi import PREFIX, TOOLCHAIN, needs_open_mpi
+from open_mpi import PREFIX, TOOLCHAIN, build_open_mpi, needs_open_mpi
 
 MIB = 1 << 20
 reason = network.why_not()
@@ -324,16 +324,14 @@ def below(pid: int) -> set[int]:
 
 @pytest.mark.slow
 @needs_a_lab
-# The kernels for Open MPI were built by another test, before what runs alone.
-@pytest.mark.parametrize(
-    "toolchain",
-    ["embedded", pytest.param("openmpi", marks=[needs_open_mpi, pytest.mark.alone])],
-)
+@pytest.mark.parametrize("toolchain", ["embedded", pytest.param("openmpi", marks=needs_open_mpi)])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_it_leaves_nothing_on_any_host(
     cluster: VirtualCluster, folder: Path, how: signal.Signals, toolchain: str
 ) -> None:
     first, second = cluster.hosts
+    if toolchain == "openmpi":
+        build_open_mpi()
     with detached(cluster.remote_shell, folder) as shell:
         # Ranks on the second host alone: none is below assay, which is the hardest case.
         config = cluster.config().replace(str(cluster.remote_shell), str(shell))
@@ -343,7 +341,7 @@ def test_killed_it_leaves_nothing_on_any_host(
         words += ["--precision", "0.0001%", "--toolchain", toolchain, "--keep"]
         command = cluster.command(first, sys.executable, "-m", "assay", "measure", *words)
         with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as running:
-            until = time.monotonic() + 300  # the first one builds
+            until = time.monotonic() + 120
             while not begun(folder) and time.monotonic() < until:
                 time.sleep(0.05)
             ranks = ranks_on(second)
