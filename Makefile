@@ -37,7 +37,9 @@ $(VENV)/.ready-to-test: $(VENV)/.ready requirements/test.txt requirements/openmp
 	@touch $@
 
 # Programs that run for real meet what else the machine does: what fails is tried anew, and told ("R").
-test: build $(VENV)/.ready-to-test lint
+# While the kernels are compiled there is time to lint.
+test: $(VENV)/.ready-to-test
+	@$(MAKE) --no-print-directory --jobs 2 build lint
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
 	    $(BIN)/pytest -m "not alone and not cluster" -n 3 --dist worksteal --reruns 1 && \
 	    $(BIN)/pytest -m "alone and not cluster" --reruns 2
