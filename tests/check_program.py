@@ -13,7 +13,10 @@ from native_build import NATIVE, TOOLS, content, digest, kept_in_cache
 
 HERE = Path(__file__).parent
 # What nearly every kernel's sources call.
-HARNESS = ("memory/pages.cpp", "memory/numa.cpp", "harness/kernel.cpp", "harness/clock.cpp")
+HARNESS = (
+    *("memory/pages.cpp", "memory/numa.cpp", "harness/kernel.cpp", "harness/clock.cpp"),
+    *("harness/text_file.cpp", "harness/proc_text.cpp"),
+)
 OPTIMISED = ("-O1", "-march=native")
 SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _ALWAYS = ("-std=c++20", "-fopenmp", "-Wall", "-Wextra", "-Werror", "-Wno-restrict")
