@@ -158,7 +158,7 @@ def test_classes_of_suite_npb_follow_the_time_that_is_given(
     plan = plan_of("npb", 4, 1, 64 * GB, **changes)
     assert {cell.kernel: str(cell.parameters["class"]) for cell in benchmarks(plan)} == speedup
     if "60 s" in changes.values():
-        assert "npb.sp: class S, the largest with core_seconds" in " ".join(plan.choices)
+        assert "npb.sp: class=S, the largest with core_seconds" in " ".join(plan.choices)
 
 
 def test_an_included_suite_keeps_its_share_of_the_time() -> None:
