@@ -73,9 +73,8 @@ RANKS = 2
 # Tried with a program of a few lines, one process of which takes turns between both: 2.44 beside
 # 2.22 million messages of 8 B a second, 1.78 beside 1.67 of 1 KiB, on two cores of an Intel Xeon.
 BARRIERS = (
-    "no goal: osu_mbw_mr puts barriers before each window (seen in 7.0 and 7.4), whose messages "
-    "then meet no posted receives, which takes 6 to 10% of the rate; assay's windows follow each "
-    "other."
+    "no goal: osu_mbw_mr puts barriers before each window (seen in 7.0 and 7.4), with which the "
+    "same loop comes to 6 to 10% less; assay's windows follow each other."
 )
 # Looks at whether more rounds are needed, in times the fewest.
 MORE_ROUNDS = (1.7, 2.8, 5.0)

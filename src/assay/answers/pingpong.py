@@ -231,7 +231,7 @@ def _model_words(model: LogGP) -> str:
         words.append(f"the protocol changes at {format_size(model.threshold.at)}")
     for dip in sorted(model.dips, key=lambda dip: -dip.depth)[:1]:
         more = len(model.dips) - 1
-        rest = f" (and at {more} more size{'s' if more > 1 else ''})" if more else ""
+        rest = f" (and at {counted(more, 'more size')})" if more else ""
         words.append(f"bandwidth dips by {dip.depth:.0%} at {format_size(dip.bytes)}{rest}")
     return "".join(f"; {word}" for word in words)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
 from assay.plans.model import Placement, Value
+from assay.units import counted
 
 Parameters = Mapping[str, Value]
 
@@ -104,7 +105,7 @@ def _check_senders(parameters: Parameters, placement: Placement) -> str | None:
         most, of = placement.ranks // 2, "half of the node"
     if senders <= most:
         return None
-    ranks = f"{most} rank{'s' if most > 1 else ''}"
+    ranks = counted(most, "rank")
     return f"senders = {senders}, but {of} has {ranks}: take fewer, or more ranks a node."
 
 

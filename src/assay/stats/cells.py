@@ -19,6 +19,7 @@ from assay.stats.intervals import Floats, checked, median_interval
 from assay.stats.model import UNTRIED, CellSummary, MetricSummary, Stop
 from assay.stats.replication import relative_half_width
 from assay.stats.summary import coefficient_of_variation
+from assay.units import counted
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
             error=failures[0] if failures else remarks[0] if remarks else unmeasured,
         )
     if failures:
-        count = len(failures)
-        remarks.append(f"{count} launch{'es' if count > 1 else ''} failed: {failures[0]}")
+        remarks.append(f"{counted(len(failures), 'launch')} failed: {failures[0]}")
     hosts = _host_sets(good)
     if len(hosts) > 1:
         remarks.append(
