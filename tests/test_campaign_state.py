@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.campaign.state import LEAST_BUDGET, SPARE, CampaignState, _share
+from assay.campaign.sharing import LEAST_BUDGET, SPARE, fair_share
+from assay.campaign.state import CampaignState
 from assay.plans.model import Cell
 from assay.records.model import Measurement
 from assay.records.reading import measurement_id
@@ -189,7 +190,7 @@ def test_the_share_is_that_at_which_cells_take_what_there_is(
 ) -> None:
     # Each cell takes no less than one sample, and a sated one no more than it took.
     cells = [(least, least + more if sated else math.inf) for least, more, sated in drawn]
-    share = _share(left, cells)
+    share = fair_share(left, cells)
 
     def taken(share: float) -> float:
         return sum(min(max(share, least), most) for least, most in cells)

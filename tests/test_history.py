@@ -212,7 +212,7 @@ def test_a_run_over_days_counts_once_a_day(tmp_path: Path) -> None:
 
 
 def test_medians_of_runs_are_those_of_numpy(root: Path) -> None:
-    from assay.stats.repeats import repeats_in
+    from assay.stats.repeats_stored import repeats_in
 
     for repeats in repeats_in(Store(root, without=_broken(root)), Choice(system="seth")):
         series = by_run(repeats, "seth")

@@ -19,7 +19,8 @@ from assay.records.store import Choice, Store
 from assay.records.summary import summarise_run
 from assay.records.tables import TABLES_SCHEMA, write_tables
 from assay.stats.cells import launch_value, summarise_cells
-from assay.stats.repeats import Repeats, each_host, joined, repeats_in, repeats_of
+from assay.stats.repeats import Repeats, each_host, joined, repeats_of
+from assay.stats.repeats_stored import repeats_in
 from records_builder import make_plan, make_record, make_run, make_stream
 
 STREAM = Cell("memory.stream", {"op": "triad"}, Placement(ppn=2, node_set=3), "fake")

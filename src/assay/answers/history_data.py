@@ -16,7 +16,8 @@ from assay.kernels import parameters_text
 from assay.plans.model import Cell
 from assay.records.directory import Facts, RunDirectory
 from assay.stats.intervals import Floats
-from assay.stats.repeats import Repeats, repeats_in
+from assay.stats.repeats import Repeats
+from assay.stats.repeats_stored import repeats_in
 
 if TYPE_CHECKING:
     from assay.records.store import Choice, Store

@@ -11,7 +11,8 @@ import msgspec
 
 from assay.campaign.effort import beside_measurements
 from assay.campaign.limits import longest_silence
-from assay.campaign.state import LEAST_BUDGET, CampaignState, Interruption, OutOfTime
+from assay.campaign.sharing import LEAST_BUDGET
+from assay.campaign.state import CampaignState, Interruption, OutOfTime
 from assay.config import PATIENCE
 from assay.errors import AssayError
 from assay.hostnames import names_text

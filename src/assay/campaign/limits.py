@@ -36,8 +36,8 @@ def time_limit(cells: Sequence[Cell], measured: Iterable[Measured]) -> float:
 def longest_silence(cells: Sequence[Cell], patience: float) -> float:
     """Seconds without a word after which a launch of these cells is given up.
 
-    ``patience``, unless one operation of a kernel is to take longer: it says nothing within one,
-    and a benchmark of the largest class can take hours on few cores.
+    ``patience``, unless one operation of a kernel is to take longer: many say nothing within one,
+    and those that do say it between steps, of which the largest classes' take minutes on few cores.
     """
     return max(patience, *(TIMES * _operation(cell) for cell in cells))
 

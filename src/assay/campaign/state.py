@@ -6,24 +6,19 @@ That is what makes resuming exact: a run that was killed decides as if it never 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate
+from collections.abc import Callable, Sequence
 
+from assay.campaign.cell_state import CellState, Tally, tally_of
 from assay.campaign.chosen import ChosenCells
 from assay.campaign.effort import Efforts, sampling_seconds
 from assay.campaign.limits import time_limit
 from assay.campaign.settle import Outcome, Settlement, settle_cell
+from assay.campaign.sharing import LEAST_BUDGET, fair_share
 from assay.kernels import is_search
-from assay.plans.model import Cell, Plan, Value
+from assay.plans.model import Cell, Plan
 from assay.plans.sessions import first_replicate
 from assay.records.model import LaunchRecord, Measurement
 
-# What a cell that had enough may take more than last time.
-SPARE = 1.5
-# Fewest seconds a measurement is granted, however little of the budget is left for it.
-LEAST_BUDGET = 0.005
 # Share of the budget by which its last measurements may be expected to exceed it.
 TOLERANCE = 0.05
 
@@ -34,64 +29,6 @@ class Interruption(Exception):
 
 class OutOfTime(Interruption):
     """The time that there is for it is over; what is missing is for another time."""
-
-
-@dataclass
-class CellState:
-    """One cell's part: its launches' values by replicate, and how its last measurement went.
-
-    ``wall``: seconds it took. ``sampling``: those of them that went into samples; the rest is
-    set-up and verification. ``sample``: what one sample takes, expected before the first was
-    taken. ``sated``: it had enough before its time was up. ``short``: it had as many samples as it
-    was to have, which were fewer than the plan's most. ``facts``: of a search, what it found.
-    ``left_out``: there are not hosts enough for it now. ``idle``: it is one of a search's
-    candidates, and not asked for now. ``failed_in``: the block that its failure was met in, if it
-    is known.
-    """
-
-    cell: Cell
-    search: bool = False
-    values: dict[int, float] = field(default_factory=dict)
-    wall: float | None = None
-    sampling: float = 0.0
-    sample: float = 0.0
-    sated: bool = False
-    short: bool = False
-    failure: str | None = None
-    satisfied: bool = False
-    left_out: bool = False
-    idle: bool = False
-    failed_in: int | None = None
-    facts: dict[str, Value] = field(default_factory=dict)
-    _lowest: int = 0
-
-    @property
-    def pending(self) -> bool:
-        """Whether it is to be measured again, if there is time."""
-        possible = self.failure is None and not self.left_out
-        return possible and not self.satisfied and not self.idle
-
-    @property
-    def missing(self) -> int:
-        """The lowest replicate that there is no value of."""
-        while self._lowest in self.values:
-            self._lowest += 1
-        return self._lowest
-
-    @property
-    def overhead(self) -> float:
-        """Seconds of the last measurement beside its samples."""
-        return max((self.wall or 0.0) - self.sampling, 0.0)
-
-    @property
-    def least(self) -> float:
-        """Seconds that a measurement takes at least, for one sample is always taken."""
-        return self.overhead + self.sample
-
-    def expected(self, budget: float) -> float:
-        """Seconds that a measurement granted ``budget`` may be expected to take."""
-        most = max(budget, self.least)
-        return min(most, SPARE * (self.wall or 0.0)) if self.sated else most
 
 
 class CampaignState:
@@ -123,7 +60,7 @@ class CampaignState:
         self.spent = 0.0
         self._value_of = value_of
         self._enough = enough
-        self._tally: _Tally | None = None
+        self._tally: Tally | None = None
 
     def add(self, measurement: Measurement, beside: float | None = None) -> None:
         """Take in one finished measurement; one of another session is passed over.
@@ -351,7 +288,7 @@ class CampaignState:
         left = part * max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
         left -= sum(state.overhead for state in states)
         most = self.most_samples(replicate)
-        share = _share(left, [(s.sample, self._wanted(s, most[s.cell.id])) for s in states])
+        share = fair_share(left, [(s.sample, self._wanted(s, most[s.cell.id])) for s in states])
         return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
 
     def _wanted(self, state: CellState, most_samples: int) -> float:
@@ -386,78 +323,10 @@ class CampaignState:
         left = max(self.plan.replication.budget - self.spent, 0.0)
         return min(self._counted().seconds, left)
 
-    def _counted(self) -> _Tally:
+    def _counted(self) -> Tally:
         """Counted again only after something was added: displays ask several times a second."""
         if self._tally is None:
             once = self._chosen.candidates
             fewest = self.plan.replication.min_launches
-            self._tally = _tally(self.cells.values(), fewest, once)
+            self._tally = tally_of(self.cells.values(), fewest, once)
         return self._tally
-
-
-@dataclass(frozen=True)
-class _Tally:
-    """How far all cells are. ``seconds``: of what is missing; inf where nothing tells."""
-
-    expected: int
-    done: int
-    seconds: float
-
-
-def _tally(
-    states: Collection[CellState], min_launches: int, chosen: Collection[str] = ()
-) -> _Tally:
-    """``chosen``: ids of cells that are measured once more whenever they are asked for."""
-    expected = done = unknown = known = 0
-    seconds = walls = 0.0
-    for state in states:
-        made, pending = len(state.values), state.pending
-        launches = 1 if state.search else min_launches
-        if state.cell.id in chosen:
-            launches = made + 1
-        done += made
-        expected += max(made, launches * pending)
-        if state.wall is not None:
-            walls += state.wall
-            known += 1
-        if pending:
-            missing = max(launches - made, 1)
-            if state.wall is not None or state.sample:
-                seconds += (state.sample if state.wall is None else state.wall) * missing
-            else:
-                unknown += missing
-    if unknown:
-        seconds = seconds + walls / known * unknown if known else math.inf
-    return _Tally(expected, done, seconds)
-
-
-def _share(left: float, cells: Sequence[tuple[float, float]]) -> float:
-    """The share at which cells take ``left`` seconds together, each no less than the first and no
-    more than the second of its two numbers (the most may be inf).
-    """
-    leasts = sorted(least for least, _ in cells)
-    needs = sorted(max(pair) for pair in cells)
-    least_sums = [0.0, *accumulate(leasts)]
-    need_sums = [0.0, *accumulate(needs)]
-
-    def sharing(share: float) -> tuple[int, int]:
-        """How many take no more than the share at least, and how many of them have enough of it."""
-        return bisect_right(leasts, share), bisect_right(needs, share)
-
-    def taken(share: float) -> float:
-        reached, sated = sharing(share)
-        above = least_sums[-1] - least_sums[reached]
-        return need_sums[sated] + share * (reached - sated) + above
-
-    most = needs[-1] if needs else math.inf
-    # Between two neighbouring ends the cells that take just the share are the same ones.
-    ends = sorted({0.0, *leasts, *(need for need in needs if need < math.inf)})
-    if taken(ends[-1]) <= left and most < math.inf:
-        # All have enough with what they took: the same again, and a little more.
-        return max(SPARE * most, LEAST_BUDGET)
-    place = bisect_right(ends, left, key=taken)
-    if place == 0:
-        return LEAST_BUDGET
-    low = ends[place - 1]
-    reached, sated = sharing(low)
-    return max(low + (left - taken(low)) / max(reached - sated, 1), LEAST_BUDGET)

@@ -14,7 +14,8 @@ from assay.records.group import GroupData
 from assay.records.store import Choice, Store
 from assay.stats.intervals import Floats
 from assay.stats.peers import FEWEST
-from assay.stats.repeats import Repeats, repeats_in
+from assay.stats.repeats import Repeats
+from assay.stats.repeats_stored import repeats_in
 
 # The newest occasions that are looked at.
 MOST = 24

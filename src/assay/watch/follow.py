@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import tempfile
 import time
 import traceback
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from assay import __version__
 from assay.errors import AssayError
 from assay.stats.online import Settings
 from assay.watch import relay
+from assay.watch.folder import check_folder, lives, make_folder
 from assay.watch.heartbeat import Ring, Rings, Together
 from assay.watch.model import (
     SCHEMA,
@@ -67,9 +67,9 @@ def watch_program(command: Sequence[str], options: Options) -> WatchEnd:
     lines = StepLines(options.pattern) if options.pattern is not None else None
     folder = options.folder
     if lines is None and folder is None:
-        folder = own_folder = _make_folder()
+        folder = own_folder = make_folder()
     elif folder is not None:
-        folder = _check_folder(folder)
+        folder = check_folder(folder)
     environment = {"ASSAY_HEARTBEAT": str(folder)} if lines is None else {}
     try:
         program = Program(
@@ -254,7 +254,7 @@ class _Following:
             together.add(ring, ring.read())
             if ring.lost > lost:
                 together.begin_anew()
-            if ring.host == self.host and ring.pid not in self._ended and not _lives(ring.pid):
+            if ring.host == self.host and ring.pid not in self._ended and not lives(ring.pid):
                 self._ended.add(ring.pid)
                 together.end(ring)
         for host, together in self.together.items():
@@ -398,57 +398,9 @@ class _Following:
         ]
 
 
-def _lives(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
-
-
 def _cpu_seconds(pid: int) -> float:
     words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _make_folder() -> Path:
-    """Where heartbeats go: in memory, if this machine has a folder there.
-
-    The name tells whose it is, so that what a killed one left is cleared away by the next.
-    """
-    ours = f"assay-heartbeat-{Path('/proc/self/ns/pid').stat().st_ino}-"
-    for parent in ("/dev/shm", tempfile.gettempdir()):
-        with contextlib.suppress(OSError):
-            for left in Path(parent).glob(f"{ours}*"):
-                _clear(left, left.name.removeprefix(ours).split("-")[0])
-            return Path(tempfile.mkdtemp(prefix=f"{ours}{os.getpid()}-", dir=parent))
-    raise AssayError(
-        "There is no folder to write heartbeats to.", mend="Name one that can be written: --folder."
-    )
-
-
-def _clear(folder: Path, owner: str) -> None:
-    """Remove the folder, unless its owner or a program that writes to it lives."""
-    rings = list(folder.glob("*.heartbeat"))
-    writers = [ring.name.rpartition("-")[2].split(".")[0] for ring in rings]
-    if not any(pid.isdigit() and _lives(int(pid)) for pid in (owner, *writers)):
-        with contextlib.suppress(OSError):
-            for ring in rings:
-                ring.unlink()
-            folder.rmdir()
-
-
-def _check_folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        left = sum(1 for _ in folder.glob("*.heartbeat"))
-    except OSError as error:
-        raise AssayError(
-            f"The folder can't be made: {error.strerror}.", where=str(folder)
-        ) from None
-    if left:
-        raise AssayError(
-            "The folder holds heartbeats already.",
-            where=str(folder),
-            mend="Name a folder of its own for each program that is watched, or empty this one.",
-        )
-    return folder.resolve()
 
 
 def _open_log(path: Path | None) -> IO[bytes] | None:
