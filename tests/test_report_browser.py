@@ -40,6 +40,11 @@ REPORT = """
 (async () => {
   await window.assayReady;
   const found = {};
+  const cut = (svg, text) => {
+    const all = svg.getBoundingClientRect(), part = text.getBoundingClientRect();
+    return part.left < all.left - 1 || part.right > all.right + 1
+      || part.top < all.top - 1 || part.bottom > all.bottom + 1;
+  };
   for (const figure of document.querySelectorAll("[data-figure]")) {
     found[figure.dataset.figure] = {
       marks: figure.querySelectorAll(
@@ -48,6 +53,11 @@ REPORT = """
       fill: getComputedStyle(figure.querySelector(".live text")).fill,
       wide: figure.querySelector(".live svg").getBoundingClientRect().width
         <= figure.getBoundingClientRect().width + 1,
+      cut: [...figure.querySelectorAll(".live .role-legend text")]
+        .filter((text) => cut(figure.querySelector(".live svg"), text))
+        .map((text) => text.textContent),
+      lines: new Set([...figure.querySelectorAll(".live .role-legend-label text")]
+        .map((text) => Math.round(text.getBoundingClientRect().top))).size,
     };
   }
   const column = document.querySelector("#table-cells thead button");
@@ -121,6 +131,14 @@ def probed(cells, folder, run=None):
     return path
 
 
+def assert_whole(found: dict) -> None:
+    """All figures are drawn, no wider than their place, and no legend is cut off."""
+    for name, figure in found["figures"].items():
+        assert figure["live"] and figure["wide"], name
+        assert figure["cut"] == [], name
+    assert not found["overflow"]
+
+
 @pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 400)])
 def test_every_figure_is_drawn_and_nothing_is_amiss(page, tmp_path, dark, width):
     found = look(page, tmp_path, dark=dark, width=width)
@@ -129,8 +147,7 @@ def test_every_figure_is_drawn_and_nothing_is_amiss(page, tmp_path, dark, width)
     assert list(figures) == [
         *("stream", "dgemm", "npb-ep", "npb-cg", "npb-speedup", "latency", "bandwidth")
     ]
-    for name, figure in figures.items():
-        assert figure["live"] and figure["wide"], name
+    assert_whole(found)
     # One bar a cell; DGEMM has nine points and a ring; ping-pong a point a size.
     least = {"stream": 8, "dgemm": 10, "npb-ep": 2, "npb-cg": 2, "latency": 24, "bandwidth": 23}
     least["npb-speedup"] = 4
@@ -141,7 +158,6 @@ def test_every_figure_is_drawn_and_nothing_is_amiss(page, tmp_path, dark, width)
     assert (brightness > 384) == dark
     assert (sum(map(int, re.findall(r"\d+", found["other"])[:3])) > 384) != dark
     assert found["first"] == "npb.ep"  # sorted by kernel, descending
-    assert not found["overflow"]
 
 
 def test_linpacks_figures_are_drawn_too(tmp_path):
@@ -153,8 +169,7 @@ def test_linpacks_figures_are_drawn_too(tmp_path):
     assert {name: figures[name]["marks"] >= n for name, n in least.items()} == dict.fromkeys(
         least, True
     )
-    assert all(figure["live"] and figure["wide"] for figure in figures.values())
-    assert not found["overflow"]
+    assert_whole(found)
 
 
 @pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 400)])
@@ -181,5 +196,18 @@ def test_variations_figures_are_drawn_too(tmp_path, dark, width):
     assert {name: figures[name]["marks"] >= n for name, n in least.items()} == dict.fromkeys(
         least, True
     )
-    assert all(figure["live"] and figure["wide"] for figure in figures.values())
-    assert not found["overflow"]
+    assert_whole(found)
+
+
+def test_legends_have_the_lines_they_need(tmp_path):
+    adapters = ("eth0", "eth0,eth1")
+    cells = [npb(name, nodes=2, adapter=way) for name in ("ft", "lu") for way in adapters]
+    run = run_of([(cell, normal(at, 30, 0.01)) for at, cell in enumerate(cells)])
+    page = probed(summarise_cells(run), tmp_path, run)
+    found = look(page, tmp_path / "profile", dark=False, width=500)
+    assert_whole(found)
+    assert found["figures"]["variation-sequence"]["lines"] > 1
+    (tmp_path / "wide").mkdir()
+    found = look(page, tmp_path / "wide", dark=False, width=1600)
+    assert_whole(found)
+    assert found["figures"]["variation-sequence"]["lines"] == 1

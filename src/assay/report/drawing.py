@@ -20,6 +20,7 @@ def drawable(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
     return {
         **figure.spec,
         "width": _WIDTHS[figure.width],
+        "params": [{"name": "room", "value": _WIDTHS[figure.width]}],
         "data": {"values": [_drawable_row(row) for row in figure.rows]},
         "config": vega_config(theme),
     }

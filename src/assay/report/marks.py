@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from assay.answers.select import Point, placement_text
@@ -22,8 +22,9 @@ _STATISTICS = [
     Field("high", "", "upper end of its 95% interval"),
     Field("launches", "", "number of launches"),
 ]
-
-
+# Pixels of a legend's entry without its label, and of a character of 12 px, about; at most so many
+# of a label.
+_ENTRY, _CHARACTER, _LONGEST = 34, 7, 320
 # Measured values up to which an axis ticks each of them.
 _MOST_TICKS = 12
 # Sizes in bytes worth a tick; 0 has its place because the axis is linear below 1 B.
@@ -262,14 +263,30 @@ def colour(field: str, rows: Sequence[Row], title: str | None = None) -> Spec:
     The values themselves, which may be anything that a user wrote, stay out of the specification:
     Vega-Lite puts the sort orders it is given into expressions.
     """
-    several = len({row[field] for row in rows}) > 1
+    labels = {str(row[field]) for row in rows}
+    # A band of little opacity must not pale the legend too.
+    legend = {
+        "title": title,
+        "symbolOpacity": 1,
+        "columns": _columns(labels),
+        "labelLimit": {"expr": f"min({_LONGEST}, room - {_ENTRY})"},
+    }
     return {
         "field": field,
         "type": "nominal",
         "sort": None,
-        # A band of little opacity must not pale the legend too.
-        "legend": {"title": title, "symbolOpacity": 1} if several else None,
+        "legend": legend if len(labels) > 1 else None,
     }
+
+
+def _columns(labels: Collection[str]) -> Spec:
+    """One line where all of a legend's entries have room in the figure's width, else as few as do.
+
+    Vega-Lite puts them all into one line, and cuts off what sticks out. ``room``, the pixels there
+    are, is said by whoever draws it: Vega's own ``width`` changes while it lays out.
+    """
+    widths = [_ENTRY + min(_CHARACTER * len(label), _LONGEST) for label in labels]
+    return {"expr": f"room < {sum(widths)} ? max(1, floor(room / {max(widths)})) : {len(widths)}"}
 
 
 def statistics(point: Point, per: int = 1) -> Row:

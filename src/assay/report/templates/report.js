@@ -16,6 +16,8 @@
     const spec = {
       ...data.specs[id],
       width: "container",
+      // What legends have; axes take the rest.
+      params: [{ name: "room", value: live.clientWidth - 90 }],
       autosize: { type: "fit-x", contains: "padding" },
       config: data.configs[theme()],
     };
