@@ -6,9 +6,11 @@ import pytest
 
 from assay.kernels import find_kernel
 from assay.kernels.npb.is_ import IS_SIZES
+from check_program import CheckProgram
 from kernel_runs import assert_phases, assert_verified, checked, is_good, measure_twice, plain
 
 IS = find_kernel("npb.is")
+COUNTING = CheckProgram("npb_is_check.cpp", (), ("-O3", "-march=native"))
 
 
 def test_operations_are_the_keys_ranked() -> None:
@@ -26,6 +28,15 @@ def test_memory_falls_with_ranks() -> None:
     assert one == 4 * 2**27 + 2 * 4 * 2**23
     assert 0.9 * one < two < 1.1 * one  # keys that move need room
     assert eight < 0.5 * one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["S", "W", "A", "B", "C"])
+def test_official_ranks_are_the_numbers_of_lesser_keys(size: str) -> None:
+    """So they are of class D (5 s) and E (110 s of a core), too."""
+    (words,) = COUNTING.ask(f"ranks {size}")
+    assert len(words) == 2 * 5 * 10
+    assert words[::2] == words[1::2]
 
 
 @pytest.mark.slow
@@ -51,6 +62,15 @@ def test_what_is_ranked_wrongly_is_found(fault: str, ranks: int) -> None:
     (record,) = measure_twice(checked(), ("npb.is", {"class": "S", "fault": fault}), ranks=ranks)
     assert not is_good(record)
     assert record.verification is not None and (record.verification.value or 0) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [1000, 7])
+def test_more_keys_than_one_call_may_move_go_in_pieces(most: int) -> None:
+    (record,) = measure_twice(
+        checked(), ("npb.is", {"class": "S", "most": most}), ranks=5, threads=2
+    )
+    assert_verified(record)
 
 
 @pytest.mark.slow

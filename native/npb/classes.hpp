@@ -55,12 +55,16 @@ inline constexpr CgClass kCgClasses[] = {
 inline constexpr double kCgTolerance = 1e-10;
 
 // IS: 2^log2_keys keys below 2^log2_max_key, and the keys that every iteration looks at: the key of
-// that index has rank `rank` + slope * (iteration - since).
+// that index has rank `rank` + slope * (iteration - since), less one for each of `less` that the
+// iteration is after: there a key that was changed had been below that one already.
 struct IsTest {
   std::uint64_t index;
   std::int64_t rank;
   int slope;
   int since;
+  std::array<int, 2> less{kNever, kNever};
+
+  static constexpr int kNever = 1 << 30;
 };
 
 struct IsClass {
@@ -119,11 +123,21 @@ inline constexpr IsClass kIsClasses[] = {
        {1157283250, 1978098519, -1, 0},
        {1503301535, 2145192618, -1, 0},
        {1453734525, 2147425337, -1, 0}}}},
+    {"E",
+     35,
+     31,
+     {{{21492309536, 3, 1, 2},
+       {24606226181, 27580354, 1, 2},
+       {12608530949, 3248475153, 1, 2, {2, 4}},
+       {4065943607, 30048754302, -1, 2},
+       {3324513396, 31485259697, -1, 2}}}},
 };
 
 constexpr std::int64_t expected_rank(const IsClass& problem, std::size_t test, int iteration) {
   const IsTest& of = problem.tests[test];
-  return of.rank + of.slope * (iteration - of.since);
+  std::int64_t rank = of.rank + of.slope * (iteration - of.since);
+  for (const int after : of.less) rank -= iteration > after ? 1 : 0;
+  return rank;
 }
 
 template <typename Table>

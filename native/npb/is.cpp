@@ -18,13 +18,14 @@ class Is : public Kernel {
 #ifdef ASSAY_TEST_FAULTS
     // Other keys; or right ones, one of whose counts is wrong in the end.
     fault_ = parameters.choice("fault", "none", {"none", "seed", "count"});
+    most_ = parameters.integer("most", most_);
 #endif
   }
 
   void setup() override {
     require_memory(context_, 1.0, is_bytes_per_rank(problem_, context_.size, context_.threads),
                    "class " + std::string(problem_.name), "take a smaller class or more nodes");
-    ranking_ = std::make_unique<IsRanking>(problem_, context_.comm, context_.threads);
+    ranking_ = std::make_unique<IsRanking>(problem_, context_.comm, context_.threads, most_);
 #ifdef ASSAY_TEST_FAULTS
     ranking_->generate(fault_ == "seed" ? kIsSeed + 2 : kIsSeed);
 #else
@@ -67,6 +68,7 @@ class Is : public Kernel {
   std::unique_ptr<IsRanking> ranking_;
   Phases phases_{{"compute", "allreduce", "alltoall", "alltoallv"}};
   std::int64_t failed_ = 0;
+  std::int64_t most_ = IsRanking::kMost;
 #ifdef ASSAY_TEST_FAULTS
   std::string fault_;
 #endif

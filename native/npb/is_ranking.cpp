@@ -26,6 +26,8 @@ constexpr double kLikelyUnevenness = 1.1;
 constexpr std::size_t kElsewhere = 4;
 // Keys between the places where threads write what nobody reads: a cache line's.
 constexpr std::size_t kApart = 16;
+// Values to a block of cumulated counts.
+constexpr int kBlockBits = 10;
 
 std::size_t buckets_of(const IsClass& problem, int ranks) {
   std::size_t buckets = kFewestBuckets;
@@ -45,8 +47,8 @@ double is_bytes_per_rank(const IsClass& problem, int ranks, int threads) {
   return keys + moved + values * (threads + 1);
 }
 
-IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads)
-    : problem_(problem), comm_(comm), threads_(threads) {
+IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads, std::int64_t most)
+    : problem_(problem), comm_(comm), threads_(threads), most_(most) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &ranks_);
   const auto count = static_cast<std::size_t>(ranks_);
@@ -165,7 +167,7 @@ void IsRanking::divide() {
   std::uint64_t sum = 0;
   std::uint64_t part = 0;
   for (std::size_t bucket = 0; bucket < buckets_; ++bucket) {
-    owner_[bucket] = static_cast<std::uint16_t>(part);
+    owner_[bucket] = static_cast<std::uint32_t>(part);
     sum += static_cast<std::uint64_t>(totals_[bucket]);
     while (part + 1 < ranks && sum >= share_of({0, all}, part, ranks).end) {
       first_bucket_[++part] = bucket + 1;
@@ -196,7 +198,7 @@ void IsRanking::partition() {
   const auto self = static_cast<std::size_t>(rank_);
   std::size_t place = 0;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
-    send_places_[rank] = static_cast<int>(place);
+    send_places_[rank] = static_cast<std::int64_t>(place);
     if (rank != self) {
       for (std::size_t thread = 0; thread < places_.size(); ++thread) {
         places_[thread][rank] = place;
@@ -205,7 +207,7 @@ void IsRanking::partition() {
           place += counts[b];
       }
     }
-    send_counts_[rank] = static_cast<int>(place) - send_places_[rank];
+    send_counts_[rank] = static_cast<std::int64_t>(place) - send_places_[rank];
   }
   const std::size_t unread = place;
   for (std::size_t thread = 0; thread < places_.size(); ++thread) {
@@ -218,7 +220,7 @@ void IsRanking::partition() {
     const auto part = static_cast<std::size_t>(omp_get_thread_num());
     std::size_t* places = places_[part].data();
     const std::size_t* steps = steps_.data();
-    const std::uint16_t* owner = owner_.data();
+    const std::uint32_t* owner = owner_.data();
     std::uint32_t* counts = counts_[part].data();
     Key* sorted = sorted_.data();
     const auto values = static_cast<Key>(values_);
@@ -237,25 +239,67 @@ void IsRanking::partition() {
 
 void IsRanking::exchange(Phases& phases) {
   phases.in(kIsAlltoall, [&] {
-    MPI_Alltoall(send_counts_.data(), 1, MPI_INT, receive_counts_.data(), 1, MPI_INT, comm_);
+    MPI_Alltoall(send_counts_.data(), 1, MPI_INT64_T, receive_counts_.data(), 1, MPI_INT64_T,
+                 comm_);
   });
   std::size_t place = 0;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
-    receive_places_[rank] = static_cast<int>(place);
+    receive_places_[rank] = static_cast<std::int64_t>(place);
     place += static_cast<std::size_t>(receive_counts_[rank]);
   }
   if (received_.size() < place) received_ = HugeArray<Key>(std::max(place, room()));
   arrived_ = place;
   phases.in(kIsAlltoallv, [&] {
-    MPI_Alltoallv(sorted_.data(), send_counts_.data(), send_places_.data(), MPI_UINT32_T,
-                  received_.data(), receive_counts_.data(), receive_places_.data(), MPI_UINT32_T,
-                  comm_);
+    // What all ranks know, for all must do the same.
+    const double share = std::ldexp(kUnevenness, problem_.log2_keys) / ranks_;
+    if (share < static_cast<double>(most_)) {
+      send_at_once();
+    } else {
+      send_in_pieces();
+    }
   });
+}
+
+void IsRanking::send_at_once() {
+  const auto narrow = [](const std::vector<std::int64_t>& wide) {
+    return std::vector<int>(wide.begin(), wide.end());
+  };
+  MPI_Alltoallv(sorted_.data(), narrow(send_counts_).data(), narrow(send_places_).data(),
+                MPI_UINT32_T, received_.data(), narrow(receive_counts_).data(),
+                narrow(receive_places_).data(), MPI_UINT32_T, comm_);
+}
+
+// With one rank after the other. What a rank sends and receives differs: who is done with one of
+// them sends to nobody, or receives from nobody, until it is done with the other.
+void IsRanking::send_in_pieces() {
+  for (int step = 1; step < ranks_; ++step) {
+    const int to = (rank_ + step) % ranks_;
+    const int from = (rank_ - step + ranks_) % ranks_;
+    const auto target = static_cast<std::size_t>(to);
+    const auto source = static_cast<std::size_t>(from);
+    const Key* out = sorted_.data() + send_places_[target];
+    Key* in = received_.data() + receive_places_[source];
+    std::int64_t sending = send_counts_[target];
+    std::int64_t receiving = receive_counts_[source];
+    while (sending > 0 || receiving > 0) {
+      const std::int64_t sent = std::min(sending, most_);
+      const std::int64_t received = std::min(receiving, most_);
+      MPI_Sendrecv(out, static_cast<int>(sent), MPI_UINT32_T, sent > 0 ? to : MPI_PROC_NULL, 0, in,
+                   static_cast<int>(received), MPI_UINT32_T, received > 0 ? from : MPI_PROC_NULL, 0,
+                   comm_, MPI_STATUS_IGNORE);
+      out += sent;
+      in += received;
+      sending -= sent;
+      receiving -= received;
+    }
+  }
 }
 
 // Counts by value what was not counted yet, and makes the counts cumulative.
 void IsRanking::cumulate() {
-  std::vector<std::uint32_t> before(static_cast<std::size_t>(threads_) + 1, 0);
+  const std::uint64_t blocks = (values_ + (1U << kBlockBits) - 1) >> kBlockBits;
+  before_.resize(blocks);
+  std::vector<std::uint64_t> of_thread(static_cast<std::size_t>(threads_));
   const std::span<const Key> keys = ranks_ == 1 ? std::span<const Key>(keys_.data(), keys_.size())
                                                 : std::span<const Key>(received_.data(), arrived_);
 #pragma omp parallel num_threads(threads_)
@@ -267,23 +311,31 @@ void IsRanking::cumulate() {
     const Share share = share_of({0, keys.size()}, part, parts);
     for (std::uint64_t i = share.begin; i < share.end; ++i) ++counts[keys[i] - lowest_];
 #pragma omp barrier
-    // Each thread cumulates a share of the values over all threads' counts, then all before it.
-    const Share range = share_of({0, values_}, part, parts);
+    // Each thread cumulates a share of the blocks over all threads' counts.
+    const Share range = share_of({0, blocks}, part, parts);
     std::uint32_t* all = counts_[0].data();
-    std::uint32_t sum = 0;
-    for (std::uint64_t v = range.begin; v < range.end; ++v) {
-      for (std::size_t thread = 1; thread < parts; ++thread) all[v] += counts_[thread][v];
-      sum += all[v];
-      all[v] = sum;
+    std::uint64_t sum = 0;
+    for (std::uint64_t block = range.begin; block < range.end; ++block) {
+      before_[block] = sum;
+      const std::uint64_t end = std::min<std::uint64_t>((block + 1) << kBlockBits, values_);
+      std::uint32_t within = 0;
+      for (std::uint64_t v = block << kBlockBits; v < end; ++v) {
+        for (std::size_t thread = 1; thread < parts; ++thread) all[v] += counts_[thread][v];
+        within += all[v];
+        all[v] = within;
+      }
+      sum += within;
     }
-    before[part + 1] = sum;
-    if (threads_ > 1) {
+    of_thread[part] = sum;
 #pragma omp barrier
-      std::uint32_t offset = 0;
-      for (std::size_t thread = 0; thread <= part; ++thread) offset += before[thread];
-      for (std::uint64_t v = range.begin; v < range.end; ++v) all[v] += offset;
-    }
+    std::uint64_t offset = 0;
+    for (std::size_t thread = 0; thread < part; ++thread) offset += of_thread[thread];
+    for (std::uint64_t block = range.begin; block < range.end; ++block) before_[block] += offset;
   }
+}
+
+std::uint64_t IsRanking::below(std::size_t value) const {
+  return value == 0 ? 0 : before_[(value - 1) >> kBlockBits] + counts_[0][value - 1];
 }
 
 int IsRanking::failed_tests(int iteration) const {
@@ -291,8 +343,7 @@ int IsRanking::failed_tests(int iteration) const {
   for (std::size_t i = 0; i < problem_.tests.size(); ++i) {
     const auto key = static_cast<std::uint64_t>(totals_[buckets_ + i]);
     if (key < lowest_ || key >= lowest_ + values_) continue;
-    const std::uint64_t below = key == lowest_ ? 0 : counts_[0][key - lowest_ - 1];
-    const std::uint64_t rank = (ranks_ > 1 ? lesser_ : 0) + below;
+    const std::uint64_t rank = (ranks_ > 1 ? lesser_ : 0) + below(key - lowest_);
     if (static_cast<std::int64_t>(rank) != expected_rank(problem_, i, iteration)) ++failed;
   }
   return failed;
@@ -328,11 +379,9 @@ std::int64_t IsRanking::faults() {
       ++wrong;
     }
   }
-  std::uint32_t below = 0;
   for (std::size_t value = 0; value < values_; ++value) {
-    const std::uint32_t told = counts_[0][value] - below;
-    wrong += std::abs(static_cast<std::int64_t>(told) - static_cast<std::int64_t>(found[value]));
-    below = counts_[0][value];
+    const auto told = static_cast<std::int64_t>(below(value + 1) - below(value));
+    wrong += std::abs(told - static_cast<std::int64_t>(found[value]));
   }
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), 6, MPI_UINT64_T, MPI_SUM, comm_);
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, comm_);
@@ -341,7 +390,7 @@ std::int64_t IsRanking::faults() {
 }
 
 void IsRanking::spoil() {
-  for (std::size_t value = 0; value < values_; ++value) counts_[0][value] += 1;
+  for (std::uint64_t& keys : before_) ++keys;
 }
 
 }  // namespace assay::npb

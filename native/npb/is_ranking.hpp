@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "harness/phases.hpp"
@@ -27,7 +28,11 @@ double is_bytes_per_rank(const IsClass& problem, int ranks, int threads);
 // number of keys below a value is the rank of a key of that value.
 class IsRanking {
  public:
-  IsRanking(const IsClass& problem, MPI_Comm comm, int threads);
+  static constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+
+  // `most`: keys that one call of MPI may send or receive; where a rank's may be more, they go in
+  // pieces.
+  IsRanking(const IsClass& problem, MPI_Comm comm, int threads, std::int64_t most = kMost);
 
   // Draws this rank's share of the keys, by all threads.
   void generate(std::uint64_t seed);
@@ -54,7 +59,10 @@ class IsRanking {
   void divide();
   void partition();
   void exchange(Phases& phases);
+  void send_at_once();
+  void send_in_pieces();
   void cumulate();
+  std::uint64_t below(std::size_t value) const;  // keys of values before lowest_ + value
   void find_values();
   int failed_tests(int iteration) const;
   std::size_t room() const;  // for the keys that this rank may send or receive
@@ -64,6 +72,7 @@ class IsRanking {
   int rank_ = 0;
   int ranks_ = 1;
   int threads_ = 1;
+  std::int64_t most_;
   Share mine_{};  // global indices of the keys kept here
   int bucket_shift_ = 0;
   std::size_t buckets_ = 0;
@@ -83,14 +92,16 @@ class IsRanking {
   std::vector<std::vector<std::uint32_t>> bucket_counts_;  // a thread each
   std::vector<std::int64_t> totals_;                       // of all buckets; the test keys follow
   std::vector<std::size_t> first_bucket_;                  // of each rank, and the end
-  std::vector<std::uint16_t> owner_;                       // of each bucket
+  std::vector<std::uint32_t> owner_;                       // of each bucket
   std::vector<std::vector<std::size_t>> places_;           // [thread][receiving rank]
   std::vector<std::size_t> steps_;                         // places a key of that rank takes
-  std::vector<int> send_counts_, send_places_, receive_counts_, receive_places_;
-  std::uint64_t lesser_ = 0;                      // keys on ranks before this one
-  Key lowest_ = 0;                                // value that counts_ begins with
-  std::vector<HugeArray<std::uint32_t>> counts_;  // a thread each; [0] becomes all keys' cumulated
-  std::size_t values_ = 0;                        // of this rank's buckets
+  std::vector<std::int64_t> send_counts_, send_places_, receive_counts_, receive_places_;
+  std::uint64_t lesser_ = 0;  // keys on ranks before this one
+  Key lowest_ = 0;            // value that counts_ begins with
+  // A thread each; [0] becomes all keys', cumulated within each block of values.
+  std::vector<HugeArray<std::uint32_t>> counts_;
+  std::vector<std::uint64_t> before_;  // keys on this rank before each block: 2^32 are not enough
+  std::size_t values_ = 0;             // of this rank's buckets
 };
 
 }  // namespace assay::npb

@@ -16,6 +16,7 @@ IS_SIZES = {
     "B": (25, 21),
     "C": (27, 23),
     "D": (31, 27),
+    "E": (35, 31),
 }
 IS_ITERATIONS = 10
 
@@ -35,14 +36,14 @@ def is_buckets(greatest: int, ranks: int) -> int:
 def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     log2_keys, greatest = IS_SIZES[str(parameters["class"])]
     keys, values = 2.0**log2_keys, 2.0**greatest
-    # Of 4 bytes. Each thread's counts are cleared, added up by value, and moved up by those of the
-    # threads before; that keys are counted stays in the caches.
-    counts = 2.0 * threads + 1.0 + (2.0 if threads > 1 else 0.0)
+    # Of 4 bytes. Each thread's counts are cleared and added up by value; counting keys stays in the
+    # caches.
+    counts = 2.0 * threads + 1.0
     # Keys are read to be counted or gathered for other ranks; before, on several ranks, to find
     # their buckets. What moves is written and read to be sent, and received and read to be counted.
     passes = 2.0 + 4.0 * (ranks - 1.0) / ranks if ranks > 1 else 1.0
     sizes = ranks * 8.0 * (is_buckets(greatest, ranks) + IS_TEST_KEYS)
-    told = 4.0 * ranks * (ranks - 1.0)
+    told = 8.0 * ranks * (ranks - 1.0)
     moved = 4.0 * keys * (ranks - 1.0) / ranks
     together = ranks > 1
     return {
@@ -87,13 +88,13 @@ KERNEL = Kernel(
     "and after the last all keys, put where their ranks say, would be in order.",
     work_units=WORK_UNITS,
     formulas={
-        "operations": "10 * 2^m, m = 16, 20, 23, 25, 27, 31 for S, W, A, B, C, D",
+        "operations": "10 * 2^m, m = 16, 20, 23, 25, 27, 31, 35 for S to E",
         "flops": "none: integers alone",
-        "traffic": "10 * 4 B (p 2^m + c 2^k), keys below 2^k, k = 11, 16, 19, 21, 23, 27; p = 2 + "
-        "4 (ranks - 1) / ranks passes over the keys (1 on a single rank), c = 2 threads + 1 over "
-        "their counts (+ 2 with several threads)",
+        "traffic": "10 * 4 B (p 2^m + c 2^k), keys below 2^k, k = 11, 16, 19, 21, 23, 27, 31; p = "
+        "2 + 4 (ranks - 1) / ranks passes over the keys (1 on a single rank), c = 2 threads + 1 "
+        "over their counts",
         "messages": "30 ranks: allreduce, alltoall, alltoallv; none on a single rank",
-        "sent": "10 (8 ranks (b + 5) + 4 ranks (ranks - 1) + 4 * 2^m (ranks - 1) / ranks), "
+        "sent": "10 (8 ranks (b + 5) + 8 ranks (ranks - 1) + 4 * 2^m (ranks - 1) / ranks), "
         "b = buckets: 1024, or the power of two from 64 ranks on",
     },
     memory=_is_memory,

@@ -1,0 +1,83 @@
+// Counts what npb.is ranks, for tests/test_kernels_npb_is.py: reads questions on stdin, one a line,
+// and answers each with a line. It keeps no keys: class E takes two minutes of a core, no memory.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <istream>
+#include <string>
+
+#include "check_questions.hpp"
+#include "npb/classes.hpp"
+#include "npb/is_ranking.hpp"
+#include "npb/random.hpp"
+
+using namespace assay::npb;
+
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kNumbers = 4;
+
+// The sum of four numbers, in steps of 2^-46.
+std::uint64_t sum_at(std::uint64_t key) {
+  Random46 random(kIsSeed);
+  random.skip(kNumbers * key);
+  std::uint64_t sum = 0;
+  for (int k = 0; k < kNumbers; ++k) {
+    random.next();
+    sum += random.state();
+  }
+  return sum;
+}
+
+// class: of each test key after each iteration, the number of keys below it and its official rank.
+void ranks(std::istream& in) {
+  std::string name;
+  in >> name;
+  const IsClass& problem = find_class(kIsClasses, name);
+  const int cut = kStateBits - (problem.log2_max_key - 2);
+  const std::uint64_t most = std::uint64_t{1} << problem.log2_max_key;
+  const std::uint64_t share = (std::uint64_t{1} << problem.log2_keys) / kLanes;
+  std::array<std::uint64_t, std::tuple_size_v<decltype(problem.tests)>> keys;
+  for (std::size_t test = 0; test < keys.size(); ++test)
+    keys[test] = sum_at(problem.tests[test].index) >> cut;
+
+  std::uint64_t states[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    Random46 random(kIsSeed);
+    random.skip(kNumbers * share * static_cast<std::uint64_t>(lane));
+    states[lane] = random.state();
+  }
+  std::uint64_t below[keys.size()][kLanes] = {};
+  for (std::uint64_t i = 0; i < share; ++i) {
+    std::uint64_t sums[kLanes] = {};
+    for (int k = 0; k < kNumbers; ++k) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        states[lane] = multiply_mod46(states[lane], kMultiplier);
+        sums[lane] += states[lane];
+      }
+    }
+    for (std::size_t test = 0; test < keys.size(); ++test) {
+      for (int lane = 0; lane < kLanes; ++lane) below[test][lane] += sums[lane] >> cut < keys[test];
+    }
+  }
+  for (std::size_t test = 0; test < keys.size(); ++test) {
+    std::int64_t count = 0;
+    for (const std::uint64_t each : below[test]) count += static_cast<std::int64_t>(each);
+    // Iteration i makes the key of index i be i, and that of index i + 10 the greatest less i.
+    for (std::uint64_t i = 1; i <= kIsIterations; ++i) {
+      for (const std::uint64_t index : {i, i + kIsIterations})
+        count -= sum_at(index) >> cut < keys[test];
+      for (const std::uint64_t key : {i, most - i}) count += key < keys[test];
+      std::printf("%lld %lld ", static_cast<long long>(count),
+                  static_cast<long long>(expected_rank(problem, test, static_cast<int>(i))));
+    }
+  }
+  std::printf("\n");
+}
+
+const assay::check::Questions questions = {{"ranks", ranks}};
+
+}  // namespace
+
+int main(int argc, char** argv) { return assay::check::answer_all(argc, argv, questions); }
