@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <istream>
 #include <string>
+#include <vector>
 
 #include "check_questions.hpp"
 #include "npb/classes.hpp"
 #include "npb/is_ranking.hpp"
+#include "npb/key_split.hpp"
 #include "npb/random.hpp"
 
 using namespace assay::npb;
@@ -76,7 +78,22 @@ void ranks(std::istream& in) {
   std::printf("\n");
 }
 
-const assay::check::Questions questions = {{"ranks", ranks}};
+// lowest values key...: the keys in the range, "and", the others.
+void split_keys(std::istream& in) {
+  std::uint32_t lowest = 0;
+  std::uint32_t values = 0;
+  in >> lowest >> values;
+  std::vector<std::uint32_t> keys;
+  for (std::uint32_t key = 0; in >> key;) keys.push_back(key);
+  SplitKeys found;
+  split(keys.data(), keys.size(), lowest, values, found);
+  for (std::size_t k = 0; k < found.insides; ++k) std::printf("%u ", found.inside[k]);
+  std::printf("and");
+  for (std::size_t k = 0; k < found.outsides; ++k) std::printf(" %u", found.outside[k]);
+  std::printf("\n");
+}
+
+const assay::check::Questions questions = {{"ranks", ranks}, {"split", split_keys}};
 
 }  // namespace
 

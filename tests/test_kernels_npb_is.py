@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from assay.kernels import find_kernel
@@ -37,6 +39,33 @@ def test_official_ranks_are_the_numbers_of_lesser_keys(size: str) -> None:
     (words,) = COUNTING.ask(f"ranks {size}")
     assert len(words) == 2 * 5 * 10
     assert words[::2] == words[1::2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["-march=native", "-march=x86-64"])
+def test_keys_are_split_by_whether_they_lie_in_a_range(target: str) -> None:
+    """Whole vectors of keys and what is left, ranges that are empty, all there is, or at an end."""
+    random = Random(5)
+    ranges = [(0, 1 << 31), (0, 0), (700, 300), (0, 500), (1 << 30, 1 << 30), ((1 << 31) - 9, 9)]
+    cases = [
+        (lowest, values, [draw(random, lowest, values) for _ in range(count)])
+        for lowest, values in ranges
+        for count in (0, 1, 15, 16, 17, 64, 1000, 1024)
+    ]
+    questions = [f"split {lowest} {values} {' '.join(map(str, k))}" for lowest, values, k in cases]
+    for (lowest, values, keys), words in zip(
+        cases, COUNTING.ask(*questions, flags=("-O1", target)), strict=True
+    ):
+        inside = [str(key) for key in keys if lowest <= key < lowest + values]
+        outside = [str(key) for key in keys if not lowest <= key < lowest + values]
+        assert words == [*inside, "and", *outside]
+
+
+def draw(random: Random, lowest: int, values: int) -> int:
+    """A key anywhere, or near one of the range's ends."""
+    near = [lowest + random.randint(-2, 2), lowest + values + random.randint(-2, 2)]
+    key = random.choice([*near, random.randrange(1 << 31)])
+    return min(max(key, 0), (1 << 31) - 1)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace assay {
 
@@ -33,6 +34,19 @@ ASSAY_LANES_INLINE Doubles broadcast(double value) { return Doubles{} + value; }
 ASSAY_LANES_INLINE Words broadcast(std::uint64_t value) { return Words{} + value; }
 ASSAY_LANES_INLINE Doubles as_doubles(Words bits) { return (Doubles)bits; }
 ASSAY_LANES_INLINE Words as_words(Doubles values) { return (Words)values; }
+
+// From and to anywhere, aligned or not. V: a vector, or a double for what is left of a row.
+template <typename V = Doubles>
+ASSAY_LANES_INLINE V load(const double* from) {
+  V values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+
+template <typename V>
+ASSAY_LANES_INLINE void store(double* to, V values) {
+  std::memcpy(to, &values, sizeof values);
+}
 
 // Correctly rounded.
 ASSAY_LANES_INLINE Doubles square_root(Doubles x) {

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include "compute/lanes.hpp"
@@ -27,14 +26,6 @@ struct Greatest {
     }
   }
 };
-
-ASSAY_LANES_INLINE Doubles load(const double* from) {
-  Doubles x;
-  std::memcpy(&x, from, sizeof x);
-  return x;
-}
-
-ASSAY_LANES_INLINE void store(double* to, Doubles x) { std::memcpy(to, &x, sizeof x); }
 
 ASSAY_LANES_INLINE Doubles magnitudes(Doubles x) {
   return as_doubles(as_words(x) & 0x7fffffffffffffffu);

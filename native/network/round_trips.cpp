@@ -4,25 +4,31 @@
 namespace assay {
 namespace {
 
+// Sends and receives by turns; the partner of the rank that begins receives first.
+template <typename Send, typename Receive>
+int alternate(bool first, std::int64_t count, Send send, Receive receive) {
+  int failed = MPI_SUCCESS;
+  if (first) {
+    for (std::int64_t k = 0; k < count; ++k) {
+      failed |= send();
+      failed |= receive();
+    }
+  } else {
+    for (std::int64_t k = 0; k < count; ++k) {
+      failed |= receive();
+      failed |= send();
+    }
+  }
+  return failed;
+}
+
 // MPI_Send and MPI_Recv.
 class BlockingTrips : public Exchange {
  public:
   using Exchange::Exchange;
 
   int run(std::int64_t count) override {
-    int failed = MPI_SUCCESS;
-    if (pair_.first) {
-      for (std::int64_t k = 0; k < count; ++k) {
-        failed |= send();
-        failed |= receive();
-      }
-    } else {
-      for (std::int64_t k = 0; k < count; ++k) {
-        failed |= receive();
-        failed |= send();
-      }
-    }
-    return failed;
+    return alternate(pair_.first, count, [this] { return send(); }, [this] { return receive(); });
   }
 
  private:
@@ -59,19 +65,7 @@ class NonblockingTrips : public RequestTrips {
   using RequestTrips::RequestTrips;
 
   int run(std::int64_t count) override {
-    int failed = MPI_SUCCESS;
-    if (pair_.first) {
-      for (std::int64_t k = 0; k < count; ++k) {
-        failed |= send();
-        failed |= receive();
-      }
-    } else {
-      for (std::int64_t k = 0; k < count; ++k) {
-        failed |= receive();
-        failed |= send();
-      }
-    }
-    return failed;
+    return alternate(pair_.first, count, [this] { return send(); }, [this] { return receive(); });
   }
 
  private:
@@ -143,19 +137,9 @@ class PersistentTrips : public Exchange {
   }
 
   int run(std::int64_t count) override {
-    int failed = MPI_SUCCESS;
-    if (pair_.first) {
-      for (std::int64_t k = 0; k < count; ++k) {
-        failed |= through(&send_);
-        failed |= through(&receive_);
-      }
-    } else {
-      for (std::int64_t k = 0; k < count; ++k) {
-        failed |= through(&receive_);
-        failed |= through(&send_);
-      }
-    }
-    return failed;
+    return alternate(
+        pair_.first, count, [this] { return through(&send_); },
+        [this] { return through(&receive_); });
   }
 
   void close() override {

@@ -64,6 +64,8 @@ class IsRanking {
   void cumulate();
   std::uint64_t below(std::size_t value) const;  // keys of values before lowest_ + value
   void find_values();
+  Key lowest_of(std::size_t rank) const;  // the least value of its buckets
+  Key values_of(std::size_t rank) const;  // how many they hold
   int failed_tests(int iteration) const;
   std::size_t room() const;  // for the keys that this rank may send or receive
 
@@ -93,8 +95,8 @@ class IsRanking {
   std::vector<std::int64_t> totals_;                       // of all buckets; the test keys follow
   std::vector<std::size_t> first_bucket_;                  // of each rank, and the end
   std::vector<std::uint32_t> owner_;                       // of each bucket
+  std::vector<std::size_t> others_;                        // all ranks but this, if they are few
   std::vector<std::vector<std::size_t>> places_;           // [thread][receiving rank]
-  std::vector<std::size_t> steps_;                         // places a key of that rank takes
   std::vector<std::int64_t> send_counts_, send_places_, receive_counts_, receive_places_;
   std::uint64_t lesser_ = 0;  // keys on ranks before this one
   Key lowest_ = 0;            // value that counts_ begins with

@@ -1,22 +1,11 @@
 // Square tiles of as many vectors as a vector has lanes: transposing and moving them.
 #pragma once
 
-#include <cstring>
 #include <utility>
 
 #include "compute/lanes.hpp"
 
 namespace assay::npb {
-
-ASSAY_LANES_INLINE Doubles load_lanes(const double* from) {
-  Doubles values;
-  std::memcpy(&values, from, sizeof values);
-  return values;
-}
-
-ASSAY_LANES_INLINE void store_lanes(double* to, Doubles values) {
-  std::memcpy(to, &values, sizeof values);
-}
 
 // Lanes begin .. end - 1 alone; 0 <= begin, end <= kLanes, none if end <= begin.
 ASSAY_LANES_INLINE void store_lanes(double* to, Doubles values, int begin, int end) {

@@ -21,13 +21,13 @@ struct Sums {
 ASSAY_LANES_INLINE Sums load_sums(const double* from) {
   Sums sums;
 #pragma GCC unroll 5
-  for (int m = 0; m < kComponents; ++m) sums.m[m] = load_lanes(from + m * kLanes);
+  for (int m = 0; m < kComponents; ++m) sums.m[m] = load(from + m * kLanes);
   return sums;
 }
 
 ASSAY_LANES_INLINE void store_sums(double* to, const Sums& sums) {
 #pragma GCC unroll 5
-  for (int m = 0; m < kComponents; ++m) store_lanes(to + m * kLanes, sums.m[m]);
+  for (int m = 0; m < kComponents; ++m) store(to + m * kLanes, sums.m[m]);
 }
 
 // One point in each lane. `sum`: what its three neighbours gave. Lower: v comes in as dt R and goes
@@ -226,12 +226,10 @@ void LuSweep::sweep(const double* u_in, double* u_out, const double* v_in, doubl
       for (int m = 0; m < kComponents; ++m) {
         const std::ptrdiff_t from = m * layout.component + moved;
 #pragma GCC unroll 8
-        for (int lane = 0; lane < kLanes; ++lane)
-          u[m][lane] = load_lanes(u_in + from + first[lane]);
+        for (int lane = 0; lane < kLanes; ++lane) u[m][lane] = load(u_in + from + first[lane]);
         transpose(u[m]);
 #pragma GCC unroll 8
-        for (int lane = 0; lane < kLanes; ++lane)
-          v[m][lane] = load_lanes(v_in + from + first[lane]);
+        for (int lane = 0; lane < kLanes; ++lane) v[m][lane] = load(v_in + from + first[lane]);
         transpose(v[m]);
         if constexpr (kUpper) {
           // Out of memory, and backwards: too much for the hardware's own prefetching. (The lower
@@ -292,7 +290,7 @@ void LuSweep::sweep(const double* u_in, double* u_out, const double* v_in, doubl
         if (row_count == kLanes && tile >= kLanes && tile + kLanes <= length) {
 #pragma GCC unroll 8
           for (int lane = 0; lane < kLanes; ++lane) {
-            store_lanes(out + base + first[lane], result[lane]);
+            store(out + base + first[lane], result[lane]);
           }
         } else {
           for (int lane = 0; lane < row_count; ++lane) {

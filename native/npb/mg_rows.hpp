@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <utility>
 
 #include "compute/lanes.hpp"
@@ -13,18 +12,6 @@ namespace assay::npb {
 
 template <typename V>
 inline constexpr int kWidth = static_cast<int>(sizeof(V) / sizeof(double));
-
-template <typename V>
-ASSAY_LANES_INLINE V load(const double* from) {
-  V values;
-  std::memcpy(&values, from, sizeof values);
-  return values;
-}
-
-template <typename V>
-ASSAY_LANES_INLINE void store(double* to, V values) {
-  std::memcpy(to, &values, sizeof values);
-}
 
 namespace detail {
 

@@ -1,7 +1,6 @@
 #include "npb/cfd/operator.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "compute/lanes.hpp"
 
@@ -28,18 +27,6 @@ std::array<double, 5> fourth_difference(int index, int points) {
   if (index == points - 2) c = {c[0], c[1], index == 1 ? 4.0 : 5.0, 0.0, 0.0};
   if (index == points - 3) c[4] = 0.0;
   return c;
-}
-
-template <typename V>
-ASSAY_LANES_INLINE V load(const double* from) {
-  V values;
-  std::memcpy(&values, from, sizeof values);
-  return values;
-}
-
-template <typename V>
-ASSAY_LANES_INLINE void store(double* to, V values) {
-  std::memcpy(to, &values, sizeof values);
 }
 
 // Everything at one row that does not depend on x.
