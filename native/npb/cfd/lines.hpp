@@ -14,13 +14,6 @@ namespace assay::npb::cfd {
 
 using Lanes = std::array<Doubles, kComponents>;
 
-ASSAY_LANES_INLINE Doubles load(const double* from) {
-  return *reinterpret_cast<const Doubles*>(from);
-}
-ASSAY_LANES_INLINE void store(double* to, Doubles values) {
-  *reinterpret_cast<Doubles*>(to) = values;
-}
-
 // Components in the order that is the same for all three directions: density, momentum along the
 // line, momentum along the next two dimensions in turn, energy.
 constexpr std::array<int, kComponents> along(int dimension) {
