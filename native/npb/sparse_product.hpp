@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
-#include "compute/lanes.hpp"
 #include "npb/cg_matrix.hpp"
 
 namespace assay::npb {
@@ -17,8 +17,9 @@ typedef double FourDoubles __attribute__((vector_size(32)));
 template <typename Index>
 static inline __attribute__((always_inline)) void add_four(FourDoubles& sum, const double* value,
                                                            const Index* column, const double* x) {
-  sum += load<FourDoubles>(value) *
-         FourDoubles{x[column[0]], x[column[1]], x[column[2]], x[column[3]]};
+  FourDoubles values;  // no function can return vectors of this width on every machine
+  std::memcpy(&values, value, sizeof(values));
+  sum += values * FourDoubles{x[column[0]], x[column[1]], x[column[2]], x[column[3]]};
 }
 
 // y[i] = (row begin + i of A) x for all rows; returns the sum of y[i] x[begin + i]. Fetches
