@@ -59,8 +59,8 @@ def best_of_all(cutting: Cutting, ranks: int) -> Blocks:
         for extent, may in zip(extents, may_cut, strict=True)
     ]
     along_x, along_y, along_z = counts
-    every = itertools.product(along_x, along_y, along_z)
-    grids = [g for g in every if g[0] * g[1] * g[2] <= ranks]
+    pairs = ((nx, ny) for nx in along_x for ny in along_y if nx * ny <= ranks)
+    grids = [(nx, ny, nz) for nx, ny in pairs for nz in along_z if nx * ny * nz <= ranks]
     return min(grids, key=lambda g: (model(cutting, g), g[0], g[1], -g[2]))
 
 
@@ -78,9 +78,10 @@ def test_no_grid_is_better(cases: list[tuple[Cutting, int]]) -> None:
     answers = ask([f"grid {words(cutting)} {ranks}" for cutting, ranks in cases])
     for (cutting, ranks), answer in zip(cases, answers, strict=True):
         blocks = tuple(int(word) for word in answer[:3])
-        assert blocks == best_of_all(cutting, ranks)
+        best = best_of_all(cutting, ranks)
+        assert blocks == best
         assert blocks == grid.choose_grid(grid.Cutting(*cutting), ranks)
-        assert float(answer[3]) == model(cutting, best_of_all(cutting, ranks))
+        assert float(answer[3]) == model(cutting, best)
         assert [int(word) for word in answer[4:]] == neighbours(*blocks)
 
 
