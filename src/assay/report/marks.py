@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.answers.select import Point, placement_text
 from assay.report.model import Datum, Field
+from assay.report.theme import LONGEST_LABEL
 
 Row = dict[str, Datum]
 Spec = dict[str, Any]
@@ -22,9 +23,8 @@ _STATISTICS = [
     Field("high", "", "upper end of its 95% interval"),
     Field("launches", "", "number of launches"),
 ]
-# Pixels of a legend's entry without its label, and of a character of 12 px, about; at most so many
-# of a label.
-_ENTRY, _CHARACTER, _LONGEST = 34, 7, 320
+# Pixels of a legend's entry without its label, and of a character of 12 px, about.
+_ENTRY, _CHARACTER = 34, 7
 # Measured values up to which an axis ticks each of them.
 _MOST_TICKS = 12
 # Sizes in bytes worth a tick; 0 has its place because the axis is linear below 1 B.
@@ -269,7 +269,7 @@ def colour(field: str, rows: Sequence[Row], title: str | None = None) -> Spec:
         "title": title,
         "symbolOpacity": 1,
         "columns": _columns(labels),
-        "labelLimit": {"expr": f"min({_LONGEST}, room - {_ENTRY})"},
+        "labelLimit": {"expr": f"min({LONGEST_LABEL}, room - {_ENTRY})"},
     }
     return {
         "field": field,
@@ -285,7 +285,7 @@ def _columns(labels: Collection[str]) -> Spec:
     Vega-Lite puts them all into one line, and cuts off what sticks out. ``room``, the pixels there
     are, is said by whoever draws it: Vega's own ``width`` changes while it lays out.
     """
-    widths = [_ENTRY + min(_CHARACTER * len(label), _LONGEST) for label in labels]
+    widths = [_ENTRY + min(_CHARACTER * len(label), LONGEST_LABEL) for label in labels]
     return {"expr": f"room < {sum(widths)} ? max(1, floor(room / {max(widths)})) : {len(widths)}"}
 
 

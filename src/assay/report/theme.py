@@ -11,6 +11,7 @@ from typing import Any, Literal
 Theme = Literal["light", "dark"]
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+LONGEST_LABEL = 320  # of a legend, pixels
 # The last two are none of theirs: for figures that need more.
 _CATEGORIES = {
     "light": [
@@ -56,7 +57,7 @@ def vega_config(theme: Theme) -> dict[str, Any]:
             "titleFontWeight": "normal",
             "labelFontSize": 12,
             "titleFontSize": 12,
-            "labelLimit": 320,
+            "labelLimit": LONGEST_LABEL,
             "symbolType": "circle",
             "symbolSize": 90,
             "symbolBaseFillColor": ink,
