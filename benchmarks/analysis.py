@@ -35,7 +35,10 @@ def make(root: Path, runs: int, cells: int, launches: int) -> None:
     """Sealed runs with manifests and tables of measurements, and empty tables of samples."""
     import polars as pl
 
-    from assay.plans.model import Cell, Placement, Plan, Replication
+    from assay.model.cell import Cell
+    from assay.model.placement import Placement
+    from assay.model.plan import Plan
+    from assay.model.replication import Replication
     from assay.records.directory import RunDirectory
     from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
     from assay.records.summary import summarise_run
@@ -126,14 +129,16 @@ def timed(what: str, words: list[str]) -> None:
 
 def steadiness(cells: int, launches: int) -> None:
     """Everything that is found of so many results, in this process, the imports apart."""
-    from assay.answers.causes import causes_of
-    from assay.answers.factors import factors_of
-    from assay.answers.study import study_of
-    from assay.answers.walltime import asks_of
-    from assay.plans.model import Cell, Placement, Plan, Replication
+    from assay.model.cell import Cell
+    from assay.model.placement import Placement
+    from assay.model.plan import Plan
+    from assay.model.replication import Replication
+    from assay.questions.steadiness.causes.findings import find as find_causes
+    from assay.questions.steadiness.factors.findings import find as find_factors
+    from assay.questions.steadiness.variation.findings import variation_of
     from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
-    from assay.stats.one_thread import one_thread
-    from assay.stats.repeats import Repeats
+    from assay.stats.core.one_thread import one_thread
+    from assay.stats.repeats.repeats import Repeats
 
     drawn = np.random.default_rng(1)
     covariates = ("steal_seconds", "other_cpu_seconds", "sampling_seconds")
@@ -165,13 +170,11 @@ def steadiness(cells: int, launches: int) -> None:
     @one_thread
     def find(repeats: list[Repeats]) -> list[tuple[str, float]]:
         parts = [("before", time.perf_counter())]
-        studied = study_of(repeats)
-        parts.append(("how each cell is spread", time.perf_counter()))
-        factors_of(studied)
-        parts.append(("what factors do", time.perf_counter()))
-        asks_of(studied)
-        parts.append(("walltimes", time.perf_counter()))
-        causes_of(repeats, data)
+        variation = variation_of(repeats)
+        parts.append(("variation of each cell, walltimes", time.perf_counter()))
+        find_factors(variation)
+        parts.append(("factors", time.perf_counter()))
+        find_causes(repeats, data)
         parts.append(("causes", time.perf_counter()))
         return parts
 

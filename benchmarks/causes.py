@@ -31,20 +31,24 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.answers.causes import Causes, causes_of, part_of
 from assay.config import ClusterConfig, Config
 from assay.kernels.building import build_kernels
 from assay.kernels.toolchains import Toolchain, select_toolchain
 from assay.lab import network
 from assay.lab.cluster import GIGABIT, VirtualCluster
-from assay.launch.mpirun import mpirun_command
-from assay.plans.model import Cell, Placement, Plan, Replication
+from assay.launch.mpi.mpirun import mpirun_command
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.model.plan import Plan
+from assay.model.replication import Replication
+from assay.questions.steadiness.causes.answer import part
+from assay.questions.steadiness.causes.findings import CauseFindings, find
 from assay.records.directory import RunDirectory, create_run
 from assay.records.model import RunData
 from assay.records.reading import measurement_id, read_run
 from assay.records.schema import Job, MeasurementOrder
 from assay.records.stream import read_stream
-from assay.stats.repeats import repeats_of
+from assay.stats.repeats.repeats import repeats_of
 
 LAUNCHES = 40
 # Bytes of a file that is read again and again, and of the memory that the ranks may then have.
@@ -93,7 +97,7 @@ class Outcome:
 
     experiment: Experiment
     data: RunData
-    causes: Causes | None
+    causes: CauseFindings | None
     disturbed: list[bool] = field(default_factory=list)
     slowdown: float = 1.0
     seconds: float = 0.0
@@ -359,7 +363,7 @@ def carry_out(
     return Outcome(
         experiment,
         data,
-        causes_of(repeats, data),
+        find(repeats, data),
         disturbed,
         float(np.median(cost[with_it]) / np.median(cost[~with_it])),
         time.monotonic() - began,
@@ -425,7 +429,7 @@ def told(outcome: Outcome) -> str:
         f"disturbed ones take {outcome.slowdown:.2f} times as long",
     ]
     if outcome.causes is not None:
-        lines.append(f"  {part_of(outcome.causes).remark}")
+        lines.append(f"  {part(outcome.causes).remark}")
     return "\n".join(lines)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.stats.intervals import median_interval
+from assay.stats.core.intervals import median_interval
 
 ASSAY = [sys.executable, "-m", "assay"]
 

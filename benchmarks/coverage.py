@@ -2,7 +2,8 @@
 
     .venv/bin/python benchmarks/coverage.py [--series 20000] [--seed 2004]
 
-prints the tables of docs/methods.md. tests/test_stats_coverage.py runs the same functions, smaller.
+prints the tables of docs/methods/sampling.md. tests/stats/test_coverage.py runs the same functions,
+smaller.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from assay.plans.model import Replication
-from assay.stats.correlation import correlated_intervals
-from assay.stats.intervals import Estimate, at_rank, interval_ranks, ratio_interval
-from assay.stats.replication import FAR_BELOW, looks
+from assay.model.replication import Replication
+from assay.stats.cells.launch_rule import FAR_BELOW, looks
+from assay.stats.core.correlation import correlated_intervals
+from assay.stats.core.intervals import Estimate, at_rank, interval_ranks, ratio_interval
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]

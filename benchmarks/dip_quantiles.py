@@ -1,4 +1,4 @@
-"""The quantiles of the dip of uniform values that stats/modes.py holds.
+"""The quantiles of the dip of uniform values that stats/core/modes.py holds.
 
 .venv/bin/python benchmarks/dip_quantiles.py [--series 20000] [--seed 1985]
 """
@@ -9,7 +9,7 @@ import argparse
 
 import numpy as np
 
-from assay.stats.modes import _P, dip
+from assay.stats.core.modes import _P, dip
 
 SIZES = (10, 15, 20, 30, 50, 100, 200, 500, 1000)
 

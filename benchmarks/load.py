@@ -84,8 +84,8 @@ bytes = {{ from = 1, to = {cells}, step = 1 }}
 
 
 def measure_plan() -> None:
-    from assay.campaign.carry_out import state_of
-    from assay.plans.model import PlanContext
+    from assay.campaign.engine.execute import state_of
+    from assay.model.plan import PlanContext
     from assay.plans.schedule import block_order
     from assay.plans.suites import load_plan
     from assay.records.directory import create_run
@@ -178,15 +178,18 @@ TEMPLATES = 4
 
 def write_template(root: Path, number: int, cells: int) -> Path:
     """One run as a campaign files it: streams, tables, seal."""
-    from assay.plans.model import Cell, Placement, Plan, Replication
+    from assay.model.cell import Cell
+    from assay.model.placement import Placement
+    from assay.model.plan import Plan
+    from assay.model.replication import Replication
     from assay.records.directory import create_run
     from assay.records.reading import read_run
     from assay.records.schema import (
-        Begin,
-        Clock,
+        ClockRecord,
+        MeasurementBegin,
         MeasurementRecord,
         RankRecord,
-        Series,
+        SampleSeries,
         StreamEnd,
         StreamStart,
     )
@@ -210,7 +213,7 @@ def write_template(root: Path, number: int, cells: int) -> Path:
     for replicate in range(PER_CELL):
         name = f"{replicate:04d}-abcdef"
         records: list[Any] = [
-            StreamStart(1, "load", "0", name, 2, run.manifest().utc, Clock("x", 2e-8, 1e-9)),
+            StreamStart(1, "load", "0", name, 2, run.manifest().utc, ClockRecord("x", 2e-8, 1e-9)),
             *(RankRecord(r, "host", 1, r, [r], 0, True, False) for r in range(2)),
         ]
         for cell in of_plan:
@@ -220,7 +223,7 @@ def write_template(root: Path, number: int, cells: int) -> Path:
                 starts.append(now)
                 now += value
             measurement = f"{cell.id}-{replicate}"
-            records.append(Begin(measurement, cell.kernel))
+            records.append(MeasurementBegin(measurement, cell.kernel))
             records.append(
                 MeasurementRecord(
                     *(measurement, cell.kernel, "ok", 0.0, now, cell.parameters),
@@ -229,7 +232,7 @@ def write_template(root: Path, number: int, cells: int) -> Path:
                     warmup=2,
                     stop="precision",
                     half_width=0.01,
-                    series=[Series("time", "s", None, None, starts, values)],
+                    series=[SampleSeries("time", "s", None, None, starts, values)],
                     rank_medians=[values[0], values[1]],
                     covariates={c: drawn.random() for c in covariates},
                 )
@@ -312,7 +315,7 @@ def forget(root: Path, names: Sequence[str]) -> None:
 def measure_store(runs: int, measurements: int, kept: Path | None) -> None:
     import polars as pl
 
-    from assay.records.store import Choice, Store
+    from assay.records.store import RunFilter, Store
 
     with store_folder(runs, measurements, kept) as root:
         disk = subprocess.run(["du", "-sm", root], capture_output=True, text=True, check=True)
@@ -327,7 +330,7 @@ def measure_store(runs: int, measurements: int, kept: Path | None) -> None:
             "the median of a kernel's measurements in each run": (
                 ["seal.json", "measurements.parquet"],
                 lambda: (
-                    store.measurements(Choice(kernel=kernel))
+                    store.measurements(RunFilter(kernel=kernel))
                     .group_by("run")
                     .agg(pl.col("median").median())
                     .collect()
@@ -346,7 +349,7 @@ def measure_store(runs: int, measurements: int, kept: Path | None) -> None:
             "the worst CoV over runs of each cell of one system": (
                 ["seal.json", "measurements.parquet"],
                 lambda: (
-                    store.measurements(Choice(system="system1"))
+                    store.measurements(RunFilter(system="system1"))
                     .group_by("cell")
                     .agg((pl.col("median").std() / pl.col("median").mean()).alias("cov"))
                     .top_k(10, by="cov")
@@ -356,7 +359,7 @@ def measure_store(runs: int, measurements: int, kept: Path | None) -> None:
             "the samples of one cell in the newest 20 runs": (
                 ["seal.json", "samples.parquet"],
                 lambda: (
-                    store.samples(Choice(since=newest), cells=[cell])
+                    store.samples(RunFilter(since=newest), cells=[cell])
                     .group_by("run")
                     .agg(pl.col("value").quantile(0.99))
                     .collect()

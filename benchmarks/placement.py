@@ -26,16 +26,17 @@ from pathlib import Path
 from common import ASSAY, Comparison, PeerError, Row, build, compare, finish, load, parser, say
 from placement_controls import in_folder
 
-from assay.answers.placement_data import failures, how_text, name_of
 from assay.lab import network
 from assay.lab.store import FOLDER_VARIABLE
-from assay.models.placements import PlacementSearch, placement_searches
-from assay.plans.model import Cell
+from assay.model.cell import Cell
+from assay.models.placement.candidates import PlacementSearch, placement_searches
+from assay.questions.placement.best.outcomes import failures
+from assay.questions.placement.works import layout_text, name_of
 from assay.records.directory import list_runs
 from assay.records.model import RunData
 from assay.records.reading import read_run
-from assay.stats.cells import launch_value, summarise_cells
-from assay.stats.model import MetricSummary
+from assay.stats.cells.summarise import launch_value, summarise_cells
+from assay.stats.core.model import MetricSummary
 
 KERNELS = ("cg", "ep", "mg", "ft", "lu", "is")
 LAUNCHES = 6
@@ -198,19 +199,19 @@ def row_of(found: Judged, where: str, now: float) -> Row:
     on = f", {nodes} hosts" if nodes > 1 else ""
     row = compare(
         "placement",
-        f"{name_of(found.chosen)}{where}{on}: {how_text(found.chosen.placement)}",
+        f"{name_of(found.chosen)}{where}{on}: {layout_text(found.chosen.placement)}",
         "s",
         "less",
         ours[:count],
         theirs[:count],
-        f"best of {len(found.times)}, {how_text(found.best.placement)}",
+        f"best of {len(found.times)}, {layout_text(found.best.placement)}",
         goal="best, or intervals meet",
         load=now,
         details={
             "asked": found.asked,
             "made": found.made,
             "medians": {
-                how_text(cell.placement): found.times[cell.id].median
+                layout_text(cell.placement): found.times[cell.id].median
                 for cell in found.search.cells
                 if cell.id in found.times
             },

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from common import PeerError, Row, compare, load, say
 
-from assay.answers.placement_why_data import Why, whys
-from assay.models.placement_time import CONTENTION
+from assay.models.placement.components import CONTENTION
+from assay.questions.placement.causes.breakdown import WorkBreakdown, find_breakdowns
 from assay.records.model import RunData
-from assay.stats.cells import find_series, steady, summarise_cells
+from assay.stats.cells.summarise import find_series, steady, summarise_cells
 from assay.units import format_share
 
 # Names and what of them is in memory, and what stays in the caches of a core.
@@ -107,16 +107,16 @@ def computing(run: RunData) -> dict[tuple[str, str], list[float]]:
 
 def of_ranks(run: RunData) -> Iterator[Row]:
     """Memory's share of the time of two ranks, in memory and in the caches."""
-    found: dict[tuple[str, str], Why] = {
-        (why.cell.kernel, str(why.cell.parameters["class"])): why
-        for why in whys(summarise_cells(run), run)
+    found: dict[tuple[str, str], WorkBreakdown] = {
+        (work.cell.kernel, str(work.cell.parameters["class"])): work
+        for work in find_breakdowns(summarise_cells(run), run)
     }
     for name in KERNELS:
         pair = [found.get((f"npb.{name}", size)) for size in (LARGE, SMALL)]
         if None in pair:
             continue
-        large, small = (why.full.split.share(CONTENTION) for why in pair if why is not None)
-        machine = next(why.machine for why in pair if why is not None)
+        large, small = (work.full.split.share(CONTENTION) for work in pair if work is not None)
+        machine = next(work.machine for work in pair if work is not None)
         slower = machine.slowdown(2) or 1.0
         apart = None
         if large.ci95 is not None and small.ci95 is not None:

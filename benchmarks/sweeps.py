@@ -43,7 +43,7 @@ from common import (
 from places import NODE, Place, gigabit
 
 from assay.lab import network
-from assay.stats.intervals import median_interval
+from assay.stats.core.intervals import median_interval
 
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # Seconds after which OSU's side gives up; assay's, which is to take half of the time, some before

@@ -30,7 +30,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.stats.intervals import median_interval
+from assay.stats.core.intervals import median_interval
 from assay.watch.heartbeat import library
 
 ASSAY = [sys.executable, "-m", "assay", "watch", "--quiet"]

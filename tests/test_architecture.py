@@ -1,43 +1,66 @@
-"""The layout's promises: data flows one way, catalogue and native tree agree."""
+"""The layout's promises: data flows one way, rooms stay small, registries agree with folders."""
 
 from __future__ import annotations
 
 import ast
+import collections
 import re
 from pathlib import Path
 
 import assay
-from assay.cli.app import COMMANDS, HIDDEN
+from assay import questions, schedulers
+from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS
 from assay.kernels import kernels
 
 PACKAGE = Path(assay.__file__).parent
 NATIVE = PACKAGE.parents[1] / "native"
+TESTS = Path(__file__).parent
 
-# May be imported by everybody: words and files that carry no flow.
-COMMON = {"errors", "units", "toml", "config", "hostnames", "waiting", "reference", "__init__"}
-# Each folder, and what it may import besides the common ones and itself.
-ALLOWED = {
-    "plans": {"kernels"},
-    "kernels": {"plans"},  # the catalogue speaks of parameters' values
-    "system": {"kernels", "models"},
-    "launch": {"plans", "records", "kernels"},
-    "lab": set(),  # a cluster to measure on; it knows nothing of measuring
-    "records": {"plans"},
-    "stats": {"plans", "records", "kernels"},
-    "models": {"plans", "kernels", "system", "stats"},
-    "answers": {"plans", "records", "kernels", "stats", "models", "system"},
-    "report": {"plans", "records", "kernels", "stats", "models", "system", "answers"},
-    "campaign": {
-        *("plans", "launch", "records", "kernels", "stats", "system", "models", "report", "cli"),
-        "lab",  # what dead ones left is cleaned up with what dead runs left
-    },
-    # Beside campaign: it drives a program that isn't ours. Of the kernels it takes the place where
-    # the native files are.
-    "watch": {"stats", "system", "kernels"},
+MOST_MODULES = 16  # of a folder, its __init__ aside
+
+# The packages from the lowest up: each imports those before it alone. Single modules of the top
+# level carry no flow and may be imported by all.
+ORDER = (
+    "model",
+    "reference",
+    "kernels",
+    "plans",
+    "records",
+    "schedulers",
+    "system",
+    "lab",
+    "launch",
+    "stats",
+    "models",
+    "charts",
+    "questions",
+    "report",
+    "watch",
+    "campaign",
+    "cli",
+)
+# What a package does not need although it stands below it.
+APART = {
+    "charts": {"kernels", "plans", "launch", "lab", "system", "stats", "models"},
+    "questions": {"launch", "lab", "plans"},
+    "report": {"launch", "lab", "plans"},
+    "stats": {"plans", "launch", "lab", "system"},
+    "models": {"plans", "launch", "lab", "records", "system"},
+    "watch": {"plans", "launch", "lab", "records", "models", "questions", "report", "charts"},
+    "lab": {"model", "kernels", "plans", "records", "system"},
+    "schedulers": {"reference", "kernels", "plans"},
+    "launch": {"lab", "plans", "system"},
+    "records": {"kernels"},
+    "system": {"plans", "records"},
 }
 
 
+def _packages() -> set[str]:
+    return {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+
+
 def _imports(path: Path) -> set[str]:
+    """The packages and modules of assay's top level that a file imports, wherever in it."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("assay"):
@@ -48,33 +71,111 @@ def _imports(path: Path) -> set[str]:
     return found - {"__version__"}
 
 
+def _top_level_graph() -> dict[str, set[str]]:
+    """What each package and each module of the top level imports of the others."""
+    graph: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        graph.setdefault(name, set()).update(_imports(path) - {name})
+    return graph
+
+
+def test_no_package_imports_itself_through_others() -> None:
+    graph = _top_level_graph()
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [start]
+        while todo:
+            new = graph.get(todo.pop(), set()) - seen
+            seen |= new
+            todo += new
+        return seen
+
+    assert sorted(name for name in graph if name in reached(name)) == []
+
+
 def test_data_flows_one_way() -> None:
+    assert set(ORDER) == _packages()
     wrong = []
-    for folder, allowed in ALLOWED.items():
-        for path in (PACKAGE / folder).rglob("*.py"):
-            for name in _imports(path) - allowed - COMMON - {folder}:
-                wrong.append(f"{path.relative_to(PACKAGE)} imports assay.{name}")
+    for name in ORDER:
+        allowed = set(ORDER[: ORDER.index(name) + 1]) - APART.get(name, set())
+        for path in (PACKAGE / name).rglob("*.py"):
+            for other in (_imports(path) & set(ORDER)) - allowed:
+                wrong.append(f"{path.relative_to(PACKAGE)} imports assay.{other}")
     assert wrong == []
 
 
-def test_every_folder_has_its_rule() -> None:
-    folders = {p.parent.name for p in PACKAGE.glob("*/__init__.py")}
-    assert folders == set(ALLOWED) | {"cli", "reference"}
+def test_a_room_holds_no_more_than_a_head() -> None:
+    folders = collections.Counter(
+        path.parent.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "__init__.py"
+    )
+    assert {name: count for name, count in folders.items() if count > MOST_MODULES} == {}
+
+
+def test_a_class_name_means_one_thing() -> None:
+    where = collections.defaultdict(list)
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where[node.name].append(path.relative_to(PACKAGE).as_posix())
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_tests_lie_in_folders() -> None:
+    assert {path.name for path in TESTS.glob("*.py")} == {
+        "conftest.py",
+        "test_architecture.py",
+        "test_end_to_end.py",
+    }
+
+
+def test_a_scheduler_is_a_module_and_a_line() -> None:
+    modules = {path.stem for path in (PACKAGE / "schedulers").glob("*.py")}
+    shared = {"__init__", "model", "batch", "commands", "script", "reading", "find"}
+    assert modules - shared == set(schedulers.NAMES)
+    templates = {path.stem for path in (PACKAGE / "schedulers" / "templates").glob("*.mustache")}
+    assert templates == {scheduler.kind for scheduler in schedulers.schedulers()}
+    assert [system.name for system in schedulers.systems()] == list(schedulers.NAMES)
+
+
+def test_a_scheduler_is_named_in_its_own_files_alone() -> None:
+    """What is known of Flux stands in its module, its template, its line, and nowhere else."""
+    named = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"flux", path.read_text(), re.I)
+    }
+    assert named == {"schedulers/__init__.py", "schedulers/flux.py"}
+
+
+def test_a_question_is_a_package_and_a_line() -> None:
+    packages = {path.parent.name for path in (PACKAGE / "questions").glob("*/question.py")} - {
+        "common"
+    }
+    assert packages == set(questions.NAMES)
+    assert [question.name for question in questions.questions()] == list(questions.NAMES)
 
 
 def test_a_command_is_a_module_and_is_listed() -> None:
-    modules = {p.stem for p in (PACKAGE / "cli").glob("*.py")} - {"__init__", "app", "output"}
-    assert modules == {*COMMANDS, *HIDDEN}
+    folder = PACKAGE / "cli"
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "app"}
+    assert modules | set(SUBCOMMANDS) == {*COMMANDS, *HIDDEN}
+    for group, commands in SUBCOMMANDS.items():
+        modules = {path.stem for path in (folder / group).glob("*.py")}
+        assert modules - {"__init__", "describe"} == set(commands)
 
 
 def test_commands_import_nothing_heavy_at_the_top() -> None:
-    for name in (*COMMANDS, *HIDDEN):
-        tree = ast.parse((PACKAGE / "cli" / f"{name}.py").read_text())
-        for node in tree.body:
+    light = ("__future__", "pathlib", "typing", "cyclopts", "collections.abc")
+    for path in (PACKAGE / "cli").rglob("*.py"):
+        if path.name in ("app.py", "describe.py"):
+            continue
+        for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ImportFrom):
-                assert node.module in ("__future__", "pathlib", "typing", "cyclopts"), (
-                    f"cli/{name}.py imports {node.module} at its top"
-                )
+                assert node.module in light, f"{path} imports {node.module} at its top"
 
 
 def test_a_kernel_stands_once_in_the_native_tree_and_once_in_the_catalogue() -> None:

@@ -144,6 +144,7 @@ def test_killed_it_leaves_no_ranks_and_resumes_to_the_same_cells(folder: Path) -
 
 
 @needs_open_mpi
+@pytest.mark.long
 def test_two_toolchains_in_one_plan_stand_side_by_side(folder: Path) -> None:
     build_open_mpi()
     (folder / "assay.toml").write_text(TOOLCHAIN)

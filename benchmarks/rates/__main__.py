@@ -26,6 +26,8 @@ import scipy
 from rate import Rate, percent
 
 HERE = Path(__file__).parent
+# Simulated machines and series that the tests use too.
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "support"))
 RESULTS, README = HERE / "results.json", HERE / "README.md"
 BEGIN, END = "<!-- tables begin -->", "<!-- tables end -->"
 NOT_MODULES = {"__main__", "rate"}

@@ -1,4 +1,4 @@
-"""Causes: attribution of variation to covariates (stats/attribution.py)."""
+"""Causes: attribution of variation to covariates (stats/attribution/attribution.py)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from rate import Rate
 
-from assay.plans.model import Cell, Placement
-from assay.stats.attribution import ALPHA, Attribution, attribute
-from assay.stats.intervals import Floats
-from assay.stats.repeats import Repeats
-from assay.stats.wall_clock import wall_clock
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.stats.attribution.attribution import ALPHA, Attribution, attribute
+from assay.stats.core.intervals import Floats
+from assay.stats.repeats.repeats import Repeats
+from assay.stats.repeats.wall_clock import wall_clock
 
 # An attribution takes milliseconds, a coverage needs its bootstrap too.
 _SHARE_OF_TRIALS = 0.5
@@ -137,7 +138,7 @@ def _first(found: Attribution, cause: str) -> bool:
 
 
 def rates(trials: int, seed: int) -> Iterable[Rate]:
-    """Every rate that docs/methods.md states of attribution."""
+    """Every rate that docs/methods/steadiness.md states of attribution."""
     for n in (20, 30, 100, 1000):
         for shape in ("normal", "lognormal", "t3", "AR(1) 0.7"):
             if n == 1000 and shape != "t3":

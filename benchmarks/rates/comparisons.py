@@ -15,16 +15,17 @@ import numpy as np
 from rate import Kind, Rate
 from scipy.special import ndtr
 
-from assay.plans.model import Cell, Placement
-from assay.stats.anova import anova
-from assay.stats.compare import location_differs, spread_differs
-from assay.stats.components import variance_components
-from assay.stats.modes import find_modes
-from assay.stats.repeats import Repeats
-from assay.stats.spread import cov_interval
-from assay.stats.tails import tails
-from assay.stats.trend import trend
-from assay.stats.walltime import asked_walltime
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.stats.compare.anova import anova
+from assay.stats.compare.groups import location_differs, spread_differs
+from assay.stats.core.modes import find_modes
+from assay.stats.core.tails import tails
+from assay.stats.core.trend import trend
+from assay.stats.repeats.repeats import Repeats
+from assay.stats.repeats.spread import cov_interval
+from assay.stats.repeats.variance_components import variance_components
+from assay.stats.repeats.walltime import asked_walltime
 
 COV = 0.02
 DAY = 86400.0

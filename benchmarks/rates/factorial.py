@@ -2,7 +2,7 @@
 
 A compiler, an MPI and ranks a node of two levels each, every combination six times; logarithms of
 times with noise of 1%, normal or lognormal and skewed. Of skewed noise ranks that were aligned by
-means err more often than they are meant to: docs/methods.md says why, and by how much.
+means err more often than they are meant to: docs/methods/placement.md says why, and by how much.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 from rate import Rate
 
-from assay.stats.anova import Anova, anova
+from assay.stats.compare.anova import Anova, anova
 
 _LAUNCHES, _NOISE = 6, 0.01
 # False alarms by ranks at 5%, by whether noise is skewed.

@@ -17,10 +17,10 @@ from statistics import NormalDist
 import numpy as np
 from rate import Rate
 
-from assay.stats.fleet import LEVEL, STATED, compare
-from assay.stats.fleet_drift import find_drifts
-from assay.stats.membership import find_presence
-from assay.stats.peers import against_peers
+from assay.stats.attribution.host_effects import find_host_effects
+from assay.stats.fleet.drift import find_drifts
+from assay.stats.fleet.fleet import LEVEL, STATED, compare
+from assay.stats.fleet.peers import against_peers
 
 Array = np.ndarray
 Rule = Callable[[Array], Array]
@@ -312,7 +312,7 @@ def _sets(trials: int, seed: int) -> Iterator[Rate]:
         effect = np.array([size * ("n3" in each) for each in hosts])
         of_set = np.repeat(0.005 * rng.standard_normal(12), 3)
         costs = np.exp(effect + of_set + 0.01 * rng.standard_normal(36))
-        return {host for each in find_presence([costs], [hosts]) for host in each.hosts}
+        return {host for each in find_host_effects([costs], [hosts]) for host in each.hosts}
 
     planted = "12 sets of 4 of 16 hosts, 3 launches each, CoV 1%, sets differ by 0.5%"
     count = max(trials // 2, 20)

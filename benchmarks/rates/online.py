@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 from rate import Rate
 
-from assay.stats.online import Monitor
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from assay.stats.changes.online import Monitor
 from step_series import CLEAN, Draw, Floats, lognormal, normal
 
 # A trial of clean steps; one false alarm in 10,000 steps makes 9.5% of such trials have one.

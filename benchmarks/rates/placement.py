@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from rate import Rate
 
-from assay.models.contention import SimulatedMachine, draw_machine, explore
-from assay.models.contention_phases import (
+from assay.models.placement.search import SearchRule
+from contention import SimulatedMachine, draw_machine, explore
+from contention_phases import (
     Named,
     known_facts,
     learned,
@@ -17,7 +18,6 @@ from assay.models.contention_phases import (
     told_phases,
     with_threads,
 )
-from assay.models.placement_search import Rule
 
 # A search takes a second or two where a statistic takes a millisecond.
 _FEWER = 10
@@ -28,7 +28,7 @@ _OFF = 0.20
 
 def rates(trials: int, seed: int) -> Iterable[Rate]:
     """How often it finds what it is to find, and how often it is right when it says that it did."""
-    rule = Rule()
+    rule = SearchRule()
     machines = max(trials // _FEWER, _LEAST)
     found = settled = right = 0
     shares = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.stats.proportions import clopper_pearson
+from assay.stats.core.proportions import clopper_pearson
 
 Kind = Literal["detection", "false alarm", "coverage"]
 Verdict = Literal["met", "within chance", "missed"]

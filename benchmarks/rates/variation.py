@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from rate import Rate
 
-from assay.answers.study import Shape, shapes_of
-from assay.stats.compare import correct, location_differs, spread_differs
-from assay.stats.intervals import Floats
-from assay.stats.spread import describe
+from assay.questions.steadiness.variation.cells import DistributionShape, shapes_of
+from assay.stats.compare.groups import correct, location_differs, spread_differs
+from assay.stats.core.intervals import Floats
+from assay.stats.repeats.spread import describe
 
 Draw = Callable[[np.random.Generator], Floats]
 _EVERY = 60.0
@@ -47,14 +47,14 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     yield from _factors(trials, rng)
 
 
-_CLAIMS: dict[str, Callable[[Shape], bool]] = {
+_CLAIMS: dict[str, Callable[[DistributionShape], bool]] = {
     "a long tail": lambda shape: shape.long_tail,
     "several speeds": lambda shape: bool(shape.modes),
     "a drift": lambda shape: shape.drifts,
 }
 
 
-def _shapes(draws: list[Draw], rng: np.random.Generator) -> list[Shape]:
+def _shapes(draws: list[Draw], rng: np.random.Generator) -> list[DistributionShape]:
     times = [draw(rng) for draw in draws]
     return list(shapes_of(times, [describe(each, _EVERY * np.arange(each.size)) for each in times]))
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compute/blas.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/pages.hpp"
 
@@ -41,9 +42,7 @@ class Dgemm : public Kernel {
                         ", not " + std::to_string(n));
     }
     n_ = static_cast<std::size_t>(n);
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "value", "nan"});
-#endif
+    fault_ = PlantedFault(parameters, {"value", "nan"});
     blas::require();
   }
 
@@ -196,11 +195,9 @@ class Dgemm : public Kernel {
   }
 
   void inject_fault() {
-#ifdef ASSAY_TEST_FAULTS
     const std::size_t at = n_ * n_ / 3;
-    if (fault_ == "value") c_[at] += 1e-4;
-    if (fault_ == "nan") c_[at] = std::numeric_limits<double>::quiet_NaN();
-#endif
+    if (fault_.is("value")) c_[at] += 1e-4;
+    if (fault_.is("nan")) c_[at] = std::numeric_limits<double>::quiet_NaN();
   }
 
   Context context_;
@@ -212,9 +209,7 @@ class Dgemm : public Kernel {
   double* b_ = nullptr;
   double* c_ = nullptr;
   int threads_used_ = 0;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("compute.dgemm", Dgemm);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compute/fma.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 
 namespace assay {
@@ -60,9 +61,7 @@ class Peak : public Kernel {
                         std::to_string(fma::kWidest) +
                         " bits that the kernels were built for, not " + std::to_string(bits_));
     }
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "lane", "nan"});
-#endif
+    fault_ = PlantedFault(parameters, {"lane", "nan"});
   }
 
   void setup() override {
@@ -86,11 +85,7 @@ class Peak : public Kernel {
   }
 
   Verification verify() override {
-#ifdef ASSAY_TEST_FAULTS
-    double& last = chains_.back().lanes[fma::kChains * lanes() - 1];
-    if (fault_ == "lane") last -= 1.0;
-    if (fault_ == "nan") last = last * 0.0 / 0.0;
-#endif
+    inject_fault();
     const auto expected = static_cast<double>(done_ * (fma::kInstructions / fma::kChains));
     double wrong = 0.0;
     for (const Chains& each : chains_) {
@@ -107,6 +102,12 @@ class Peak : public Kernel {
   }
 
  private:
+  void inject_fault() {
+    double& last = chains_.back().lanes[fma::kChains * lanes() - 1];
+    if (fault_.is("lane")) last -= 1.0;
+    if (fault_.is("nan")) last = last * 0.0 / 0.0;
+  }
+
   std::size_t lanes() const { return static_cast<std::size_t>(bits_) / 64; }
 
   Context context_;
@@ -117,9 +118,7 @@ class Peak : public Kernel {
   // Not constants: the compiler must not see through them.
   volatile double factor_ = 1.0;
   volatile double term_ = 1.0;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("compute.peak", Peak);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "harness/fault.hpp"
 #include "harness/ranks.hpp"
 
 namespace assay {
@@ -21,11 +22,10 @@ void write_offset(JsonWriter& json, const char* name, const ClockOffset& clock) 
   json.field("error", clock.error).end_object();
 }
 
-#ifdef ASSAY_TEST_FAULTS
-// "node2=0.5": the clock of that host is so many seconds ahead. Built for tests only.
+// "node2=0.5": the clock of that host is so many seconds ahead.
 Ticks planted() {
   static const Ticks ahead = [] {
-    const char* given = std::getenv("ASSAY_TEST_UTC_AHEAD");
+    const char* given = planted_variable("ASSAY_TEST_UTC_AHEAD");
     const std::string text = given ? given : "";
     const std::size_t end = text.find('=');
     const bool here = end != std::string::npos && text.substr(0, end) == host_name();
@@ -33,9 +33,6 @@ Ticks planted() {
   }();
   return ahead;
 }
-#else
-constexpr Ticks planted() { return 0; }
-#endif
 
 }  // namespace
 

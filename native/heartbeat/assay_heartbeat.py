@@ -9,7 +9,7 @@ Copy this file beside the program, or put its folder on PYTHONPATH:
         heartbeat()
 
 In a program that assay watch did not start the call does nothing. It needs nothing but Python, and
-writes what native/heartbeat/heartbeat.c writes; docs/formats.md ("Heartbeats") has the layout.
+writes what native/heartbeat/heartbeat.c writes; docs/formats/heartbeats.md has the layout.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 /* The ring that steps are marked in: a file in the folder that $ASSAY_HEARTBEAT names, one for each
  * process, mapped into its memory. Writing to it needs no system call, and a process that is killed
- * leaves a file that is whole. docs/formats.md ("Heartbeats") has its layout.
+ * leaves a file that is whole. docs/formats/heartbeats.md ("Heartbeats") has its layout.
  */
 #define _GNU_SOURCE
 #include "heartbeat.h"

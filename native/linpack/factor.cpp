@@ -72,11 +72,9 @@ void LinearSystem::factor_panel(Panel& panel) {
                 panel.rows() + c * panel.rows_leading());
   }
   factorisation_->factor(panel, rows_);
-#ifdef ASSAY_TEST_FAULTS
-  if (settings_.fault == Fault::factor && panel.first() == 0 && panel.below_count() > 0) {
+  if (settings_.fault.is("factor") && panel.first() == 0 && panel.below_count() > 0) {
     panel.rows()[panel.row_count() - 1] *= 1.000001;
   }
-#endif
   if (!panel.has_top()) return;
   for (std::int64_t c = 0; c < panel.width(); ++c) {
     std::copy_n(panel.triangles() + c * panel.triangles_leading(), c + 1,

@@ -5,6 +5,7 @@
 
 #include "compute/blas.hpp"
 #include "harness/clock.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "harness/phases.hpp"
 #include "harness/worst_error.hpp"
@@ -41,12 +42,7 @@ class Linpack : public Kernel {
     settings_.matrix =
         choice_of(kMatrices, parameters.choice("matrix", "random", words(kMatrices)));
     settings_.seed = context.seed;
-#ifdef ASSAY_TEST_FAULTS
-    const std::string fault = parameters.choice("fault", "none", {"none", "pivot", "factor"});
-    settings_.fault = fault == "pivot"    ? Fault::pivot
-                      : fault == "factor" ? Fault::factor
-                                          : Fault::none;
-#endif
+    settings_.fault = PlantedFault(parameters, {"pivot", "factor"});
     if (settings_.nb == 0) settings_.nb = kUsualBlock;
     if (settings_.p == 0) settings_.p = usual_grid_rows(context.size);
     if (context.size % settings_.p != 0) {

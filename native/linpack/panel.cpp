@@ -147,9 +147,7 @@ class PanelFactorisation::Work {
         found.consider(each.magnitude, each.row);
         each = {};
       }
-#ifdef ASSAY_TEST_FAULTS
-      if (owner_.fault_ == Fault::pivot) found = least(dead, column);
-#endif
+      if (owner_.fault_.is("pivot")) found = least(dead, column);
       if (!choose(column, found)) return false;
       // Not so small that it overflows: the generator's matrices aren't, and what did would show in
       // the residual.
@@ -201,7 +199,6 @@ class PanelFactorisation::Work {
     for (std::int64_t c = 0; c < panel_.width(); ++c) out[c] = *entry(row, c);
   }
 
-#ifdef ASSAY_TEST_FAULTS
   Greatest least(std::int64_t dead, std::int64_t column) const {
     Greatest worst;
     for (std::int64_t i = dead; i < panel_.row_count(); ++i) {
@@ -212,7 +209,6 @@ class PanelFactorisation::Work {
     }
     return worst;
   }
-#endif
 
   PanelFactorisation& owner_;
   Panel& panel_;
@@ -236,9 +232,7 @@ PanelFactorisation::PanelFactorisation(MPI_Comm column, const Settings& settings
   MPI_Type_contiguous(static_cast<int>(size), MPI_DOUBLE, &message_);
   MPI_Type_commit(&message_);
   MPI_Op_create(take_better, 1, &best_);
-#ifdef ASSAY_TEST_FAULTS
   fault_ = settings.fault;
-#endif
 }
 
 PanelFactorisation::~PanelFactorisation() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "harness/fault.hpp"
 #include "linpack/column_pass.hpp"
 #include "linpack/distribution.hpp"
 #include "linpack/settings.hpp"
@@ -98,9 +99,7 @@ class PanelFactorisation {
   MPI_Op best_ = MPI_OP_NULL;
   std::vector<double> mine_;
   std::vector<double> agreed_;
-#ifdef ASSAY_TEST_FAULTS
-  Fault fault_ = Fault::none;
-#endif
+  PlantedFault fault_;
 };
 
 }  // namespace assay::linpack

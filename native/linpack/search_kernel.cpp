@@ -8,6 +8,7 @@
 #include "compute/blas.hpp"
 #include "harness/agreement.hpp"
 #include "harness/clock.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "harness/phases.hpp"
 #include "harness/worst_error.hpp"
@@ -44,9 +45,7 @@ class LinpackSearch : public Kernel {
     limits_.seed = context.seed;
     if (limits_.n < 0) throw KernelError("parameter 'n' must not be negative");
     if (!(limits_.seconds > 0.0)) throw KernelError("parameter 'seconds' must be above 0");
-#ifdef ASSAY_TEST_FAULTS
-    if (parameters.choice("fault", "none", {"none", "factor"}) == "factor") fault_ = Fault::factor;
-#endif
+    fault_ = PlantedFault(parameters, {"factor"});
     blas::require();
   }
 
@@ -122,9 +121,7 @@ class LinpackSearch : public Kernel {
     settings.swap = candidate.swap;
     settings.depth = candidate.depth;
     settings.seed = context_.seed;
-#ifdef ASSAY_TEST_FAULTS
     settings.fault = fault_;
-#endif
     return settings;
   }
 
@@ -220,9 +217,7 @@ class LinpackSearch : public Kernel {
   Phases phases_{kPhaseNames};
   bool unchecked_ = false;
   WorstError error_;
-#ifdef ASSAY_TEST_FAULTS
-  Fault fault_ = Fault::none;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("linpack.search", LinpackSearch);

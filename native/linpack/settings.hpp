@@ -3,18 +3,13 @@
 
 #include <cstdint>
 
+#include "harness/fault.hpp"
 #include "linpack/broadcast.hpp"
 #include "linpack/row_swaps.hpp"
 
 namespace assay::linpack {
 
 enum class MatrixKind { random, graded, nearly_singular, singular };
-
-#ifdef ASSAY_TEST_FAULTS
-// Damage planted for tests: the smallest number of a column as its pivot, or a factor's entry out
-// by a millionth of itself.
-enum class Fault { none, pivot, factor };
-#endif
 
 struct Settings {
   std::int64_t n = 1;   // order
@@ -25,9 +20,8 @@ struct Settings {
   int depth = 1;  // 1: the next panel is factored and sent behind the update
   MatrixKind matrix = MatrixKind::random;
   std::uint64_t seed = 0;
-#ifdef ASSAY_TEST_FAULTS
-  Fault fault = Fault::none;
-#endif
+  // "pivot": the smallest number of a column as its pivot; "factor": an entry out by a millionth.
+  PlantedFault fault;
 };
 
 // Where nobody says.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/draws.hpp"
 #include "memory/numa.hpp"
@@ -45,9 +46,7 @@ class Latency : public Kernel {
     memory_node_ = read_memory_node(parameters, context_);
     const std::size_t wanted = bytes > 0 ? static_cast<std::size_t>(bytes) : automatic_bytes();
     lines_ = std::max<std::size_t>(wanted / line_, 1);
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "cut", "swap", "skip"});
-#endif
+    fault_ = PlantedFault(parameters, {"cut", "swap", "skip"});
   }
 
   ~Latency() override { keep_as_spare(std::move(memory_)); }
@@ -141,11 +140,9 @@ class Latency : public Kernel {
   }
 
   void inject_fault() {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "cut") *place(lines_ / 2) = first();
-    if (fault_ == "swap") std::swap(*place(lines_ / 2), *place(lines_ / 3));
-    if (fault_ == "skip") ++loads_;
-#endif
+    if (fault_.is("cut")) *place(lines_ / 2) = first();
+    if (fault_.is("swap")) std::swap(*place(lines_ / 2), *place(lines_ / 3));
+    if (fault_.is("skip")) ++loads_;
   }
 
   Context context_;
@@ -157,9 +154,7 @@ class Latency : public Kernel {
   Pages memory_;
   void* const* at_ = nullptr;
   std::int64_t loads_ = 0;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("memory.latency", Latency);

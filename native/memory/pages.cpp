@@ -111,7 +111,7 @@ double memory_per_rank(const Context& context, double part) {
 }
 
 void require_memory(const Context& context, double part, double bytes, const std::string& what,
-                    const std::string& mend) {
+                    const std::string& fix) {
   const double allowed = memory_per_rank(context, part);
   if (bytes <= allowed) return;
   const auto mebibytes = [](double number) {
@@ -122,7 +122,7 @@ void require_memory(const Context& context, double part, double bytes, const std
       std::to_string(context.local_size) + (context.local_size == 1 ? " rank" : " ranks") +
       " of this node, but " + mebibytes(allowed) + " are the most (" +
       std::to_string(std::llround(100 * part)) + "% of " +
-      mebibytes(static_cast<double>(context.node_memory_available)) + " available); " + mend);
+      mebibytes(static_cast<double>(context.node_memory_available)) + " available); " + fix);
 }
 
 }  // namespace assay

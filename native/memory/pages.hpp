@@ -74,8 +74,8 @@ void keep_as_spare(Pages&& pages);
 double memory_per_rank(const Context& context, double part);
 
 // Throws KernelError with the numbers if `bytes` for each rank are more than that. `what` are the
-// things wanted, in the plural; `mend` ends the message.
+// things wanted, in the plural; `fix` ends the message.
 void require_memory(const Context& context, double part, double bytes, const std::string& what,
-                    const std::string& mend);
+                    const std::string& fix);
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/draws.hpp"
 #include "memory/numa.hpp"
@@ -54,9 +55,7 @@ class Random : public Kernel {
     }
     memory_node_ = read_memory_node(parameters, context_);
     elements_ = elements > 0 ? static_cast<std::size_t>(elements) : automatic_elements();
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "value", "skip"});
-#endif
+    fault_ = PlantedFault(parameters, {"value", "skip"});
   }
 
   ~Random() override { keep_as_spare(std::move(table_)); }
@@ -204,10 +203,8 @@ class Random : public Kernel {
   }
 
   void inject_fault() {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "value") words_[elements_ / 2] ^= 1;
-    if (fault_ == "skip") ++passes_;
-#endif
+    if (fault_.is("value")) words_[elements_ / 2] ^= 1;
+    if (fault_.is("skip")) ++passes_;
   }
 
   Context context_;
@@ -227,9 +224,7 @@ class Random : public Kernel {
   double expected_sum_ = 0.0;
   std::int64_t passes_ = 0;
   std::int64_t wrong_sums_ = 0;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("memory.random", Random);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/numa.hpp"
 #include "memory/pages.hpp"
@@ -65,9 +66,7 @@ class Stream : public Kernel {
     if (elements < 0) throw KernelError("parameter 'elements' must not be negative");
     memory_node_ = read_memory_node(parameters, context_);
     elements_ = elements > 0 ? static_cast<std::size_t>(elements) : automatic_elements();
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "value", "nan", "skip"});
-#endif
+    fault_ = PlantedFault(parameters, {"value", "nan", "skip"});
   }
 
   ~Stream() override {
@@ -270,12 +269,10 @@ class Stream : public Kernel {
   }
 
   void inject_fault() {
-#ifdef ASSAY_TEST_FAULTS
     const std::size_t at = elements_ / 2;
-    if (fault_ == "value") to_[at] *= 1.0 + 1e-14;
-    if (fault_ == "nan") to_[at] = std::numeric_limits<double>::quiet_NaN();
-    if (fault_ == "skip") ++passes_;
-#endif
+    if (fault_.is("value")) to_[at] *= 1.0 + 1e-14;
+    if (fault_.is("nan")) to_[at] = std::numeric_limits<double>::quiet_NaN();
+    if (fault_.is("skip")) ++passes_;
   }
 
   Context context_;
@@ -290,9 +287,7 @@ class Stream : public Kernel {
   double* y_ = nullptr;
   const Variant* variant_ = nullptr;
   std::int64_t passes_ = 0;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("memory.stream", Stream);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/numa.hpp"
 #include "memory/pages.hpp"
@@ -66,9 +67,7 @@ class Strided : public Kernel {
     if (elements < 0) throw KernelError("parameter 'elements' must not be negative");
     memory_node_ = read_memory_node(parameters, context_);
     elements_ = elements > 0 ? static_cast<std::size_t>(elements) : automatic_elements();
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "value", "nan", "gap", "skip"});
-#endif
+    fault_ = PlantedFault(parameters, {"value", "nan", "gap", "skip"});
   }
 
   ~Strided() override {
@@ -219,14 +218,12 @@ class Strided : public Kernel {
   }
 
   void inject_fault() {
-#ifdef ASSAY_TEST_FAULTS
     const std::size_t at = elements_ / 2 * stride_;
     double* const array = operation_.writes ? to_ : x_;
-    if (fault_ == "value") array[at] *= 1.0 + 1e-14;
-    if (fault_ == "nan") array[at] = std::numeric_limits<double>::quiet_NaN();
-    if (fault_ == "gap") array[at + 1] = 0.0;
-    if (fault_ == "skip") ++passes_;
-#endif
+    if (fault_.is("value")) array[at] *= 1.0 + 1e-14;
+    if (fault_.is("nan")) array[at] = std::numeric_limits<double>::quiet_NaN();
+    if (fault_.is("gap")) array[at + 1] = 0.0;
+    if (fault_.is("skip")) ++passes_;
   }
 
   Context context_;
@@ -244,9 +241,7 @@ class Strided : public Kernel {
   double expected_sum_ = 0.0;
   std::int64_t passes_ = 0;
   std::int64_t wrong_sums_ = 0;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("memory.strided", Strided);

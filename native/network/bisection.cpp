@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/clock.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "harness/stop_rule.hpp"
 #include "network/payload.hpp"
@@ -45,9 +46,7 @@ class Bisection : public Kernel {
     }
     pairs_ = pairs == 0 ? sides : pairs;
     parameters.resolve("pairs", pairs_);
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "byte", "short"});
-#endif
+    fault_ = PlantedFault(parameters, {"byte", "short"});
   }
 
   void setup() override {
@@ -78,16 +77,12 @@ class Bisection : public Kernel {
   Verification verify() override {
     std::int64_t wrong = 0;
     if (active_) {
-#ifdef ASSAY_TEST_FAULTS
-      if (fault_ == "byte" && !first_side_) payload_.incoming()[bytes_ / 2] ^= 1;
-#endif
+      if (fault_.is("byte") && !first_side_) payload_.incoming()[bytes_ / 2] ^= 1;
       wrong += payload_.wrong(key_of(partner_, 0));
       payload_.fill(key_of(context_.rank, 1));
       payload_.spoil(key_of(partner_, 1));
       int sent = payload_.count();
-#ifdef ASSAY_TEST_FAULTS
-      if (fault_ == "short" && bytes_ > 0 && !first_side_) --sent;
-#endif
+      if (fault_.is("short") && bytes_ > 0 && !first_side_) --sent;
       MPI_Status status;
       exchange(sent, &status);
       wrong += payload_.wrong(key_of(partner_, 1));
@@ -158,9 +153,7 @@ class Bisection : public Kernel {
   Payload payload_;
   std::int64_t batch_ = 0;
   std::vector<double> times_;  // seconds of an exchange, one for each sample
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("network.bisection", Bisection);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/pages.hpp"
 #include "network/barrier_check.hpp"
@@ -33,9 +34,7 @@ class CollectiveKernel : public Kernel {
     check(bytes, root);
     shape_ = {context.rank, context.size, static_cast<int>(root), static_cast<std::size_t>(bytes)};
     buffers_ = lists_of(op_, shape_);
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "byte", "guard", "idle"});
-#endif
+    fault_ = PlantedFault(parameters, {"byte", "guard", "idle"});
   }
 
   void setup() override {
@@ -167,21 +166,13 @@ class CollectiveKernel : public Kernel {
   }
 
   // Whether the operations of the check are left out, on all ranks: a planted fault.
-  bool is_idle() const {
-#ifdef ASSAY_TEST_FAULTS
-    return fault_ == "idle";
-#else
-    return false;
-#endif
-  }
+  bool is_idle() const { return fault_.is("idle"); }
 
   // Damages what each rank got: a byte of it, or one after it.
   void inject_fault() {
-#ifdef ASSAY_TEST_FAULTS
     const std::size_t gets = op_.gets(shape_);
-    if (fault_ == "byte" && gets > 0) buffers_.in[gets / 2] ^= 1;
-    if (fault_ == "guard" && gets > 0) buffers_.in[gets] ^= 1;
-#endif
+    if (fault_.is("byte") && gets > 0) buffers_.in[gets / 2] ^= 1;
+    if (fault_.is("guard") && gets > 0) buffers_.in[gets] ^= 1;
   }
 
   Context context_;
@@ -191,9 +182,7 @@ class CollectiveKernel : public Kernel {
   Buffers buffers_;
   Pages outgoing_;
   Pages incoming_;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("network.collective", CollectiveKernel);

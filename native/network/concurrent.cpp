@@ -48,7 +48,7 @@ class Concurrent : public PairsAtOnce {
   std::size_t bytes_ = 0;
   std::int64_t senders_ = 0;
   std::string partners_;
-  Fault fault_ = Fault::kNone;
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("network.concurrent", Concurrent);

@@ -7,14 +7,8 @@
 
 namespace assay {
 
-Fault read_fault([[maybe_unused]] Parameters& parameters) {
-#ifdef ASSAY_TEST_FAULTS
-  const std::string word = parameters.choice("fault", "none", {"none", "byte", "swap", "short"});
-  if (word == "byte") return Fault::kByte;
-  if (word == "swap") return Fault::kSwap;
-  if (word == "short") return Fault::kShort;
-#endif
-  return Fault::kNone;
+PlantedFault read_fault(Parameters& parameters) {
+  return PlantedFault(parameters, {"byte", "swap", "short"});
 }
 
 void Conversation::begin(const Maker& make) {
@@ -63,7 +57,7 @@ Sizes Conversation::sizes(std::size_t size) const {
 }
 
 Sizes Conversation::damaged(Sizes sizes) const {
-  if (terms_.fault != Fault::kShort) return sizes;
+  if (!terms_.fault.is("short")) return sizes;
   std::size_t& moved = terms_.mode == Mode::kGet ? sizes.incoming : sizes.outgoing;
   moved -= moved > 0 ? 1 : 0;
   return sizes;
@@ -108,8 +102,8 @@ std::int64_t Conversation::wrong_bytes() {
 void Conversation::plant_damage() const {
   const Sizes most = sizes(largest());
   if (most.incoming == 0 || (pair_.first && most.outgoing > 0)) return;
-  if (terms_.fault == Fault::kByte) incoming_.at(0)[most.incoming / 2] ^= 1;
-  if (terms_.fault == Fault::kSwap) {
+  if (terms_.fault.is("byte")) incoming_.at(0)[most.incoming / 2] ^= 1;
+  if (terms_.fault.is("swap")) {
     unsigned char* const last = incoming_.at(incoming_.places() - 1);
     std::swap_ranges(last, last + most.incoming, incoming_.at(0));
   }

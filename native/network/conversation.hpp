@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/pages.hpp"
 #include "network/exchange.hpp"
@@ -17,10 +18,7 @@ namespace assay {
 
 // Damage that tests plant: a wrong byte in what the timed messages left, two messages that took
 // each other's place, messages that are a byte short.
-enum class Fault { kNone, kByte, kSwap, kShort };
-
-// The parameter 'fault', which only a build with ASSAY_TEST_FAULTS has.
-Fault read_fault(Parameters& parameters);
+PlantedFault read_fault(Parameters& parameters);
 
 class Conversation {
  public:
@@ -31,7 +29,7 @@ class Conversation {
     std::size_t there = 0;
     std::size_t back = 0;
     std::size_t places = 1;
-    Fault fault = Fault::kNone;
+    PlantedFault fault;
   };
   using Maker = std::function<std::unique_ptr<Exchange>(const Parties&)>;
 

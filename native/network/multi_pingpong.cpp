@@ -33,7 +33,7 @@ class MultiPingPong : public PairsAtOnce {
  private:
   std::size_t bytes_ = 0;
   bool halves_ = true;
-  Fault fault_ = Fault::kNone;
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("network.multi_pingpong", MultiPingPong);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/clock.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "harness/stop_rule.hpp"
 #include "network/payload.hpp"
@@ -33,9 +34,7 @@ class Pairs : public Kernel {
     concurrent_ = parameters.choice("concurrent", "no", {"no", "yes"}) == "yes";
     fixed_trips_ = within("trips", parameters.integer("trips", 0), 0, kMostTrips);
     most_ = within("most", parameters.integer("most", kMostSeries), 1, kMostSeries);
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "byte", "short"});
-#endif
+    fault_ = PlantedFault(parameters, {"byte", "short"});
   }
 
   // Also finds out how many trips each pair needs, in a pass that opens all connections.
@@ -75,9 +74,7 @@ class Pairs : public Kernel {
   Verification verify() override {
     std::int64_t wrong = 0;
     if (!visits_.empty()) {
-#ifdef ASSAY_TEST_FAULTS
-      if (fault_ == "byte" && visits_.back().leads) payload_.incoming()[bytes_ / 2] ^= 1;
-#endif
+      if (fault_.is("byte") && visits_.back().leads) payload_.incoming()[bytes_ / 2] ^= 1;
       wrong += payload_.wrong(key_of(visits_.back().peer, 0));
     }
     each_visit(true, [&](Visit& visit) { wrong += checked_trip(visit); });
@@ -214,12 +211,10 @@ class Pairs : public Kernel {
     return payload_.wrong(key_of(visit.peer, message)) + missing;
   }
 
-  int sent_bytes([[maybe_unused]] const Visit& visit) const {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "short" && bytes_ > 0 && visit.round == 0 && visit.place == 0 && !visit.leads) {
+  int sent_bytes(const Visit& visit) const {
+    if (fault_.is("short") && bytes_ > 0 && visit.round == 0 && visit.place == 0 && !visit.leads) {
       return payload_.count() - 1;
     }
-#endif
     return payload_.count();
   }
 
@@ -269,9 +264,7 @@ class Pairs : public Kernel {
   std::size_t pairs_ = 0;
   std::vector<std::size_t> sizes_;  // pairs of each round
   std::vector<Visit> visits_;       // of this rank, in the order of rounds
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("network.pairs", Pairs);

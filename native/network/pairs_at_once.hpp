@@ -46,7 +46,7 @@ class PairsAtOnce : public Kernel {
   explicit PairsAtOnce(const Context& context) : context_(context) {}
 
   // Allocates for messages of `bytes` there and `back` back.
-  void begin(const Pair& pair, std::size_t bytes, std::size_t back, Fault fault) {
+  void begin(const Pair& pair, std::size_t bytes, std::size_t back, PlantedFault fault) {
     trips_ = trips_of(bytes);
     conversation_.emplace(context_, pair,
                           Conversation::Terms{Mode::kBlocking, bytes, back, 1, fault});

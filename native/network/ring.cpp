@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/clock.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "harness/stop_rule.hpp"
 #include "network/payload.hpp"
@@ -48,9 +49,7 @@ class Ring : public Kernel {
     position_ = static_cast<std::size_t>(here - route_.begin());
     next_ = route_[(position_ + 1) % route_.size()];
     previous_ = route_[(position_ + route_.size() - 1) % route_.size()];
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "byte", "short"});
-#endif
+    fault_ = PlantedFault(parameters, {"byte", "short"});
   }
 
   // Also opens all connections, and finds out how many round trips a hop needs.
@@ -80,17 +79,13 @@ class Ring : public Kernel {
   // Every byte that the last timed message left at each rank, and then every byte of one more round
   // with a message of its own.
   Verification verify() override {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "byte" && is_last()) payload_.incoming()[bytes_ / 2] ^= 1;
-#endif
+    if (fault_.is("byte") && is_last()) payload_.incoming()[bytes_ / 2] ^= 1;
     std::int64_t wrong = payload_.wrong(key_of(sender(), 0));
     payload_.fill(key_of(context_.rank, 1));
     payload_.spoil(key_of(sender(), 1));
     MPI_Status status;
     int sent = payload_.count();
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "short" && bytes_ > 0 && is_last()) --sent;
-#endif
+    if (fault_.is("short") && bytes_ > 0 && is_last()) --sent;
     if ((token_ ? pass_token(sent, &status) : step(sent, &status)) != MPI_SUCCESS) {
       throw KernelError("MPI failed to send or to receive a message");
     }
@@ -124,7 +119,7 @@ class Ring : public Kernel {
 
   // Whose message this rank holds after a round.
   int sender() const { return token_ ? route_[0] : previous_; }
-  [[maybe_unused]] bool is_last() const { return position_ + 1 == route_.size(); }
+  bool is_last() const { return position_ + 1 == route_.size(); }
 
   int receive(int from, int tag, MPI_Status* status) const {
     return MPI_Recv(payload_.incoming(), payload_.count(), MPI_BYTE, from, tag, context_.comm,
@@ -216,9 +211,7 @@ class Ring : public Kernel {
   int trips_ = 1;
   Payload payload_;
   std::vector<double> hops_;  // seconds of the hop that this rank times, one for each sample
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("network.ring", Ring);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/clock.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "noise/fixed_work.hpp"
 #include "noise/telling.hpp"
@@ -33,9 +34,7 @@ class ArrivalAtBarrier : public Kernel {
     check_trace(quantum_, count_);
     // Ranks of one node read the same clock. Between nodes nothing is known of the clocks yet.
     common_ = context.local_size == context.size;
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "work", "count", "early", "late"});
-#endif
+    fault_ = PlantedFault(parameters, {"work", "count", "early", "late"});
   }
 
   void setup() override {
@@ -56,9 +55,7 @@ class ArrivalAtBarrier : public Kernel {
     begin_ = ticks();
     for (std::size_t i = 0; i < arrivals_.size(); ++i) {
       work_.steps(steps_);
-#ifdef ASSAY_TEST_FAULTS
-      if (fault_ == "late" && context_.rank == context_.size - 1) more_.steps(4 * steps_);
-#endif
+      if (fault_.is("late") && context_.rank == context_.size - 1) more_.steps(4 * steps_);
       arrivals_[i] = ticks();
       pass_barrier(i);
     }
@@ -69,10 +66,8 @@ class ArrivalAtBarrier : public Kernel {
   // tells.
   Verification verify() override {
     note();
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "work" && context_.rank == context_.size - 1) work_.damage();
-    if (fault_ == "count" && context_.rank == context_.size - 1) work_.steps(1);
-#endif
+    if (fault_.is("work") && context_.rank == context_.size - 1) work_.damage();
+    if (fault_.is("count") && context_.rank == context_.size - 1) work_.steps(1);
     const auto quanta = static_cast<std::uint64_t>(count_) * lost_.size();
     const auto expected = calibration_ + quanta * static_cast<std::uint64_t>(steps_);
     long long wrong = early_ + (work_.right() && work_.done() == expected ? 0 : 1);
@@ -110,22 +105,20 @@ class ArrivalAtBarrier : public Kernel {
 
  private:
   void pass_barrier(std::size_t i) {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "early" && context_.rank == 0) {  // leaves without waiting for the others
+    if (fault_.is("early") && context_.rank == 0) {  // leaves without waiting for the others
       MPI_Request request = MPI_REQUEST_NULL;
       MPI_Ibarrier(context_.comm, &request);
       exits_[i] = ticks();
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       return;
     }
-    if (fault_ == "early") {
+    if (fault_.is("early")) {
       MPI_Request request = MPI_REQUEST_NULL;
       MPI_Ibarrier(context_.comm, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       exits_[i] = ticks();
       return;
     }
-#endif
     MPI_Barrier(context_.comm);
     exits_[i] = ticks();
   }
@@ -215,10 +208,8 @@ class ArrivalAtBarrier : public Kernel {
   std::int64_t last_ = 0;
   long long early_ = 0;
   Told told_;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
+  PlantedFault fault_;
   FixedWork more_{0};  // what makes a rank late
-#endif
 };
 
 ASSAY_KERNEL("noise.barrier", ArrivalAtBarrier);

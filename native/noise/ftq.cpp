@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/clock.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "noise/fixed_work.hpp"
 #include "noise/telling.hpp"
@@ -27,9 +28,7 @@ class FixedTimeQuantum : public Kernel {
         traces_(context, count_),
         work_(context.seed + static_cast<std::uint64_t>(context.rank)) {
     check_trace(interval_, count_);
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "work", "count"});
-#endif
+    fault_ = PlantedFault(parameters, {"work", "count"});
   }
 
   // Runs a few pieces for their least time, against which a detour is told.
@@ -81,10 +80,8 @@ class FixedTimeQuantum : public Kernel {
   // The value that all steps lead to, and their number.
   Verification verify() override {
     note();
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "work" && context_.rank == context_.size - 1) work_.damage();
-    if (fault_ == "count" && context_.rank == context_.size - 1) ++pieces_;
-#endif
+    if (fault_.is("work") && context_.rank == context_.size - 1) work_.damage();
+    if (fault_.is("count") && context_.rank == context_.size - 1) ++pieces_;
     const auto expected = calibration_ + static_cast<std::uint64_t>(pieces_ * kSteps);
     long long wrong = work_.right() && work_.done() == expected ? 0 : 1;
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, context_.comm);
@@ -142,9 +139,7 @@ class FixedTimeQuantum : public Kernel {
   Ticks greatest_ = 0;
   std::vector<Ticks> worst_;
   Told told_;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("noise.ftq", FixedTimeQuantum);

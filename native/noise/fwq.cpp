@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/clock.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "noise/fixed_work.hpp"
 #include "noise/telling.hpp"
@@ -21,9 +22,7 @@ class FixedWorkQuantum : public Kernel {
         traces_(context, count_),
         work_(context.seed + static_cast<std::uint64_t>(context.rank)) {
     check_trace(quantum_, count_);
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "work", "count"});
-#endif
+    fault_ = PlantedFault(parameters, {"work", "count"});
   }
 
   void setup() override {
@@ -53,10 +52,8 @@ class FixedWorkQuantum : public Kernel {
   // The value that all steps lead to, and their number.
   Verification verify() override {
     note();
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "work" && context_.rank == context_.size - 1) work_.damage();
-    if (fault_ == "count" && context_.rank == context_.size - 1) work_.steps(1);
-#endif
+    if (fault_.is("work") && context_.rank == context_.size - 1) work_.damage();
+    if (fault_.is("count") && context_.rank == context_.size - 1) work_.steps(1);
     const auto quanta = static_cast<std::uint64_t>(count_) * traces_.samples();
     const auto expected = calibration_ + quanta * static_cast<std::uint64_t>(steps_);
     long long wrong = work_.right() && work_.done() == expected ? 0 : 1;
@@ -115,9 +112,7 @@ class FixedWorkQuantum : public Kernel {
   Ticks greatest_ = 0;
   std::vector<Ticks> worst_;
   Told told_;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("noise.fwq", FixedWorkQuantum);

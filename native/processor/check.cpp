@@ -13,6 +13,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "harness/test_build.hpp"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #elif defined(__aarch64__)
@@ -169,8 +171,7 @@ bool lacks(const char* word, size_t length) {
   return false;
 }
 
-#ifdef ASSAY_TEST_FAULTS
-// A processor that is pretended to lack what this variable names. Built for tests only.
+// A processor that is pretended to lack what this variable names, in a build for tests.
 const char* pretended(char** environment) {
   static const char name[] = "ASSAY_TEST_PROCESSOR_LACKS=";
   for (char** each = environment; each && *each; ++each) {
@@ -178,20 +179,17 @@ const char* pretended(char** environment) {
   }
   return nullptr;
 }
-#endif
 
 // Ends the program with a sentence unless the processor has all that it was compiled for.
-void check_processor(int, char**, [[maybe_unused]] char** environment) {
+void check_processor(int, char**, char** environment) {
   char missing[512] = "";
   int count = assay_lacking(assay_built_for, missing, sizeof missing);
-#ifdef ASSAY_TEST_FAULTS
-  if (const char* lacking = pretended(environment)) {
+  if (const char* lacking = assay::kTestFaults ? pretended(environment) : nullptr) {
     missing[0] = '\0';
     append(missing, sizeof missing, lacking, strlen(lacking));
     append(missing, sizeof missing, " ", 1);
     count = 1;
   }
-#endif
   if (count == 0) return;
   utsname system = {};
   uname(&system);

@@ -74,7 +74,6 @@ void drop_cache(int file) {
   posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
 }
 
-#ifdef ASSAY_TEST_FAULTS
 void damage_byte(int directory, const std::string& name, std::uint64_t offset) {
   const Descriptor file = open_file(directory, name, 0);
   unsigned char byte = 0;
@@ -83,6 +82,5 @@ void damage_byte(int directory, const std::string& name, std::uint64_t offset) {
   write_at(file.get(), &byte, 1, offset);
   flush(file.get());
 }
-#endif
 
 }  // namespace assay

@@ -29,7 +29,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Throws KernelError: what failed, and errno in words; of a full disk or a limit, how to mend it.
+// Throws KernelError: what failed, and errno in words; of a full disk or a limit, how to fix it.
 [[noreturn]] void fail_with_errno(const std::string& doing);
 
 // A new file in a directory, never through a link or over what is there. `flags`: O_DIRECT …
@@ -45,9 +45,7 @@ void flush(int file);
 // The same, and no page of the file stays in this node's page cache, if the file system complies.
 void drop_cache(int file);
 
-#ifdef ASSAY_TEST_FAULTS
 // Changes the lowest bit of the byte at that offset of a file, and flushes it.
 void damage_byte(int directory, const std::string& name, std::uint64_t offset);
-#endif
 
 }  // namespace assay

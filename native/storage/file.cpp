@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/clock.hpp"
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/pages.hpp"
 #include "storage/account.hpp"
@@ -63,9 +64,7 @@ class File : public Kernel {
     if (op_ == "stride_read") in_sample_ = (in_file_ + stride_ - 1) / stride_;
     if (random_) in_sample_ = std::min(records > 0 ? records : kRandomRecords, in_file_);
     parameters.resolve("records", in_sample_);
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "byte", "skip", "elsewhere"});
-#endif
+    fault_ = PlantedFault(parameters, {"byte", "skip", "elsewhere"});
   }
 
   void setup() override {
@@ -205,18 +204,14 @@ class File : public Kernel {
   }
 
   void write_record(std::int64_t index) {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "skip" && index == 0 && generation_ > 1) return;
-#endif
+    if (fault_.is("skip") && index == 0 && generation_ > 1) return;
     pattern_.place(buffer_, offset(index), generation_);
     write_at(file_.get(), buffer_, record_, offset(index));
   }
 
   void read_record(std::int64_t index) {
     std::uint64_t from = offset(index);
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "elsewhere" && index == in_file_ - 1) from = 0;
-#endif
+    if (fault_.is("elsewhere") && index == in_file_ - 1) from = 0;
     read_at(file_.get(), buffer_, record_, from);
     stamps_read_ += Pattern::get(buffer_);
   }
@@ -286,10 +281,8 @@ class File : public Kernel {
   }
 
   void inject_fault() {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ != "byte") return;
+    if (!fault_.is("byte")) return;
     damage_byte(scratch_.descriptor(), name_, offset(in_file_ - 1) + record_ / 2 + 1);
-#endif
   }
 
   Context context_;
@@ -318,9 +311,7 @@ class File : public Kernel {
   std::int64_t wrong_reads_ = 0;  // samples
   bool sampled_ = false;
   CacheAccount account_;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("storage.file", File);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "storage/descriptor.hpp"
 #include "storage/scratch.hpp"
@@ -31,9 +32,7 @@ class Metadata : public Kernel {
       throw KernelError("parameter 'files' must be between 1 and " + std::to_string(kMostFiles) +
                         ", not " + std::to_string(files_));
     }
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "lost", "kept", "twin"});
-#endif
+    fault_ = PlantedFault(parameters, {"lost", "kept", "twin"});
   }
 
   void setup() override {
@@ -53,9 +52,7 @@ class Metadata : public Kernel {
       for (std::int64_t i = 0; i < files_; ++i) {
         targets_.push_back(name(target_, i));
       }
-#ifdef ASSAY_TEST_FAULTS
-      if (fault_ == "twin") targets_[0] = targets_[1];
-#endif
+      if (fault_.is("twin")) targets_[0] = targets_[1];
     }
   }
 
@@ -176,10 +173,8 @@ class Metadata : public Kernel {
   }
 
   void inject_fault() {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "lost") unlinkat(own_.get(), names_.back().c_str(), 0);
-    if (fault_ == "kept") create_file(own_.get(), names_.back(), 0);
-#endif
+    if (fault_.is("lost")) unlinkat(own_.get(), names_.back().c_str(), 0);
+    if (fault_.is("kept")) create_file(own_.get(), names_.back(), 0);
   }
 
   Context context_;
@@ -196,9 +191,7 @@ class Metadata : public Kernel {
   bool sampled_ = false;
   std::int64_t sizes_seen_ = 0;
   std::int64_t wrong_ = 0;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("storage.metadata", Metadata);

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/pages.hpp"
 #include "storage/account.hpp"
@@ -76,9 +77,7 @@ class Parallel : public Kernel {
     }
     record_ = static_cast<std::size_t>(record);
     records_ = bytes / record;
-#ifdef ASSAY_TEST_FAULTS
-    fault_ = parameters.choice("fault", "none", {"none", "byte", "skip", "elsewhere"});
-#endif
+    fault_ = PlantedFault(parameters, {"byte", "skip", "elsewhere"});
   }
 
   void setup() override {
@@ -200,9 +199,7 @@ class Parallel : public Kernel {
   }
 
   int write_record(std::int64_t k) {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "skip" && k == 0 && !is_collective()) return MPI_SUCCESS;
-#endif
+    if (fault_.is("skip") && k == 0 && !is_collective()) return MPI_SUCCESS;
     pattern_.place(buffer_, offset(k), generation_);
     if (api_ == "posix") {
       write_at(file_.get(), buffer_, record_, offset(k));
@@ -217,9 +214,7 @@ class Parallel : public Kernel {
 
   int read_record(std::int64_t k) {
     std::uint64_t from = offset(k);
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ == "elsewhere" && k == records_ - 1) from = offset(0);
-#endif
+    if (fault_.is("elsewhere") && k == records_ - 1) from = offset(0);
     int failed = MPI_SUCCESS;
     if (api_ == "posix") {
       read_at(file_.get(), buffer_, record_, from);
@@ -263,10 +258,8 @@ class Parallel : public Kernel {
   }
 
   void inject_fault() {
-#ifdef ASSAY_TEST_FAULTS
-    if (fault_ != "byte") return;
+    if (!fault_.is("byte")) return;
     damage_byte(scratch_.descriptor(), name_, offset(records_ - 1) + record_ / 2 + 1);
-#endif
   }
 
   Context context_;
@@ -288,9 +281,7 @@ class Parallel : public Kernel {
   std::int64_t wrong_reads_ = 0;  // samples
   bool sampled_ = false;
   CacheAccount account_;
-#ifdef ASSAY_TEST_FAULTS
-  std::string fault_;
-#endif
+  PlantedFault fault_;
 };
 
 ASSAY_KERNEL("storage.parallel", Parallel);

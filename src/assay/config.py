@@ -119,7 +119,7 @@ class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     script after the scheduler's own mark: ``"--qos=debug"``.
     """
 
-    kind: Literal["slurm", "pbs", "pbs-classic", "lsf", "flux"] | None = None
+    kind: str | None = None
     partition: str | None = None
     account: str | None = None
     reservation: str | None = None
@@ -279,7 +279,7 @@ def find_config(directory: Path | None = None) -> Path | None:
             raise AssayError(
                 f"ASSAY_CONFIG names '{named}', which is not a file.",
                 where="environment",
-                mend="Correct the variable or unset it.",
+                fix="Correct the variable or unset it.",
             )
         return Path(named)
     start = (directory or Path.cwd()).absolute()
@@ -317,7 +317,7 @@ def _check_trusted(path: Path) -> None:
             raise AssayError(
                 f"This config was found here and {why}, and a config names programs to run.",
                 where=str(path),
-                mend=f"If you trust it, name it: --config {named}, or ASSAY_CONFIG={named}.",
+                fix=f"If you trust it, name it: --config {named}, or ASSAY_CONFIG={named}.",
             )
 
 

@@ -1,4 +1,4 @@
-"""The one error a person sees: what is wrong, where, and how to mend it."""
+"""The one error a person sees: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Iterable
 class AssayError(Exception):
     """Wrong input or a machine that can't do what was asked. The command line exits with 2.
 
-    ``what`` is one sentence, ``where`` names file, line, key or path, ``mend`` says what to do.
+    ``what`` is one sentence, ``where`` names file, line, key or path, ``fix`` says what to do.
     ``detail`` is shown whole below the sentence (a compiler's output, say).
     """
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "", detail: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", fix: str = "", detail: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
-        self.mend = mend
+        self.fix = fix
         self.detail = detail
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{text} {self.mend}" if self.mend else text
+        return f"{text} {self.fix}" if self.fix else text
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:

@@ -70,7 +70,7 @@ def _numbers(part: str, text: str) -> list[str]:
 
 def _misread(text: str) -> AssayError:
     return AssayError(
-        "This is no list of hosts.", where=text, mend='Hosts are listed as in "n[1-3,07-09],m4".'
+        "This is no list of hosts.", where=text, fix='Hosts are listed as in "n[1-3,07-09],m4".'
     )
 
 

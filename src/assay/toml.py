@@ -44,9 +44,9 @@ class TomlDocument:
                 return f"{self.path}:{line}"
         return str(self.path)
 
-    def error(self, path: KeyPath, what: str, mend: str = "") -> AssayError:
+    def error(self, path: KeyPath, what: str, fix: str = "") -> AssayError:
         """An error at that key."""
-        return AssayError(what, where=self.where(path), mend=mend)
+        return AssayError(what, where=self.where(path), fix=fix)
 
     def check_keys(self, path: KeyPath, table: Collection[str], valid: Collection[str]) -> None:
         """Raise AssayError at the first key of a table that is not one of the valid ones."""
@@ -115,14 +115,14 @@ def load_toml(path: Path) -> TomlDocument:
         raise AssayError(
             f"The file can't be read: {error.strerror or error}.",
             where=str(path),
-            mend="Check the path and its permissions.",
+            fix="Check the path and its permissions.",
         ) from None
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise AssayError(
-            "The file is not UTF-8 text.", where=f"{path}:{line}", mend="Save it as UTF-8."
+            "The file is not UTF-8 text.", where=f"{path}:{line}", fix="Save it as UTF-8."
         ) from None
     return parse_toml(text, path)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
 from assay.errors import AssayError, nearest
@@ -255,18 +256,18 @@ def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int
     a bare "K" or "M" is refused, for it can mean 1000 or 1024.
     """
     if isinstance(text, bool):
-        raise AssayError(f"'{text}' is not a quantity.", where=where, mend="Write a number.")
+        raise AssayError(f"'{text}' is not a quantity.", where=where, fix="Write a number.")
     match = _NUMBER.fullmatch(str(text))
     if match is None:
-        mend = "Write a number and a unit, such as 64 KiB, 1e6 or 2.5 s."
-        raise AssayError(f"'{text}' is not a quantity.", where=where, mend=mend)
+        fix = "Write a number and a unit, such as 64 KiB, 1e6 or 2.5 s."
+        raise AssayError(f"'{text}' is not a quantity.", where=where, fix=fix)
     number, symbol = match.groups()
     base, factor = _unit_of(symbol, unit, str(text), where)
     if unit and base != unit:
         raise AssayError(
             f"'{text}' is in {symbol}, but a quantity in {unit} is needed.",
             where=where,
-            mend=f"Write it in {unit}.",
+            fix=f"Write it in {unit}.",
         )
     try:
         value = Decimal(number) * factor
@@ -274,7 +275,7 @@ def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int
     except (InvalidOperation, OverflowError):
         as_float = math.inf
     if not math.isfinite(as_float):
-        raise AssayError(f"'{text}' is too large.", where=where, mend="Write a smaller number.")
+        raise AssayError(f"'{text}' is too large.", where=where, fix="Write a smaller number.")
     if value == value.to_integral_value() and abs(value) < Decimal(2) ** 63:
         return int(value)
     return as_float
@@ -291,8 +292,13 @@ def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, De
         raise AssayError(
             f"'{text}' can mean a power of 1000 or of 1024.",
             where=where,
-            mend=f"Write {letter}iB (powers of 1024), {decimal}B (powers of 1000), or the number.",
+            fix=f"Write {letter}iB (powers of 1024), {decimal}B (powers of 1000), or the number.",
         )
     raise AssayError(
-        f"'{text}' has an unknown unit '{symbol}'.", where=where, mend=nearest(symbol, _FACTORS)
+        f"'{text}' has an unknown unit '{symbol}'.", where=where, fix=nearest(symbol, _FACTORS)
     )
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``. Raises IndexError where there is none."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -9,9 +9,6 @@
 
 namespace assay::npb::cfd {
 
-// How far stencils reach: layers of the neighbours' points that a block keeps where it is cut.
-inline constexpr int kGhosts = 2;
-
 // The dimensions are 0, 1, 2 for x, y, z. Local indices count from 0 at the block's first point.
 struct Block {
   int points = 0;              // along each side of the cube, its boundary among them
@@ -90,8 +87,6 @@ class Field {
   double* data() { return values_.data(); }
   const double* data() const { return values_.data(); }
   const Layout& layout() const { return layout_; }
-
-  static double bytes(const Block& block) { return 8.0 * static_cast<double>(Layout(block).size); }
 
  private:
   std::ptrdiff_t offset(int component, int z, int y) const {

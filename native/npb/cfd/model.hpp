@@ -8,8 +8,10 @@
 
 namespace assay::npb::cfd {
 
-// Density, momentum along x, y and z, total energy per volume.
-inline constexpr int kComponents = 5;
+#define NPB_CONSTANT(type, name, ...) inline constexpr type name = __VA_ARGS__;
+#include "npb/cfd/constants.def"
+#undef NPB_CONSTANT
+
 using State = std::array<double, kComponents>;
 
 // The report's c1 .. c5.

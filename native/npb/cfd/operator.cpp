@@ -185,11 +185,6 @@ OperatorWalk::OperatorWalk(const Operator& of, Range rows)
       plane_(quantity_ * kQuantities),
       planes_(static_cast<std::size_t>(kPlanes * plane_ + 2 * kLine)) {}
 
-double OperatorWalk::bytes(const Block& block, Range rows) {
-  const double row = static_cast<double>(Layout(block).row);
-  return 8.0 * kPlanes * (kQuantities * (row * (rows.end - rows.begin + 2) + kLine) + 2 * kLine);
-}
-
 double* OperatorWalk::primitives(int z, int row) {
   const int place = (z + kPlanes) % kPlanes;
   return planes_.data() + kLine + place * plane_ + (row - rows_.begin + 1) * row_;

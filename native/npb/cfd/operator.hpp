@@ -59,9 +59,6 @@ class OperatorWalk {
   // .. z + 2 as long as they are needed.
   void plane(const Field& u, const Field* forcing, double scale, Field& result, int z);
 
-  // Bytes that a walk allocates.
-  static double bytes(const Block& block, Range rows);
-
  private:
   static constexpr int kPlanes = 3;
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "npb/share.hpp"
+#include "npb/common/share.hpp"
 
 namespace assay::npb::cfd {
 namespace {

@@ -1,6 +1,6 @@
-// Sends what tests/test_mpi_counts.py knows beforehand, through each function that mpi_counts.cpp
-// counts: message number k has k elements, in the order in which the functions stand here. Two runs
-// are marked, and messages outside of them are sent too.
+// Sends what tests/native/test_mpi_counts.py knows beforehand, through each function that
+// mpi_counts.cpp counts: message number k has k elements, in the order in which the functions stand
+// here. Two runs are marked, and messages outside of them are sent too.
 #include <mpi.h>
 
 #include <vector>

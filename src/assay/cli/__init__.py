@@ -1,1 +1,1 @@
-"""The command line: a module a command, no logic."""
+"""The command line: a module per command, no logic."""

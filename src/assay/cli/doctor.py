@@ -1,4 +1,11 @@
-"""``assay doctor``: what on this machine will hurt a measurement, and what to do."""
+"""Say what on this machine will hurt a measurement, and what to do about it.
+
+Examples::
+
+    assay doctor
+    assay doctor --fail-on warning                exit with 1 if there is one
+    assay doctor --cluster                        the hosts of a job, or of [cluster]
+"""
 
 from __future__ import annotations
 
@@ -9,7 +16,7 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from assay.config import Config
-    from assay.system.doctor import Diagnosis
+    from assay.system.doctor.diagnosis import Diagnosis
 
 
 def doctor(
@@ -44,18 +51,18 @@ def doctor(
     """
     import msgspec
 
-    from assay.cli.output import print_json
     from assay.config import load_config
+    from assay.console import print_json
     from assay.errors import AssayError
     from assay.kernels.toolchains import detect_toolchains
     from assay.system import detect
-    from assay.system.doctor import diagnose
-    from assay.system.findings import at_least
-    from assay.system.probe import probe
+    from assay.system.doctor.diagnosis import diagnose
+    from assay.system.doctor.findings import at_least
+    from assay.system.doctor.probe import probe
 
     if not 0 < seconds <= 3600:
         raise AssayError(
-            f"--seconds {seconds:g} is not a time to look for.", mend="Give 0.1 to 3600."
+            f"--seconds {seconds:g} is not a time to look for.", fix="Give 0.1 to 3600."
         )
     site = load_config(config)
     if cluster:
@@ -75,10 +82,10 @@ def doctor(
 
 
 def _examine(site: Config) -> Diagnosis:
-    from assay.campaign.examine import examine_by_job
-    from assay.campaign.trial import examine_cluster
-    from assay.cli.output import console
+    from assay.campaign.jobs.node_examination import examine_by_job
+    from assay.campaign.machine.mpi_smoke_test import examine_cluster
     from assay.config import SchedulerConfig
+    from assay.console import console
     from assay.launch.allocation import find_allocation
 
     by_job = site.scheduler is not None or site.cluster is None
@@ -92,8 +99,8 @@ def _show(diagnosis: Diagnosis) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from assay.cli.output import console
-    from assay.system.findings import SEVERITIES
+    from assay.console import console
+    from assay.system.doctor.findings import SEVERITIES
 
     out = console()
     styles = {"problem": "bold red", "warning": "yellow", "note": "cyan", "ok": "green"}
@@ -104,8 +111,8 @@ def _show(diagnosis: Diagnosis) -> None:
         table.add_row(Text(finding.severity, style=styles[finding.severity]), Text(finding.what))
         if finding.means:
             table.add_row("", Text(finding.means, style="dim"))
-        if finding.mend:
-            table.add_row("", Text(f"→ {finding.mend}"))
+        if finding.fix:
+            table.add_row("", Text(f"→ {finding.fix}"))
     out.print(table)
     if diagnosis.unseen:
         out.print(Text("Not visible here: " + ", ".join(diagnosis.unseen) + ".", style="dim"))

@@ -1,4 +1,12 @@
-"""``assay history``: how results have gone over all runs."""
+"""Show how results changed over time: when, by how much, and what else changed.
+
+Examples::
+
+    assay history                                 every cell, one line each
+    assay history npb --since "90 d" --html       with a calendar and trends
+    assay history --fail-on regression            exit with 1 if a cell is worse
+    assay history --format openmetrics -o assay.prom
+"""
 
 from __future__ import annotations
 
@@ -25,14 +33,14 @@ def history(
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Say how each cell has gone over months of runs: what changed when, by how much, with what.
+    """Show how each cell's results changed over time: when, by how much, and what else changed.
 
-    A false change comes less than once in 1,000 runs of a cell, however often it is asked for.
+    A false change is reported less than once in 1,000 runs of a cell, however often this is run.
 
     Parameters
     ----------
     words
-        Of all cells those whose kernel, parameters, placement or toolchain have all these words.
+        Only cells whose kernel, parameters, placement or toolchain contain all these words.
     kernel
         Only cells of this kernel.
     suite
@@ -40,12 +48,12 @@ def history(
     system
         Only runs of this machine.
     since
-        Only runs from this day on, such as 2026-03-01, or from so long ago, such as "90 d". What
-        was before is forgotten: nothing is held against it.
+        Only runs from this day on, such as 2026-03-01, or from so long ago, such as "90 d".
+        Results are not compared with earlier ones.
     until
         Only runs before this day.
     least
-        The smallest change that is called a regression or an improvement.
+        The smallest relative change that counts as a regression or an improvement.
     runs
         The folder that holds runs [default: ./runs, or as assay.toml says].
     format_
@@ -56,22 +64,23 @@ def history(
     html
         The same as --format html.
     all_
-        On the terminal, the steady cells of a long list too.
+        On the terminal, list the steady cells too where there are many.
     fail_on
-        Exit with 1 if a cell is significantly worse at present than it has been, by --least.
+        Exit with 1 if a cell is significantly worse than its best earlier level, by --least.
     config
         The assay.toml to use.
     json
         Print the history as JSON on stdout.
     """
-    from assay.answers.history_query import Asked, ask
-    from assay.cli.output import console, print_json
     from assay.config import load_config
-    from assay.report.history_write import present
+    from assay.console import console, print_json
+    from assay.questions.history.findings import find
+    from assay.questions.history.query import HistoryQuery
+    from assay.report.history.write import present
 
     root = runs or load_config(config).runs
-    asked = Asked.of(words, kernel, suite, system, since, until, least)
-    found = ask(root, asked)
+    query = HistoryQuery.of(words, kernel, suite, system, since, until, least)
+    found = find(root, query)
     if json:
         print_json(found)
     else:

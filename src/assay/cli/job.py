@@ -1,4 +1,7 @@
-"""``assay job``: what a job script runs on the first of its nodes. Nothing for people to call."""
+"""Do a job's part of a run that was submitted.
+
+What a job script runs on the first of its nodes; nothing for people to call.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,12 @@ def job(
     import os
 
     if examine:
-        from assay.campaign.examine import examine_here
+        from assay.campaign.jobs.node_examination import examine_here
 
         return examine_here(run, config)
-    from assay.campaign.job import Turn, work
-    from assay.cli.output import console
-    from assay.launch.schedulers.model import TASK_VARIABLE
+    from assay.campaign.jobs.job import JobTurn, work
+    from assay.console import console
+    from assay.schedulers.model import TASK_VARIABLE
 
     task = int(os.environ.get(TASK_VARIABLE, "0"))
-    return work(run, Turn(number, walltime, task, leashed), console(stderr=True))
+    return work(run, JobTurn(number, walltime, task, leashed), console(stderr=True))

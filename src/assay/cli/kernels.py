@@ -1,4 +1,10 @@
-"""``assay kernels``: what can be measured."""
+"""Show what can be measured; --build makes the kernels ready without measuring.
+
+Examples::
+
+    assay kernels
+    assay kernels npb.cg                          its parameters, metrics and work
+"""
 
 from __future__ import annotations
 
@@ -34,18 +40,13 @@ def kernels(
     markdown
         Print the whole catalogue as Markdown.
     """
-    from assay.cli.output import console, print_json
+    from assay.console import console, print_json
     from assay.kernels import find_kernel
     from assay.kernels import kernels as catalogue
-    from assay.report.catalogue import (
-        catalogue_markdown,
-        describe,
-        print_catalogue,
-        print_kernel,
-    )
+    from assay.report.catalogue import catalogue_markdown, describe, print_catalogue, print_kernel
 
     if build:
-        from assay.campaign.building import build_for
+        from assay.campaign.machine.building import build_for
         from assay.config import load_config
 
         built = build_for(toolchain, load_config(config), console(stderr=True))

@@ -1,4 +1,11 @@
-"""``assay measure``: one kernel, ad hoc."""
+"""Measure one kernel, ad hoc. Lists and ranges sweep; every combination is a cell.
+
+Examples::
+
+    assay measure npb.cg class=A --ppn 2 --json
+    assay measure compute.dgemm n=100..1000:+100 --threads 1,2
+    assay measure network.pingpong bytes=0,8,4MiB --ppn 2 --toolchain embedded,site
+"""
 
 from __future__ import annotations
 
@@ -87,13 +94,13 @@ def measure(
     json
         Print one object on stdout, or a list of them if anything sweeps.
     """
-    from assay.campaign.ad_hoc import measure_cells, runs_folder
-    from assay.campaign.finish import exit_status
-    from assay.campaign.machine import machine_for
-    from assay.cli.output import command_line, console, print_json
+    from assay.campaign.commands.ad_hoc import measure_cells, runs_folder
+    from assay.campaign.commands.finish import exit_status
+    from assay.campaign.machine.bench import machine_for
     from assay.config import load_config
-    from assay.plans.amend import amended
-    from assay.plans.model import Replication
+    from assay.console import command_line, console, print_json
+    from assay.model.replication import Replication
+    from assay.plans.overrides import amended
     from assay.plans.words import plan_from_words
 
     settings = load_config(config)

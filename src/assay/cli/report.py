@@ -1,4 +1,10 @@
-"""``assay report``: say what a run found."""
+"""Write or show the report of a run.
+
+Examples::
+
+    assay report                                  the newest run, on the terminal
+    assay report 20260101T --format markdown      a run by part of its name
+"""
 
 from __future__ import annotations
 
@@ -41,34 +47,34 @@ def report(
     json
         Print the report as JSON on stdout, and write no file.
     """
-    from assay.cli.output import console, print_json
     from assay.config import load_config
+    from assay.console import console, print_json
     from assay.records.directory import find_run
     from assay.records.reading import read_run
     from assay.report import build_report, print_summary, write_report
-    from assay.report.history import read_history
-    from assay.stats.cells import summarise_cells
+    from assay.report.earlier_runs import read_history
+    from assay.stats.cells.summarise import summarise_cells
 
     directory = find_run(runs or load_config(config).runs, run)
     request = directory.request()
     if request is not None and request.members is not None:
+        from assay.questions.nodes.findings import find
         from assay.records.group import read_group
-        from assay.report.by_node import build_group, examine_group, measured_nodes
+        from assay.report.group import build_group
 
         group = read_group(directory.path)
-        nodes = measured_nodes(group)
-        made = build_group(group, nodes, examine_group(group, nodes))
+        model = build_group(group, find(group))
     else:
         data = read_run(directory.path)
-        made = build_report(data, summarise_cells(data), read_history(data))
+        model = build_report(data, summarise_cells(data), read_history(data))
     if json:
-        print_json(made)
+        print_json(model)
         return
     screen = console()
-    print_summary(made, screen)
+    print_summary(model, screen)
     if format_ == "terminal":
         return
-    (written,) = write_report(made, output or directory.path, [format_])
+    (written,) = write_report(model, output or directory.path, [format_])
     screen.print(f"\nreport: {written}", markup=False, soft_wrap=True)
     if open_ and format_ == "html":
         import webbrowser

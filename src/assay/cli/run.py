@@ -1,4 +1,17 @@
-"""``assay run``: carry out a suite or a plan, and report."""
+r"""Measure this machine with a suite or a plan, and write its report.
+
+Examples::
+
+    assay run                                     the suite 'quick', about 90 seconds
+    assay run plan.toml --budget "10 min"         a plan of your own
+    assay run --resume                            what the newest unfinished run still lacks
+    assay run network --submit --nodes 8          in a job of the batch scheduler
+    assay run --submit --per-node --nodes 400     each of 400 nodes by itself
+    assay run steadiness --every "6 h" --sessions 8    how it varies over two days
+    assay run placement                           how to use the nodes: ranks, threads, binding
+    assay run placement --app "mpirun -n {ranks} ./a.out" --time "took (\S+) s"
+    assay run toolchains class=S                  which of compiler, MPI and ranks matters
+"""
 
 from __future__ import annotations
 
@@ -93,7 +106,7 @@ def run(
     sessions
         How many sessions there are.
     config
-        The assay.toml to use [default: searched for; docs/formats.md says where].
+        The assay.toml to use [default: searched for; docs/formats/config.md says where].
     lab
         Measure on a lab (`assay lab list` has them), from its first host. Needs root.
     fake
@@ -119,14 +132,14 @@ def run(
     shell
         Let a shell run the command.
     matrix
-        A file of the bytes that the command's ranks send each other (docs/formats.md): an order of
-        ranks with few of them between nodes is tried, too.
+        A file of the bytes that the command's ranks send each other (docs/formats/plans.md): an
+        order of ranks with few of them between nodes is tried, too.
     """
-    from assay.campaign.asked import Asked
-    from assay.campaign.away import After, Site
-    from assay.campaign.start import Begin, begin, resume_run
-    from assay.cli.output import command_line, console
+    from assay.campaign.commands.run_request import RunOptions
+    from assay.campaign.commands.start import StartOptions, begin, resume_run
+    from assay.campaign.jobs.submission import JobOptions, WhenEnded
     from assay.config import load_config
+    from assay.console import command_line, console
     from assay.errors import AssayError
 
     command = None
@@ -137,14 +150,14 @@ def run(
     elif time or verify or timeout or shell or matrix:
         raise AssayError(
             "--time, --verify, --timeout, --shell and --matrix go with --app.",
-            mend="Name the command to measure: --app 'mpirun -n {ranks} ./a.out'.",
+            fix="Name the command to measure: --app 'mpirun -n {ranks} ./a.out'.",
         )
     settings = load_config(config)
     if lab is not None:
         from assay.lab.entering import on_lab
 
         settings = on_lab(lab, settings)
-    how = Begin(
+    how = StartOptions(
         config=settings,
         root=runs or settings.runs,
         console=console(stderr=True),
@@ -155,11 +168,11 @@ def run(
         detach=detach,
         dry_run=dry_run,
         per_node=per_node,
-        site=Site(partition, account, walltime),
-        after=After(report, json, fail_on),
+        site=JobOptions(partition, account, walltime),
+        after=WhenEnded(report, json, fail_on),
     )
     if not resume:
-        asked = Asked.of(
+        asked = RunOptions.of(
             suite,
             factors,
             nodes=nodes,
@@ -182,6 +195,6 @@ def run(
         raise AssayError(
             "A run that goes on has the factors it began with.",
             where=factors[0] if factors else first,
-            mend="Leave them out, or begin a new run.",
+            fix="Leave them out, or begin a new run.",
         )
     return resume_run("" if suite == "quick" else suite, how)

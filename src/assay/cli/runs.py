@@ -1,4 +1,12 @@
-"""``assay runs``: the runs there are, and the jobs that carry them out."""
+"""List the runs there are, oldest first.
+
+Examples::
+
+    assay runs
+    assay runs --check                            compare sealed runs with their checksums
+    assay runs --follow                           the newest one that was submitted
+    assay runs --clean --yes                      end the jobs that are left of them
+"""
 
 from __future__ import annotations
 
@@ -47,9 +55,9 @@ def runs(
     json
         Print a list of objects on stdout; with --follow, the answers and all cells.
     """
-    from assay.campaign.listing import clean_up, follow_again, show
-    from assay.cli.output import console
+    from assay.campaign.commands.listing import clean_up, follow_again, show
     from assay.config import load_config
+    from assay.console import console
     from assay.errors import AssayError
 
     settings = load_config(config)
@@ -57,7 +65,7 @@ def runs(
     if follow:
         return follow_again(root, run, console(stderr=True), report, json, fail_on)
     if run:
-        raise AssayError("A run is named only with --follow.", where=run, mend="Add --follow.")
+        raise AssayError("A run is named only with --follow.", where=run, fix="Add --follow.")
     if clean:
         return clean_up(root, settings, end=yes, as_json=json)
     return show(root, check=check, as_json=json)

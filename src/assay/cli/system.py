@@ -1,4 +1,10 @@
-"""``assay system``: what this machine is."""
+"""Show what this machine is: processor, memory, network, scheduler, toolchains.
+
+Examples::
+
+    assay system
+    assay system --json
+"""
 
 from __future__ import annotations
 
@@ -24,11 +30,11 @@ def system(
     json
         Print one JSON object with system (SI base units), peak and toolchains.
     """
-    from assay.cli.output import console, print_json
     from assay.config import load_config
+    from assay.console import console, print_json
     from assay.kernels.toolchains import detect_toolchains
-    from assay.models.peak import peak_flops
     from assay.system import detect
+    from assay.system.peak import peak_flops
 
     found = detect()
     toolchains = detect_toolchains(load_config(config))

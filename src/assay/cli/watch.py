@@ -1,4 +1,12 @@
-"""``assay watch``: follow a running program by its own steps."""
+r"""Run a program, and say within a few steps when these leave their normal range, and why.
+
+Examples::
+
+    assay watch --step 'step (?P<i>\d+) of (?P<n>\d+)' -- mpirun -n 4 ./model
+    assay watch --step 'took (?P<seconds>\S+)' --log steps.jsonl -- python train.py
+    assay watch -- ./model                        a program that calls assay_heartbeat()
+    assay watch --heartbeat                       how a program does that
+"""
 
 from __future__ import annotations
 
@@ -56,7 +64,7 @@ def watch(
 
     if command:
         hold()  # before anything that starts threads is imported
-    from assay.cli.output import console
+    from assay.console import console
     from assay.errors import AssayError
     from assay.watch.command import run_watch, tell_heartbeat
 
@@ -64,7 +72,7 @@ def watch(
         return tell_heartbeat(console(), json=json)
     if not command:
         raise AssayError(
-            "No program is given.", mend="Name it after --, as in `assay watch -- ./model -n 4`."
+            "No program is given.", fix="Name it after --, as in `assay watch -- ./model -n 4`."
         )
     return run_watch(
         command,

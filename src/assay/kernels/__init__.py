@@ -16,7 +16,8 @@ from assay.kernels import (
     storage,
 )
 from assay.kernels.catalogue import Kernel
-from assay.plans.model import Cell, Value
+from assay.model.cell import Cell
+from assay.model.placement import Value
 
 # Defaults that mean "chosen on the machine"; "." is where assay runs.
 _LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto", ".")
@@ -45,7 +46,7 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
     kernel = known_kernel(name)
     if kernel is None:
         raise AssayError(
-            f"There is no kernel '{name}'.", where=where, mend=nearest(name, _CATALOGUE)
+            f"There is no kernel '{name}'.", where=where, fix=nearest(name, _CATALOGUE)
         )
     return kernel
 

@@ -23,6 +23,7 @@ import msgspec
 import assay
 from assay.errors import AssayError
 from assay.kernels.probes import cache_home
+from assay.kernels.sources import native_sources
 from assay.kernels.toolchains import Toolchain
 
 EXECUTABLE = "assay-kernels"
@@ -63,7 +64,7 @@ def build_kernels(
     where a later one would look.
     """
     if toolchain.problem:
-        raise AssayError(toolchain.problem, mend=toolchain.mend)
+        raise AssayError(toolchain.problem, fix=toolchain.fix)
     sources = sources or native_sources()
     builds = cache_home() / "builds"
     watch = progress or (lambda _: None)
@@ -83,19 +84,6 @@ def build_kernels(
         _install(built, content, folder / "ready", executable.parent)
     watch(BuildProgress(toolchain.name, "ready", 1, 1, str(executable)))
     return executable
-
-
-def native_sources() -> Path:
-    """The native sources: in the wheel beside this package, in a checkout two folders above it."""
-    package = Path(assay.__file__).resolve().parent
-    for folder in (package / "native", package.parents[1] / "native"):
-        if (folder / "CMakeLists.txt").is_file():
-            return folder
-    raise AssayError(
-        "The native sources are missing.",
-        where=str(package / "native"),
-        mend="Install assay anew: pip install --force-reinstall assay.",
-    )
 
 
 def source_digest(sources: Path) -> str:
@@ -133,7 +121,7 @@ def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
     """All that the executable depends on, as JSON."""
     described = msgspec.to_builtins(toolchain)
     # What it is called, how it was found and how it launches makes no other executable.
-    for name in ("name", "kind", "mpirun", "launcher", "launch_flags", "problem", "mend"):
+    for name in ("name", "kind", "mpirun", "launcher", "launch_flags", "problem", "fix"):
         described.pop(name)
     libraries = toolchain.blas.libraries if toolchain.blas else ()
     if "-O3" not in toolchain.flags:  # builds from when CMake added it are none of these
@@ -167,7 +155,7 @@ def _copy(sources: Path, to: Path) -> Path:
         raise AssayError(
             f"The native sources can't be copied: {error}.",
             where=str(sources),
-            mend="Make room for the build cache, or set ASSAY_CACHE to a folder with some.",
+            fix="Make room for the build cache, or set ASSAY_CACHE to a folder with some.",
         ) from None
 
 
@@ -197,7 +185,7 @@ def _unwritable(folder: Path, error: OSError) -> AssayError:
     return AssayError(
         f"The build cache can't be written: {error.strerror or error}.",
         where=str(folder),
-        mend="Make room or set ASSAY_CACHE to a folder that can be written.",
+        fix="Make room or set ASSAY_CACHE to a folder that can be written.",
     )
 
 
@@ -218,7 +206,7 @@ def _install(built: Path, content: Mapping[str, object], staged: Path, final: Pa
 
 
 def _rename(staged: Path, final: Path) -> None:
-    """``rename``, with the one meaning of "somebody was faster" told apart from real failures."""
+    """``rename``, in which "another process was faster" is distinguished from real failures."""
     try:
         staged.rename(final)
     except OSError as error:
@@ -281,7 +269,7 @@ def _tool(name: str) -> str:
     own = shutil.which(name, path=str(Path(sys.prefix) / "bin"))
     found = own or shutil.which(name)
     if found is None:
-        raise AssayError(f"There is no '{name}'.", mend=f"Install it: pip install {name}.")
+        raise AssayError(f"There is no '{name}'.", fix=f"Install it: pip install {name}.")
     return found
 
 
@@ -326,7 +314,7 @@ def _run(
         raise AssayError(
             f"The kernels can't be {verb} with the toolchain '{toolchain.name}' "
             f"({toolchain.cxx_version or toolchain.mpicxx}).",
-            mend="The output of the tools follows.",
+            fix="The output of the tools follows.",
             detail="".join(output),
         )
     return "".join(output)

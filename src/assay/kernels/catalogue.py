@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.plans.model import Placement, Value
+from assay.model.placement import Placement, Value
 
 Work = Mapping[str, float]
 WorkFormula = Callable[[Mapping[str, Value], int, int], Work]
@@ -71,7 +71,7 @@ class Kernel:
     that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
     cells leave open (their ``settled_by``): measured before all of them, and never again.
     ``peers``: what each rank sends to each other one by itself; None where all are sent alike, so
-    that no order of ranks brings those together that talk most. ``outside``: a program of somebody
+    that no order of ranks brings those together that talk most. ``outside``: a program of someone
     else's, which no toolchain of assay's builds. ``pace``: operations that one core does in a
     second, within a factor of a few and with what comes before the timed part: plans choose sizes
     by it, and no result comes of it.

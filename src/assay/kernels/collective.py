@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
-from assay.plans.model import Placement, Value
+from assay.model.placement import Placement, Value
 
 COLLECTIVES = (
     "barrier",

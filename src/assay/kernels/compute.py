@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
-from assay.plans.model import Value
+from assay.model.placement import Value
 
 
 def _dgemm_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:

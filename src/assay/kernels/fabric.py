@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
-from assay.plans.model import Placement, Value
+from assay.model.placement import Placement, Value
 
 # A record stays below a megabyte with so many series of one value; as native/network/ranks.hpp.
 MOST_PAIRS = 8192

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work, phase
-from assay.plans.model import Placement, Value
+from assay.model.placement import Placement, Value
 
 # Columns of a panel where nobody says: what `linpack` takes for nb = 0.
 USUAL_NB = 192

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
-from assay.plans.model import Placement, Value
+from assay.model.placement import Placement, Value
 
 # Words moved and flops per element: McCalpin's STREAM; Edmundsson et al. (2004), table II.
 STREAM_WORK = {"copy": (2, 0), "scale": (2, 1), "sum": (3, 1), "triad": (3, 2)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
-from assay.plans.model import Placement, Value
+from assay.model.placement import Placement, Value
 from assay.units import counted
 
 Parameters = Mapping[str, Value]
@@ -106,7 +106,7 @@ def _check_senders(parameters: Parameters, placement: Placement) -> str | None:
     if senders <= most:
         return None
     ranks = counted(most, "rank")
-    return f"senders = {senders}, but {of} has {ranks}: take fewer, or more ranks a node."
+    return f"senders = {senders}, but {of} has {ranks}: take fewer, or more ranks per node."
 
 
 KERNELS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Check, Kernel, Metric, Parameter, Work
-from assay.plans.model import Placement, Value
+from assay.model.placement import Placement, Value
 
 # The bounds that native/noise/telling.hpp enforces: values of a trace, seconds of a trace.
 MOST_COUNT = 16384

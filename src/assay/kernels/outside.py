@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from assay.errors import AssayError
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
-from assay.plans.command import check_command
-from assay.plans.model import Placement, Value
+from assay.model.command import check_command
+from assay.model.placement import Placement, Value
 
 APP = "app"
 
@@ -57,7 +57,7 @@ KERNELS = (
             ),
         ),
         work=_no_work,
-        source="measured from outside (docs/methods.md, Placement)",
+        source="measured from outside (docs/methods/placement.md)",
         threaded=True,
         check=_check,
         outside=True,

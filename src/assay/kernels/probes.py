@@ -22,7 +22,7 @@ PROBE_TIMEOUT = 20.0  # seconds; a wrapper on a busy shared file system may take
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProbeResult:
     """What a probe printed (both channels), and its exit status; None if it could not be run."""
 
     status: int | None
@@ -39,7 +39,7 @@ class Answer:
         return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
 
 
-_answers: dict[str, Answer] = {}
+_answers: dict[str, ProbeResult] = {}
 
 
 def cache_home() -> Path:
@@ -63,7 +63,7 @@ def ask(
     text: str = "",
     depends: Sequence[Path] = (),
     keep: bool = True,
-) -> Answer:
+) -> ProbeResult:
     """Run a command that answers at once, or remember what it answered.
 
     ``environment`` is added to this process's own, ``text`` is its input. The answer is looked up
@@ -73,7 +73,7 @@ def ask(
     """
     program = shutil.which(command[0])
     if program is None:
-        return Answer(None, f"{command[0]}: not found")
+        return ProbeResult(None, f"{command[0]}: not found")
     states = [_state(path) for path in (Path(program), *depends)]
     about = [list(command), text, states, sorted((environment or {}).items()), _surroundings()]
     key = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
@@ -100,7 +100,7 @@ def _surroundings() -> list[str | None]:
     return [os.environ.get(name) for name in names]
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: str) -> Answer:
+def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: str) -> ProbeResult:
     try:
         asked = subprocess.Popen(
             command,
@@ -113,29 +113,29 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: st
             start_new_session=True,
         )
     except OSError as error:
-        return Answer(None, f"{command[0]}: {error.strerror}")
+        return ProbeResult(None, f"{command[0]}: {error.strerror}")
     try:
         said, _ = asked.communicate(text, timeout=PROBE_TIMEOUT)
     except subprocess.TimeoutExpired:
         # With all that it started: a child left over would keep the pipe, and us, waiting.
         os.killpg(asked.pid, signal.SIGKILL)
         asked.communicate()
-        return Answer(None, f"{command[0]} did not answer within {PROBE_TIMEOUT:g} s")
-    return Answer(asked.returncode, said)
+        return ProbeResult(None, f"{command[0]} did not answer within {PROBE_TIMEOUT:g} s")
+    return ProbeResult(asked.returncode, said)
 
 
 def _kept(key: str) -> Path:
     return cache_home() / "probes" / key
 
 
-def _recall(key: str) -> Answer | None:
+def _recall(key: str) -> ProbeResult | None:
     try:
-        return Answer(0, _kept(key).read_text("utf-8"))
+        return ProbeResult(0, _kept(key).read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return None
 
 
-def _keep(key: str, answer: Answer) -> None:
+def _keep(key: str, answer: ProbeResult) -> None:
     """Best effort: without a writable cache the next process asks again."""
     path = _kept(key)
     with contextlib.suppress(OSError):

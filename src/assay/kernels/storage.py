@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
-from assay.plans.model import Placement, Value
+from assay.model.placement import Placement, Value
 from assay.units import format_quantity, format_size
 
 READS = ("read", "reread", "random_read", "stride_read")

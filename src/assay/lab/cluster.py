@@ -148,7 +148,7 @@ class VirtualCluster(Cluster):
     def __enter__(self) -> VirtualCluster:
         problem = network.why_not()
         if problem:
-            raise AssayError(problem, mend="Run as root, on a machine with iproute2.")
+            raise AssayError(problem, fix="Run as root, on a machine with iproute2.")
         remove_leftovers()
         try:
             self.folder.mkdir(mode=0o700)  # nobody else's, whatever is in a folder for all

@@ -15,6 +15,7 @@ from assay.errors import AssayError, nearest
 from assay.lab import network
 from assay.lab.cluster import Cluster, Host
 from assay.lab.store import check_root, find_lab, slurm_of
+from assay.schedulers import job_variables
 from assay.waiting import POLITE_WAITING
 
 # A lab's hosts may outnumber the machine's cores, which no launch on them can see.
@@ -23,9 +24,6 @@ _POLITE = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMP_WAIT_POLICY": "passive",
 }
-
-# What schedulers tell a job's programs begins so.
-_ALLOCATIONS = ("SLURM_", "PBS_", "LSB_", "FLUX_")
 
 
 def run_on(name: str, host: str | None, command: Sequence[str]) -> NoReturn:
@@ -36,11 +34,11 @@ def run_on(name: str, host: str | None, command: Sequence[str]) -> NoReturn:
     if found is None:
         raise AssayError(
             f"The lab '{name}' has no host '{host}'.",
-            mend=nearest(host or "", (each.name for each in cluster.hosts)),
+            fix=nearest(host or "", (each.name for each in cluster.hosts)),
         )
     if not command:
         raise AssayError(
-            "There is no command to run.", mend=f"Such as `assay lab run {name} -- uname -n`."
+            "There is no command to run.", fix=f"Such as `assay lab run {name} -- uname -n`."
         )
     _become(cluster, found, command)
 
@@ -71,7 +69,7 @@ def environment(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
     Of a scheduler around the lab it hears nothing: its nodes are none of the lab's.
     """
     if not any(network.is_inside(space) for space in cluster.namespaces):
-        environ = {k: v for k, v in environ.items() if not k.startswith(_ALLOCATIONS)}
+        environ = {k: v for k, v in environ.items() if not k.startswith(job_variables())}
     slurm = slurm_of(cluster).environment() if cluster.spec.slurm else {}
     return {**(_POLITE if cluster.crowded else {}), **environ, **slurm}
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.lab.names import is_orphaned
 from assay.lab.spec import Wire
-from assay.lab.topologies import End, Shape
+from assay.lab.topologies import ClusterShape, End
 
 # Where iproute2 keeps the names of namespaces.
 NAMES = Path("/run/netns")
@@ -38,7 +38,7 @@ _MOST_DELAYED = 100_000
 Progress = Callable[[int, int], None]
 
 # Where all is routed. Ways there and back may differ, which rp_filter would take for forgery; a
-# host must not be told of a shorter way; and errors that tell how far a packet came are not to be
+# host must not learn of a shorter way; and errors that tell how far a packet came are not to be
 # rationed. Without IPv6 no adapter has an address that leads no further than its link.
 _ROUTED = """
 cd /proc/sys/net/ipv4
@@ -71,7 +71,7 @@ def why_not() -> str | None:
 
 
 def build(
-    shape: Shape,
+    shape: ClusterShape,
     prefix: str,
     *,
     delayed: bool = False,
@@ -80,7 +80,7 @@ def build(
 ) -> None:
     """Make the namespaces of a shape, called ``prefix`` + node, with all that is in them.
 
-    ``delayed``: whether the kernel has to delay packets. ``progress`` is told how many steps are
+    ``delayed``: whether the kernel has to delay packets. ``progress`` gets how many steps are
     done, of how many. Raises AssayError; what was made till then stays.
     """
     steps = 3 * len(shape.nodes) + len(shape.links)
@@ -124,7 +124,7 @@ def build(
     for node in shape.nodes:
         adapters = shape.adapters(node)
         batch(["ip", "-n", prefix + node], _inside(shape, node, adapters, macs), keep=keep)
-        # Both ends: a switch sends a host no more than its link carries, whoever sends to it.
+        # Both ends: a switch sends a host no more than its link carries, whichever host sends.
         limit(prefix + node, [(end.adapter, wire) for end, _, wire in adapters], keep=keep)
         told(1)
     for node in shape.nodes:
@@ -133,7 +133,7 @@ def build(
 
 
 def _inside(
-    shape: Shape,
+    shape: ClusterShape,
     node: str,
     adapters: Sequence[tuple[End, End, Wire]],
     macs: dict[tuple[str, str], str],
@@ -150,7 +150,7 @@ def _inside(
             lines.append(_neighbour(other, end.adapter, macs))
     if shape.bridges and node in shape.hosts:
         # The kernel's table of neighbours is one for all namespaces, and what is learned may fill
-        # it (hosts × hosts); what is told does not count.
+        # it (hosts × hosts); what is announced does not count.
         lines += [
             _neighbour(link.one, link.one.adapter, macs)
             for link in shape.links
@@ -181,7 +181,7 @@ def _await_links(namespace: str, keep: Sequence[int]) -> None:
         if time.monotonic() > deadline:
             raise AssayError(
                 f"The virtual cluster's adapters don't come up: {', '.join(down)} in {namespace}.",
-                mend="The machine is too busy; try again later.",
+                fix="The machine is too busy; try again later.",
             )
         time.sleep(0.01)
 
@@ -246,7 +246,7 @@ def check_delay(namespace: str, *, keep: Sequence[int] = ()) -> None:
         raise AssayError(
             "This kernel can't delay packets: it has no netem.",
             detail=error.detail,
-            mend="Leave 'delay' out of the spec, or install the kernel's module sch_netem.",
+            fix="Leave 'delay' out of the spec, or install the kernel's module sch_netem.",
         ) from None
     run("tc", "-n", namespace, "qdisc", "del", *loopback, keep=keep)
 
@@ -265,7 +265,7 @@ def remove_namespaces(namespaces: Sequence[str]) -> None:
         if time.monotonic() > deadline:
             raise AssayError(
                 f"Processes of a virtual cluster can't be ended: {sorted(pids)}.",
-                mend="They wait for the kernel; try again later.",
+                fix="They wait for the kernel; try again later.",
             )
         time.sleep(0.01)
     batch(["ip"], [f"netns del {namespace}" for namespace in there])
@@ -327,6 +327,6 @@ def run(*command: str, text: str = "", keep: Sequence[int] = ()) -> str:
         raise AssayError(
             f"The virtual cluster can't be made: `{' '.join(command)}` failed.",
             detail=done.stderr.strip(),
-            mend="It needs a kernel with network namespaces, veth, bridge and sch_tbf.",
+            fix="It needs a kernel with network namespaces, veth, bridge and sch_tbf.",
         )
     return done.stdout

@@ -74,7 +74,7 @@ class SlurmCluster:
     def __enter__(self) -> SlurmCluster:
         problem = why_not()
         if problem:
-            raise AssayError(problem, mend="Install the packages slurm-wlm and munge.")
+            raise AssayError(problem, fix="Install the packages slurm-wlm and munge.")
         try:
             self._make()
             self._start_daemons()
@@ -278,7 +278,7 @@ class SlurmCluster:
         return AssayError(
             f"The Slurm of the virtual cluster can't be started: {what}.",
             detail="\n".join([*([states] if states else []), *said]),
-            mend="On a busy machine, try again with fewer hosts.",
+            fix="On a busy machine, try again with fewer hosts.",
         )
 
     def _ask(self, client: str, *words: str) -> str | None:
@@ -308,7 +308,7 @@ class SlurmCluster:
             time.sleep(_PAUSE)
 
     def _started_by_slurmd(self, node: Host) -> Iterator[int]:
-        """Slurm's helpers, told by their name, and the jobs' processes, told by their variables."""
+        """Slurm's helpers, known by name, and the jobs' processes, known by their variables."""
         daemons = {daemon.pid for daemon in self._daemons.values()}
         conf = f"SLURM_CONF={self.conf}".encode()
         for pid in network.processes_in(node.namespace):

@@ -160,7 +160,7 @@ def find_spec(word: str) -> Path:
         return Path(word)
     specs = shipped()
     if word not in specs:
-        raise AssayError(f"There is no spec '{word}'.", mend=nearest(word, specs))
+        raise AssayError(f"There is no spec '{word}'.", fix=nearest(word, specs))
     return specs[word]
 
 

@@ -5,7 +5,7 @@ remote shell, the hosts' names, and the Slurm's files. The folder is root's alon
 the namespaces' own names are too: both are gone with the next start of the machine, and neither
 ends with a login, as what lies in a user's own runtime folder does. Who makes or removes a lab
 holds a lock in its folder, which the kernel lets go with the last process that works on it, so that
-what a killed ``up`` left half made is told from what is being made.
+what a killed ``up`` left half made is distinguished from what is being made.
 
 The names of a lab's namespaces (``assay-labs.NAME.node1``) are none of those that ``names.py``
 takes for leftovers.
@@ -88,12 +88,12 @@ def find_lab(name: str) -> Cluster:
     found = {lab.name: lab for lab in labs()}
     lab = found.get(name)
     if lab is None:
-        mend = nearest(name, found) if found else f"`assay lab up --name {name}` makes one."
-        raise AssayError(f"There is no lab '{name}'.", mend=mend)
+        fix = nearest(name, found) if found else f"`assay lab up --name {name}` makes one."
+        raise AssayError(f"There is no lab '{name}'.", fix=fix)
     if lab.cluster is None or lab.state != "up":
         raise AssayError(
             f"The lab '{name}' can't be used: it is {lab.state}.",
-            mend="Wait for who makes it."
+            fix="Wait for who makes it."
             if lab.state == "being made"
             else f"`assay lab down {name}` removes what there is of it.",
         )
@@ -109,7 +109,7 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
         from assay.lab.slurm import why_not
 
         if problem := why_not():
-            raise AssayError(problem, mend="Install the packages slurm-wlm and munge.")
+            raise AssayError(problem, fix="Install the packages slurm-wlm and munge.")
     root = _made_root()
     taken = network.namespaces_called(_spaces_of(name))
     folder = root / name
@@ -120,7 +120,7 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
     except FileExistsError:
         raise AssayError(
             f"There is a lab '{name}' already: it is {_look(name).state}.",
-            mend=f"Give another --name, or `assay lab down {name}` first.",
+            fix=f"Give another --name, or `assay lab down {name}` first.",
         ) from None
     with _locked(folder, name) as descriptor:
         cores = sorted(os.sched_getaffinity(0))
@@ -154,7 +154,7 @@ def take_down(name: str) -> None:
     if any(network.is_inside(space) for space in network.namespaces_called(_spaces_of(name))):
         raise AssayError(
             f"The lab '{name}' can't be removed from one of its own hosts.",
-            mend="Leave the lab, and do it there.",
+            fix="Leave the lab, and do it there.",
         )
     folder = _root() / name
     if not folder.is_dir():
@@ -168,7 +168,7 @@ def check_root() -> None:
     """Raises AssayError unless labs can be made here."""
     problem = network.why_not()
     if problem:
-        raise AssayError(problem, mend="Run as root, on a machine with iproute2.")
+        raise AssayError(problem, fix="Run as root, on a machine with iproute2.")
 
 
 def check_name(name: str) -> None:
@@ -176,7 +176,7 @@ def check_name(name: str) -> None:
     if not _is_name(name):
         raise AssayError(
             f"{name!r} can't be a lab's name.",
-            mend="Give a --name of up to 31 small letters, digits and hyphens, a letter first.",
+            fix="Give a --name of up to 31 small letters, digits and hyphens, a letter first.",
         )
 
 
@@ -256,18 +256,18 @@ def _check_root_folder() -> None:
         raise AssayError(
             "The labs' folder is not root's alone.",
             where=str(_root()),
-            mend=f"Remove it, or name another in {FOLDER_VARIABLE}.",
+            fix=f"Remove it, or name another in {FOLDER_VARIABLE}.",
         )
 
 
 @contextlib.contextmanager
 def _locked(folder: Path, name: str) -> Iterator[int]:
-    """Hold a lab. The descriptor may be handed to programs. Raises AssayError if somebody does."""
+    """Hold a lab. The descriptor may be handed to programs. Raises AssayError if it is held."""
     until = time.monotonic() + _PATIENCE
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
-        raise AssayError(f"The lab '{name}' was removed meanwhile.", mend="Begin anew.") from None
+        raise AssayError(f"The lab '{name}' was removed meanwhile.", fix="Begin anew.") from None
     try:
         while True:
             # Who lists labs holds each for a moment, and what a killed maker began may go on.
@@ -277,7 +277,7 @@ def _locked(folder: Path, name: str) -> Iterator[int]:
             if time.monotonic() > until:
                 raise AssayError(
                     f"Another assay is making or removing the lab '{name}'.",
-                    mend="Wait for it, or end it first.",
+                    fix="Wait for it, or end it first.",
                 )
             time.sleep(0.02)
         yield descriptor

@@ -69,7 +69,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ClusterShape:
     """A cluster to be built.
 
     ``addresses``: of each node, one a rail for hosts on bridges. ``forwarding``: the nodes that
@@ -121,7 +121,7 @@ class Shape:
         return passed
 
 
-def shape_of(spec: Spec) -> Shape:
+def shape_of(spec: Spec) -> ClusterShape:
     """The cluster that a spec asks for."""
     match spec.topology:
         case Single(hosts=hosts):
@@ -140,7 +140,7 @@ def _hosts(count: int) -> tuple[str, ...]:
     return tuple(f"node{number}" for number in range(1, count + 1))
 
 
-def _single(count: int, rails: Sequence[Wire]) -> Shape:
+def _single(count: int, rails: Sequence[Wire]) -> ClusterShape:
     hosts = _hosts(count)
     addresses = {
         host: tuple(_HOST.format(rail=rail, number=number) for rail in range(len(rails)))
@@ -156,7 +156,7 @@ def _single(count: int, rails: Sequence[Wire]) -> Shape:
         for rail, wire in enumerate(rails)
     )
     bridges = tuple(f"bridge{rail}" for rail in range(len(rails)))
-    return Shape(hosts, (BRIDGES,), bridges, links, addresses, frozenset(), {}, 24)
+    return ClusterShape(hosts, (BRIDGES,), bridges, links, addresses, frozenset(), {}, 24)
 
 
 class _Cabling:
@@ -186,7 +186,9 @@ class _Cabling:
             ends.append(End(node, name, self.addresses[node][0]))
         self.links.append(Link(ends[0], ends[1], wire))
 
-    def shape(self, forwarding: Sequence[str], towards: Callable[[str, str], str | None]) -> Shape:
+    def shape(
+        self, forwarding: Sequence[str], towards: Callable[[str, str], str | None]
+    ) -> ClusterShape:
         """The whole. ``towards(node, host)``: the neighbour who gets a host's packets, if any."""
         routes = {}
         for node in (*self.hosts, *self.switches):
@@ -196,7 +198,7 @@ class _Cabling:
                 if via is not None:
                     table.append(Route(self.addresses[host][0], via, self._adapters[node][via]))
             routes[node] = tuple(table)
-        return Shape(
+        return ClusterShape(
             self.hosts,
             self.switches,
             (),
@@ -208,7 +210,7 @@ class _Cabling:
         )
 
 
-def _grid_of_switches(grid: Switches, adapter: Wire, trunk: Wire) -> Shape:
+def _grid_of_switches(grid: Switches, adapter: Wire, trunk: Wire) -> ClusterShape:
     places = list(product(range(grid.rows), range(grid.columns)))
     switches = {place: f"switch{n}" for n, place in enumerate(places, start=1)}
     place_of = {name: place for place, name in switches.items()}
@@ -237,7 +239,7 @@ def _grid_of_switches(grid: Switches, adapter: Wire, trunk: Wire) -> Shape:
     return cabling.shape(cabling.switches, towards)
 
 
-def _rows_and_columns(grid: RowsColumns, adapter: Wire, trunk: Wire) -> Shape:
+def _rows_and_columns(grid: RowsColumns, adapter: Wire, trunk: Wire) -> ClusterShape:
     hosts = _hosts(grid.rows * grid.columns)
     place_of = {host: divmod(index, grid.columns) for index, host in enumerate(hosts)}
     rows = [f"row{row}" for row in range(1, grid.rows + 1)]
@@ -264,7 +266,7 @@ def _rows_and_columns(grid: RowsColumns, adapter: Wire, trunk: Wire) -> Shape:
     return cabling.shape(cabling.switches, towards)
 
 
-def _torus(dimensions: Sequence[int], wire: Wire) -> Shape:
+def _torus(dimensions: Sequence[int], wire: Wire) -> ClusterShape:
     # The first dimension counts fastest: node1 and node2 are neighbours in it.
     places = [tuple(reversed(place)) for place in product(*map(range, reversed(dimensions)))]
     hosts = _hosts(prod(dimensions))
@@ -295,7 +297,7 @@ def _torus(dimensions: Sequence[int], wire: Wire) -> Shape:
     return cabling.shape(hosts, towards)
 
 
-def _fat_tree(tree: FatTree, adapter: Wire, trunk: Wire) -> Shape:
+def _fat_tree(tree: FatTree, adapter: Wire, trunk: Wire) -> ClusterShape:
     hosts = _hosts(tree.leaves * tree.hosts_per_leaf)
     leaves = [f"leaf{number}" for number in range(1, tree.leaves + 1)]
     spines = [f"spine{number}" for number in range(1, tree.spines + 1)]

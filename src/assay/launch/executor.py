@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assay.errors import AssayError
-from assay.plans.model import Placement
+from assay.model.placement import Placement
 from assay.records.model import LaunchRecord
 from assay.records.schema import Job
 
@@ -17,9 +17,9 @@ from assay.records.schema import Job
 class LaunchOrder:
     """One launch: the job, where it runs, and the file that will hold its stream.
 
-    ``timeout``: seconds after which it is ended. ``patience``: seconds without a word after which
-    whoever follows the stream ends it, for those who simulate both. ``seed``: the plan's, by which
-    node sets are drawn.
+    ``timeout``: seconds after which it is ended. ``patience``: seconds without a record after
+    which the process that follows the stream ends it, for executors that simulate both. ``seed``:
+    the plan's, by which node sets are drawn.
     """
 
     launch: str
@@ -36,9 +36,9 @@ class HostsLost(AssayError):
     """Hosts did not answer when a launch was to be started; they are not used again."""
 
     def __init__(
-        self, hosts: tuple[str, ...], what: str, *, mend: str = "", detail: str = ""
+        self, hosts: tuple[str, ...], what: str, *, fix: str = "", detail: str = ""
     ) -> None:
-        super().__init__(what, mend=mend, detail=detail)
+        super().__init__(what, fix=fix, detail=detail)
         self.hosts = hosts
 
 

@@ -13,7 +13,7 @@ from assay.errors import AssayError
 from assay.records.schema import EXIT_MEASUREMENT, EXIT_PROCESSOR
 from assay.records.stream import Stream, read_stream
 
-# Whether hosts were lost can't be told from here: they have to be asked.
+# Whether hosts were lost can't be known from here: they have to be asked.
 Outcome = Literal["complete", "crash", "timeout", "interrupted"]
 
 KEPT_OUTPUT = 4096  # bytes of a launch's last words that go into its record

@@ -33,7 +33,7 @@ _CARRIED = (
 
 
 @dataclass(frozen=True)
-class Reply:
+class HostReply:
     """What a command did on a host.
 
     ``status``: its exit status, None if it gave no answer in time. ``out``, ``err``: what it
@@ -69,14 +69,14 @@ def run_on_hosts(
     *,
     patience: float,
     given_up: threading.Event | None = None,
-) -> dict[str, Reply]:
+) -> dict[str, HostReply]:
     """Run one command, a line for a shell, on each host; its reply by host, in the hosts' order.
 
     ``patience``: seconds that each may take; once ``given_up`` is set, all of them have been too
     slow. Raises AssayError if the remote shell can't be started. Nothing of it runs on here when
     this returns or raises.
     """
-    replies: dict[str, Reply] = {}
+    replies: dict[str, HostReply] = {}
     waiting = list(hosts)
     running: list[_Asked] = []
     try:
@@ -143,10 +143,10 @@ class _Asked:
         except OSError as error:
             raise AssayError(
                 f"The remote shell '{remote_shell}' can't be started: {error.strerror or error}.",
-                mend="Correct remote_shell in [cluster] of assay.toml.",
+                fix="Correct remote_shell in [cluster] of assay.toml.",
             ) from None
 
-    def reply(self, patience: float) -> Reply | None:
+    def reply(self, patience: float) -> HostReply | None:
         """None while it may still answer."""
         status = self._process.poll()
         if status is None and time.monotonic() - self._since < patience:
@@ -154,7 +154,7 @@ class _Asked:
         answered = time.time()
         self.end()
         said = [_all_of(file) for file in (self._out, self._err)]
-        return Reply(self.host, status, said[0], said[1], self._utc, answered, patience)
+        return HostReply(self.host, status, said[0], said[1], self._utc, answered, patience)
 
     def end(self) -> None:
         """If it still runs, kill it here: the shell and what it started."""

@@ -1,7 +1,7 @@
 """How large a Linpack problem is taken, and by what settings: pure arithmetic.
 
 A cell of ``linpack`` that leaves its order or its settings open is settled from the search
-(``linpack.search``) at the same placement with the same toolchain. docs/methods.md, "Linpack", says
+(``linpack.search``) at the same placement with the same toolchain. docs/methods/speed.md says
 why each rule is as it is.
 """
 
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.kernels import find_kernel, left_open
-from assay.plans.model import Cell, Value
+from assay.model.cell import Cell
+from assay.model.placement import Value
 from assay.units import format_duration, format_memory, format_quantity
 
 KERNEL = "linpack"
@@ -46,11 +47,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Largest:
+class LargestOrder:
     """The largest order for a cell: ``n``, the lesser of what memory and what time allow.
 
-    ``available``: bytes of a rank that it may fill. ``seconds``: that a solution may take;
-    ``needed``: that the order by memory would take at the search's ``rate``.
+    ``by_memory``, ``by_time``: the largest that each of them allows. ``available``: bytes of a rank
+    that it may fill. ``seconds``: that a solution may take; ``needed``: that the order by memory
+    would take at the search's ``rate``.
     """
 
     by_memory: int
@@ -80,7 +82,7 @@ class Settled:
     """
 
     parameters: dict[str, Value]
-    largest: Largest | None = None
+    largest: LargestOrder | None = None
     seconds: float | None = None
 
 
@@ -149,7 +151,7 @@ def settle(cell: Cell, found: Found | None, budget: float) -> Settled:
 
 def largest_order(
     cell: Cell, parameters: Mapping[str, Value], found: Found, budget: float
-) -> Largest:
+) -> LargestOrder:
     """The largest order by memory and by time, with these settings."""
     memory = find_kernel(KERNEL).memory
     assert memory is not None
@@ -164,7 +166,7 @@ def largest_order(
     available = float(parameters["fill"]) * found.memory_available
     seconds = TIME_SHARE * budget
     by_memory = _largest(lambda n: takes(n) <= available)
-    return Largest(
+    return LargestOrder(
         by_memory=by_memory,
         by_time=_largest(lambda n: lasts(n) <= seconds),
         available=available,
@@ -174,18 +176,18 @@ def largest_order(
     )
 
 
-def sizing_text(largest: Largest) -> str:
+def sizing_text(largest: LargestOrder) -> str:
     """What limits the largest order, and what would lift it: ``up to N = …``."""
     rate = format_quantity(largest.rate, "flop/s")
     free = format_memory(largest.available)
     if largest.limit == "memory":
         return (
-            f"N up to {largest.n:,}, limited by memory: {free} a rank of the fullest node; a "
-            "larger fill= takes more of what is free"
+            f"N up to {largest.n:,}, limited by memory: {free} per rank of the fullest "
+            "node; a larger fill= takes more of the free memory"
         )
     text = (
-        f"N up to {largest.n:,}, limited by time: {format_duration(largest.seconds)} a solution at "
-        f"the search's {rate}, a {round(1 / TIME_SHARE)}th of the budget"
+        f"N up to {largest.n:,}, limited by time: {format_duration(largest.seconds)} per solution "
+        f"at the search's {rate}, a {round(1 / TIME_SHARE)}th of the budget"
     )
     if math.isinf(largest.available):
         return f"{text}; how much memory is free is not known"

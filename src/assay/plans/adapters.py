@@ -22,10 +22,10 @@ def read_adapter(text: object, where: str) -> str:
         raise AssayError(
             f"'adapter' can't be '{text}'.",
             where=where,
-            mend='Name a network adapter, such as "eth0", or several: "eth0,eth1".',
+            fix='Name a network adapter, such as "eth0", or several: "eth0,eth1".',
         )
     if len(set(names)) != len(names) or (DEFAULT in names and len(names) > 1):
-        raise AssayError(f"'adapter' can't be '{text}'.", where=where, mend="Name each one once.")
+        raise AssayError(f"'adapter' can't be '{text}'.", where=where, fix="Name each one once.")
     return ",".join(names)
 
 
@@ -39,12 +39,12 @@ def adapter_misfit(adapter: str, nodes: int, there: Collection[str] | None) -> A
     if nodes == 1:
         return AssayError(
             f"adapter = '{adapter}', but ranks on one node talk through memory.",
-            mend="Leave 'adapter' out, or set nodes to 2 or more.",
+            fix="Leave 'adapter' out, or set nodes to 2 or more.",
         )
     missing = next((n for n in adapter.split(",") if there is not None and n not in there), None)
     if missing is None:
         return None
     return AssayError(
         f"adapter = '{adapter}', but there is no network adapter '{missing}' here.",
-        mend=nearest(missing, there or ()),
+        fix=nearest(missing, there or ()),
     )

@@ -11,11 +11,11 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.kernels.outside import APP
-from assay.plans.command import check_command, placeholders
+from assay.model.command import check_command, placeholders
+from assay.model.rank_order import FITTED
 from assay.plans.expand import Measure
 from assay.plans.factors import PLACEMENT_WORDS
-from assay.plans.levels import Level, Written
-from assay.plans.order import FITTED
+from assay.plans.levels import FactorLevel, Written
 from assay.units import parse_quantity
 
 # Which placeholders a command must have, all of one set, to obey a factor.
@@ -65,15 +65,13 @@ def read_app(
     if timeout is not None:
         seconds = float(parse_quantity(timeout, "s", where="--timeout"))
         if not 0 < seconds < math.inf:
-            raise AssayError(
-                f"'{timeout}' is no time.", where="--timeout", mend='Such as "10 min".'
-            )
+            raise AssayError(f"'{timeout}' is no time.", where="--timeout", fix='Such as "10 min".')
     check_command(command, time or "", verify or "")
     if matrix is not None and not _obeyed(command, "order"):
         raise AssayError(
             "The command has no placeholder by which it could learn an order of ranks.",
             where="--matrix",
-            mend="Give it {hostfile} or {rankfile}, such as 'mpirun -n {ranks} -f {hostfile} …'.",
+            fix="Give it {hostfile} or {rankfile}, such as 'mpirun -n {ranks} -f {hostfile} …'.",
         )
     path = str(matrix.absolute()) if matrix is not None else ""
     return App(command, time or "", verify or "", seconds, shell, path)
@@ -95,11 +93,11 @@ def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
     check_command(app.command, app.time, app.verify)
     obeyed = {name for name in _OBEYS if _obeyed(app.command, name)}
     own: dict[str, tuple[Written, ...]] = {
-        "command": (Level(app.command, "--app"),),
-        "time": (Level(app.time, "--time"),),
-        "verify": (Level(app.verify, "--verify"),),
-        "shell": (Level(int(app.shell), "--shell"),),
-        "timeout": (Level(app.timeout, "--timeout"),),
+        "command": (FactorLevel(app.command, "--app"),),
+        "time": (FactorLevel(app.time, "--time"),),
+        "verify": (FactorLevel(app.verify, "--verify"),),
+        "shell": (FactorLevel(int(app.shell), "--shell"),),
+        "timeout": (FactorLevel(app.timeout, "--timeout"),),
     }
     made: dict[str, Measure] = {}
     for measure in measures:
@@ -119,8 +117,8 @@ def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
 
 def _orders(written: tuple[Written, ...], app: App) -> tuple[Written, ...]:
     plain = tuple(
-        level for level in written if not (isinstance(level, Level) and level.raw == FITTED)
+        level for level in written if not (isinstance(level, FactorLevel) and level.raw == FITTED)
     )
     if app.matrix:
-        return (*plain, Level(FITTED, "--matrix"))
-    return plain or (Level("block", "--app"),)
+        return (*plain, FactorLevel(FITTED, "--matrix"))
+    return plain or (FactorLevel("block", "--app"),)

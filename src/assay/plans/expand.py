@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels.catalogue import Kernel
-from assay.plans.expression import Expression, parse_expression
+from assay.model.cell import Cell
+from assay.model.expression import Expression, parse_expression
+from assay.model.placement import Placement, Value
+from assay.model.plan import PlanContext
+from assay.model.rank_order import FITTED
+from assay.model.replication import Replication
 from assay.plans.factors import FACTORS, values_of
+from assay.plans.feasibility import misfit_of, with_factor
 from assay.plans.fitted_cells import with_fitted_order
-from assay.plans.fitting import Fitting, Misfit
 from assay.plans.levels import Names, Written
-from assay.plans.misfits import misfit_of, with_factor
-from assay.plans.model import Cell, Placement, PlanContext, Replication, Value
-from assay.plans.order import FITTED
+from assay.plans.plan_target import Fitting, Misfit
 
 MOST_CELLS = 100_000
 
@@ -54,7 +57,7 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
                 raise AssayError(
                     f"The plan has more than {MOST_CELLS} cells.",
                     where=measure.where,
-                    mend="Take fewer levels.",
+                    fix="Take fewer levels.",
                 )
     if not cells:
         raise AssayError(
@@ -70,7 +73,7 @@ def _check_factors(measure: Measure, kernel: Kernel) -> None:
             raise AssayError(
                 f"Kernel '{kernel.name}' has no parameter '{name}', and it is no placement word.",
                 where=levels[0].where,
-                mend=nearest(name, (*valid, *FACTORS)),
+                fix=nearest(name, (*valid, *FACTORS)),
             )
 
 

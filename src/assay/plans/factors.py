@@ -7,13 +7,22 @@ from collections.abc import Iterator
 
 from assay.errors import AssayError, nearest
 from assay.kernels.catalogue import Kernel
+from assay.model.cell import OWN_TOOLCHAIN
+from assay.model.expression import parse_expression
+from assay.model.placement import BINDINGS, SMT, Placement, Value
+from assay.model.plan import PlanContext
+from assay.model.rank_order import read_order
 from assay.plans.adapters import read_adapter
-from assay.plans.expression import parse_expression
-from assay.plans.fitting import Fitting, Misfit
-from assay.plans.largest import largest_choice
-from assay.plans.levels import Largest, Level, Names, Written, read_parameter, spread
-from assay.plans.model import BINDINGS, OWN_TOOLCHAIN, SMT, Placement, PlanContext, Value
-from assay.plans.order import read_order
+from assay.plans.largest_choice import largest_choice
+from assay.plans.levels import (
+    FactorLevel,
+    LargestLevel,
+    Names,
+    Written,
+    read_parameter,
+    spread,
+)
+from assay.plans.plan_target import Fitting, Misfit
 
 PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
@@ -39,19 +48,19 @@ def values_of(
         yield from spread(written, lambda level: _set_number(level, names), factor)
     elif factor == "binding":
         yield from _bindings(written, fitting.context)
-    elif factor == "adapter" and isinstance(written, Level) and written.raw == "each":
+    elif factor == "adapter" and isinstance(written, FactorLevel) and written.raw == "each":
         yield from _adapters(int(names["nodes"]), fitting.context)
-    elif factor == "smt" and isinstance(written, Level) and written.raw == "each":
+    elif factor == "smt" and isinstance(written, FactorLevel) and written.raw == "each":
         yield from SMT if fitting.context.threads_per_core > 1 else SMT[:1]
     elif factor in PLACEMENT_WORDS:
         yield from spread(written, lambda level: _word(level, factor), factor)
     else:
         parameter = kernel.parameter(factor)
         assert parameter is not None
-        if parameter.numa_node and isinstance(written, Level) and written.raw == "all":
+        if parameter.numa_node and isinstance(written, FactorLevel) and written.raw == "all":
             yield from fitting.context.numa or (0,)
             return
-        if isinstance(written, Largest) and parameter.choices:
+        if isinstance(written, LargestLevel) and parameter.choices:
             choice = largest_choice(written, parameter, kernel, names, fitting.context)
             if choice.value is None:
                 raise Misfit(f"{choice.why}.", where=written.where)
@@ -75,7 +84,7 @@ def _default(factor: str, kernel: Kernel, names: Names, fitting: Fitting) -> Val
 
 def _toolchains(written: Written, fitting: Fitting) -> Iterator[str]:
     context = fitting.context
-    word = written.raw if isinstance(written, Level) else ""
+    word = written.raw if isinstance(written, FactorLevel) else ""
     if word in ("all", SEVERAL):
         for name, why in context.unusable.items():
             fitting.notes.setdefault(f"Left out the toolchain '{name}': {why}")
@@ -85,8 +94,8 @@ def _toolchains(written: Written, fitting: Fitting) -> Iterator[str]:
         raise AssayError(
             f"There is nothing to compare: the only toolchain here is '{compared[0]}'.",
             where=written.where,
-            mend="Name compilers and MPIs in assay.toml, as [compilers.NAME] and [mpis.NAME] "
-            "(docs/formats.md); or toolchain=default measures this one alone.",
+            fix="Name compilers and MPIs in assay.toml, as [compilers.NAME] and [mpis.NAME] "
+            "(docs/formats/config.md); or toolchain=default measures this one alone.",
             detail="\n".join(fitting.notes),
         )
     if word == SEVERAL:
@@ -101,13 +110,13 @@ def _toolchains(written: Written, fitting: Fitting) -> Iterator[str]:
         raise AssayError(
             f"There is no toolchain '{word}'.",
             where=written.where,
-            mend=nearest(str(word), (*context.toolchains, "all", SEVERAL, "default")),
+            fix=nearest(str(word), (*context.toolchains, "all", SEVERAL, "default")),
         )
 
 
 def _bindings(written: Written, context: PlanContext) -> Iterator[Value]:
     """A word, one NUMA node, or each of them in turn."""
-    word = written.raw if isinstance(written, Level) else None
+    word = written.raw if isinstance(written, FactorLevel) else None
     if word == "numa:all":
         yield from (f"numa:{node}" for node, cores in (context.numa or {0: 1}).items() if cores)
     elif isinstance(word, str) and re.fullmatch(r"numa:[0-9]{1,4}", word):
@@ -133,7 +142,7 @@ def _most(factor: str, names: Names) -> int:
     return have // (int(names["ppn"]) if factor == "threads" else 1)
 
 
-def _count(level: Level, factor: str, names: Names) -> int:
+def _count(level: FactorLevel, factor: str, names: Names) -> int:
     raw = level.raw
     if raw in ("all", "half"):
         most = _most(factor, names)
@@ -151,7 +160,7 @@ def _count(level: Level, factor: str, names: Names) -> int:
     return int(value)
 
 
-def _set_number(level: Level, names: Names) -> int:
+def _set_number(level: FactorLevel, names: Names) -> int:
     raw = level.raw
     if isinstance(raw, str):
         raw = parse_expression(raw, where=level.where).number(names, where=level.where)
@@ -159,12 +168,12 @@ def _set_number(level: Level, names: Names) -> int:
         raise AssayError(
             f"'node_set' must be a whole number of at least 0, not {level.raw}.",
             where=level.where,
-            mend="0 is the first nodes, 1, 2 … are random draws: node_set = [0, 1, 2].",
+            fix="0 is the first nodes, 1, 2 … are random draws: node_set = [0, 1, 2].",
         )
     return int(raw)
 
 
-def _word(level: Level, factor: str) -> Value:
+def _word(level: FactorLevel, factor: str) -> Value:
     if factor == "order":
         return read_order(level.raw, level.where)
     if factor == "adapter":
@@ -174,6 +183,6 @@ def _word(level: Level, factor: str) -> Value:
         raise AssayError(
             f"'{factor}' can't be '{level.raw}'.",
             where=level.where,
-            mend=nearest(str(level.raw), choices or ()),
+            fix=nearest(str(level.raw), choices or ()),
         )
     return level.raw

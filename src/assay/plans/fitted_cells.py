@@ -8,9 +8,9 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.kernels.catalogue import Kernel
-from assay.plans.fitting import Fitting, Misfit
-from assay.plans.model import Cell
-from assay.plans.order import FITTED, ORDERS
+from assay.model.cell import Cell
+from assay.model.rank_order import FITTED, ORDERS
+from assay.plans.plan_target import Fitting, Misfit
 from assay.units import counted
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
             "No order can be fitted to a command of which nobody says what its ranks send each "
             "other.",
             where=f"order = {FITTED}",
-            mend="Name the file of its communication matrix: --matrix FILE.",
+            fix="Name the file of its communication matrix: --matrix FILE.",
         )
     if messages.ranks != ranks:
         raise Misfit(
             f"order = {FITTED} on {counted(ranks, 'rank')}, but the communication matrix is of "
             f"{messages.ranks}.",
             where=messages.where,
-            mend=f"Place {messages.ranks} ranks, or count what {counted(ranks, 'rank')} send.",
+            fix=f"Place {messages.ranks} ranks, or count what {counted(ranks, 'rank')} send.",
         )
     return messages.matrix

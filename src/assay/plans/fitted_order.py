@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
-from assay.plans.order import ORDERS, seats_by_rank
+from assay.model.rank_order import ORDERS, seats_by_rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ _SEED = 1
 
 
 @dataclass(frozen=True)
-class Fit:
+class OrderFit:
     """An order by seats: ``seats[r]`` is rank r's, counted over the first node, then the next.
 
     ``between``: bytes that go from node to node with it. ``plain``: the same with each of the
@@ -88,7 +88,7 @@ def cost_of(matrix: Matrix, seats: Seats, apart: Matrix) -> float:
     return float(np.sum(matrix * apart[np.ix_(seats, seats)]))
 
 
-def fit_order(matrix: Matrix, nodes: int, ppn: int, between: Matrix | None = None) -> Fit:
+def fit_order(matrix: Matrix, nodes: int, ppn: int, between: Matrix | None = None) -> OrderFit:
     """The order with the least that could be found; the same input gives the same order.
 
     ``matrix``: bytes, shape (nodes * ppn, nodes * ppn). Over ``MOST_RANKS`` ranks only the orders
@@ -107,7 +107,7 @@ def fit_order(matrix: Matrix, nodes: int, ppn: int, between: Matrix | None = Non
             cost = cost_of(matrix, found, apart)
             if cost < least * (1 - 1e-12):
                 best, least = found, cost
-    return Fit(tuple(int(seat) for seat in best), least, plain)
+    return OrderFit(tuple(int(seat) for seat in best), least, plain)
 
 
 def _searched(matrix: Matrix, apart: Matrix, start: Seats) -> Iterable[Seats]:
@@ -178,7 +178,7 @@ def text_of(path: Path) -> str:
     raise AssayError(
         f"The communication matrix can't be read: {why}.",
         where=str(path),
-        mend="docs/formats.md says what such a file holds.",
+        fix="docs/formats/plans.md says what such a file holds.",
     )
 
 
@@ -198,7 +198,7 @@ def _with_messages(path: Path, matrix: Matrix) -> Matrix:
     raise AssayError(
         "The communication matrix holds no message from a rank to another.",
         where=str(path),
-        mend="Count what the program sends at that number of ranks, two at least.",
+        fix="Count what the program sends at that number of ranks, two at least.",
     )
 
 
@@ -217,5 +217,5 @@ def _wrong(path: Path, line: int, what: str) -> AssayError:
     return AssayError(
         f"The communication matrix can't be read: {what}.",
         where=f"{path}, line {line}",
-        mend="Write a square of numbers, a line for each rank, or lines of three: from, to, bytes.",
+        fix="Write a square of numbers, a line for each rank, or lines of three: from, to, bytes.",
     )

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from assay.errors import AssayError, nearest
 from assay.kernels.catalogue import Parameter
-from assay.plans.expression import Expression, parse_expression
-from assay.plans.model import Value
+from assay.model.expression import Expression, parse_expression
+from assay.model.placement import Value
 from assay.units import parse_quantity
 
 MOST_LEVELS = 10_000
@@ -25,7 +25,7 @@ Names = Mapping[str, Value]
 
 
 @dataclass(frozen=True)
-class Level:
+class FactorLevel:
     """One level as written: a number, or text (a word, a quantity or an expression)."""
 
     raw: Value
@@ -33,7 +33,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Range:
+class LevelRange:
     """Levels from ``start`` to ``stop``, both ends as written, stepped by ``rule``.
 
     ``rule``: ``powers`` (those of ``amount`` that lie between, and 0 if the range begins there),
@@ -41,15 +41,15 @@ class Range:
     ``geometric`` (``amount`` levels, evenly spaced, both ends included).
     """
 
-    start: Level
-    stop: Level
+    start: FactorLevel
+    stop: FactorLevel
     rule: str
     amount: float
     where: str
 
 
 @dataclass(frozen=True)
-class Largest:
+class LargestLevel:
     """The last of a parameter's choices, as the kernel lists them from small to large, for which
     the condition holds and a node's memory is enough.
     """
@@ -58,8 +58,8 @@ class Largest:
     where: str
 
 
-Written = Level | Range | Largest
-ReadLevel = Callable[[Level], Value]
+Written = FactorLevel | LevelRange | LargestLevel
+ReadLevel = Callable[[FactorLevel], Value]
 
 
 def read_levels(raw: object, name: str, where: str, places: list[str]) -> tuple[Written, ...]:
@@ -70,9 +70,7 @@ def read_levels(raw: object, name: str, where: str, places: list[str]) -> tuple[
     if not isinstance(raw, list):
         return (_read_one(raw, name, where),)
     if not raw:
-        raise AssayError(
-            f"'{name}' is an empty list.", where=where, mend="Name at least one level."
-        )
+        raise AssayError(f"'{name}' is an empty list.", where=where, fix="Name at least one level.")
     return tuple(_read_one(item, name, place) for item, place in zip(raw, places, strict=True))
 
 
@@ -83,27 +81,27 @@ def _read_one(raw: object, name: str, where: str) -> Written:
         return _read_range(raw, name, where)
     if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         raise AssayError(f"'{name}' must be a number, a word, a list or a range.", where=where)
-    return Level(raw, where)
+    return FactorLevel(raw, where)
 
 
-def _read_largest(table: dict[str, object], name: str, where: str) -> Largest:
+def _read_largest(table: dict[str, object], name: str, where: str) -> LargestLevel:
     text = table["largest"]
     if len(table) > 1 or not isinstance(text, str):
         raise AssayError(
             f"The largest '{name}' is asked for by a condition alone.",
             where=where,
-            mend=f'Write {name} = {{ largest = "operations <= 1e9" }}.',
+            fix=f'Write {name} = {{ largest = "operations <= 1e9" }}.',
         )
-    return Largest(parse_expression(text, where=where), where)
+    return LargestLevel(parse_expression(text, where=where), where)
 
 
-def _read_range(table: dict[str, object], name: str, where: str) -> Range:
+def _read_range(table: dict[str, object], name: str, where: str) -> LevelRange:
     for key, value in table.items():
         if key not in RANGE_KEYS:
             raise AssayError(
                 f"Unknown key '{key}' in the range of '{name}'.",
                 where=where,
-                mend=nearest(key, RANGE_KEYS),
+                fix=nearest(key, RANGE_KEYS),
             )
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise AssayError(f"'{key}' of '{name}' must be a number or a word.", where=where)
@@ -112,7 +110,9 @@ def _read_range(table: dict[str, object], name: str, where: str) -> Range:
         if key not in written:
             raise AssayError(f"The range of '{name}' has no '{key}'.", where=where)
     rule, amount = _stepping(written, name, where)
-    return Range(Level(written["from"], where), Level(written["to"], where), rule, amount, where)
+    return LevelRange(
+        FactorLevel(written["from"], where), FactorLevel(written["to"], where), rule, amount, where
+    )
 
 
 def _stepping(table: Mapping[str, Value], name: str, where: str) -> tuple[str, float]:
@@ -120,7 +120,7 @@ def _stepping(table: Mapping[str, Value], name: str, where: str) -> tuple[str, f
     if len(given) != 1:
         what = "several ways to step" if given else "no way to step"
         raise AssayError(
-            f"The range of '{name}' has {what}.", where=where, mend=f"Say one of {_STEPPING}."
+            f"The range of '{name}' has {what}.", where=where, fix=f"Say one of {_STEPPING}."
         )
     key, value = given[0], table[given[0]]
     spacing = table.get("spacing", "linear")
@@ -128,7 +128,7 @@ def _stepping(table: Mapping[str, Value], name: str, where: str) -> tuple[str, f
         raise AssayError(
             f"The spacing of '{name}' can't be '{spacing}'.",
             where=where,
-            mend=nearest(str(spacing), ("linear", "geometric")),
+            fix=nearest(str(spacing), ("linear", "geometric")),
         )
     if "spacing" in table and key != "count":
         raise AssayError(f"'spacing' of '{name}' goes with 'count' only.", where=where)
@@ -136,10 +136,10 @@ def _stepping(table: Mapping[str, Value], name: str, where: str) -> tuple[str, f
         match = re.fullmatch(r"\s*powers of (\d+)\s*", str(value))
         if not match or int(match[1]) < 2:
             raise AssayError(
-                f"'{name}' can't step by '{value}'.", where=where, mend=f"Say one of {_STEPPING}."
+                f"'{name}' can't step by '{value}'.", where=where, fix=f"Say one of {_STEPPING}."
             )
         return "powers", int(match[1])
-    amount = _number(Level(value, where), key, "", {})
+    amount = _number(FactorLevel(value, where), key, "", {})
     least, rule = {"step": (0.0, "step"), "times": (1.0, "times"), "count": (1.0, str(spacing))}[
         key
     ]
@@ -155,10 +155,10 @@ def spread(written: Written, read: ReadLevel, name: str) -> Iterator[Value]:
     For integers, values between are rounded and repeated ones left out. Raises AssayError for a
     range over words, a range that is empty, and one of more than ten thousand levels.
     """
-    if isinstance(written, Level):
+    if isinstance(written, FactorLevel):
         yield read(written)
         return
-    if isinstance(written, Largest):
+    if isinstance(written, LargestLevel):
         raise AssayError(f"'{name}' has no choices to take the largest of.", where=written.where)
     first, last = read(written.start), read(written.stop)
     if isinstance(first, str) or isinstance(last, str):
@@ -174,7 +174,7 @@ def spread(written: Written, read: ReadLevel, name: str) -> Iterator[Value]:
     yield from values
 
 
-def _points(written: Range, first: float, last: float, name: str) -> Iterator[float]:
+def _points(written: LevelRange, first: float, last: float, name: str) -> Iterator[float]:
     rule, amount = written.rule, written.amount
     if rule in ("linear", "geometric"):
         if rule == "geometric" and not first > 0:
@@ -222,11 +222,11 @@ def _too_many(name: str, where: str) -> AssayError:
     return AssayError(
         f"The range of '{name}' has more than {MOST_LEVELS} levels.",
         where=where,
-        mend="Take larger steps.",
+        fix="Take larger steps.",
     )
 
 
-def read_parameter(level: Level, parameter: Parameter, names: Names) -> Value:
+def read_parameter(level: FactorLevel, parameter: Parameter, names: Names) -> Value:
     """The value of a kernel's parameter, checked against its type, choices and range."""
     name, raw = parameter.name, level.raw
     if isinstance(parameter.default, str):
@@ -247,7 +247,7 @@ def read_parameter(level: Level, parameter: Parameter, names: Names) -> Value:
         raise AssayError(
             f"'{name}' can't be '{raw}'.",
             where=level.where,
-            mend=nearest(str(raw), map(str, parameter.choices)),
+            fix=nearest(str(raw), map(str, parameter.choices)),
         )
     if isinstance(value, str):
         return value
@@ -258,7 +258,7 @@ def read_parameter(level: Level, parameter: Parameter, names: Names) -> Value:
     return value
 
 
-def _number(level: Level, name: str, unit: str, names: Names) -> int | float:
+def _number(level: FactorLevel, name: str, unit: str, names: Names) -> int | float:
     """A number from a number, a quantity ("64 KiB") or an expression ("1000 * ranks")."""
     raw = level.raw
     if not isinstance(raw, str):
@@ -272,8 +272,8 @@ def _number(level: Level, name: str, unit: str, names: Names) -> int | float:
             expression = parse_expression(raw)
         except AssayError:
             what = not_a_quantity.what if unit else f"It takes a plain number, not '{raw}'."
-            mend = not_a_quantity.mend if unit else ""
-            raise AssayError(f"'{name}': {what}", where=level.where, mend=mend) from None
+            fix = not_a_quantity.fix if unit else ""
+            raise AssayError(f"'{name}': {what}", where=level.where, fix=fix) from None
         return expression.number(names, where=level.where)
 
 
@@ -281,4 +281,4 @@ def read_quantity(raw: object, name: str, unit: str, where: str) -> int | float:
     """A number in SI units from a number or text such as ``"90 s"``. Raises AssayError."""
     if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         raise AssayError(f"'{name}' must be a number or text such as '90 s'.", where=where)
-    return _number(Level(raw, where), name, unit, {})
+    return _number(FactorLevel(raw, where), name, unit, {})

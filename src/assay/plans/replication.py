@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from assay.errors import AssayError, nearest
+from assay.model.replication import Replication
 from assay.plans.levels import read_quantity
-from assay.plans.model import Replication
 from assay.units import format_duration
 
 _UNITS = dict.fromkeys(("budget", "cell_budget", "duration", "every"), "s")
@@ -30,7 +30,7 @@ def read_replication(
     for key, raw in values.items():
         if key not in known:
             raise AssayError(
-                f"Unknown key '{key}' in [replication].", where=where(key), mend=nearest(key, known)
+                f"Unknown key '{key}' in [replication].", where=where(key), fix=nearest(key, known)
             )
         value = read_quantity(raw, key, _UNITS.get(key, ""), where(key))
         if key in ("precision", "confidence"):
@@ -63,7 +63,7 @@ def _timed(
             raise AssayError(
                 "Of 'duration', 'every' and 'sessions' two give the third.",
                 where=where("sessions"),
-                mend="Leave one of them out.",
+                fix="Leave one of them out.",
             )
         if rule.sessions > 1:
             every = rule.duration / rule.sessions
@@ -74,14 +74,14 @@ def _timed(
         raise AssayError(
             f"sessions = {rule.sessions} doesn't say how far apart they are.",
             where=where("sessions"),
-            mend='Add every, such as "6 h", or the duration of them all.',
+            fix='Add every, such as "6 h", or the duration of them all.',
         )
     if rule.repeated and rule.every is not None and rule.budget > rule.every:
         raise AssayError(
             f"A session takes {format_duration(rule.budget)}, and the next one begins after "
             f"{format_duration(rule.every)}.",
             where=where("every"),
-            mend="Give each a smaller budget, or more time between them.",
+            fix="Give each a smaller budget, or more time between them.",
         )
     if rule.unbroken:
         assert rule.duration is not None

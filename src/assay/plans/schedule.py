@@ -11,7 +11,8 @@ from collections.abc import Collection
 
 import msgspec
 
-from assay.plans.model import Cell, Plan
+from assay.model.cell import Cell
+from assay.model.plan import Plan
 
 
 def block_order(plan: Plan, replicate: int, pending: Collection[str]) -> list[list[Cell]]:
@@ -38,7 +39,7 @@ _IN_KEYS = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set"
 
 
 def _launch_key(cell: Cell) -> bytes:
-    """What launches are told apart and shuffled by; a new field changes no earlier order."""
+    """By what launches are distinguished and shuffled; a new field changes no earlier order."""
     return msgspec.json.encode((cell.toolchain, cell.placement.content(_IN_KEYS)))
 
 

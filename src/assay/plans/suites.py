@@ -12,16 +12,24 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels import kernels as known_kernels
-from assay.plans.amend import Changes, amended, chosen_time, stretch
+from assay.model.cell import Cell
+from assay.model.plan import Plan, PlanContext, Search
+from assay.model.rank_order import seats_by_rank
+from assay.model.replication import Replication
 from assay.plans.app import App, app_measures
 from assay.plans.expand import Measure, expand, parse_keep
 from assay.plans.factors import FACTORS
-from assay.plans.fitting import Fitting, Messages
-from assay.plans.levels import Level, Range, Written, read_levels, read_quantity
-from assay.plans.model import Cell, Plan, PlanContext, Replication, Search
-from assay.plans.order import seats_by_rank
+from assay.plans.levels import (
+    FactorLevel,
+    LevelRange,
+    Written,
+    read_levels,
+    read_quantity,
+)
+from assay.plans.open_settings import searched
+from assay.plans.overrides import Changes, amended, chosen_time, stretch
+from assay.plans.plan_target import Fitting, Messages
 from assay.plans.replication import read_replication
-from assay.plans.searched import searched
 from assay.toml import TomlDocument, load_toml, parse_toml
 
 if TYPE_CHECKING:
@@ -55,7 +63,7 @@ def find_suite(name: str) -> Path:
     """The file of a shipped suite. Raises AssayError naming the nearest one."""
     shipped = suites()
     if name not in shipped:
-        raise AssayError(f"There is no suite '{name}'.", mend=nearest(name, shipped))
+        raise AssayError(f"There is no suite '{name}'.", fix=nearest(name, shipped))
     return shipped[name]
 
 
@@ -110,7 +118,7 @@ def load_plan(
     which chooses among the measures, or names others. ``nodes``: of the measures that name none.
     ``lenient``: more ranks than cores are allowed, where the plan is made for a machine that is not
     seen. ``app``: a command that is measured in the place of the plan's kernels. ``changes``: of
-    the replication rule. Raises AssayError with file, line, key and mend.
+    the replication rule. Raises AssayError with file, line, key and fix.
     """
     source = source or Source()
     document = source.load(path)
@@ -193,7 +201,7 @@ def _between(cells: Sequence[Cell], fitting: Fitting) -> dict[str, float]:
             f"The communication matrix is of {messages.ranks} ranks, and no placement of the plan "
             f"has as many ({counts or 'it has no command'}).",
             where=messages.where,
-            mend="Count what the program sends at a number of ranks that the plan has, or ask for "
+            fix="Count what the program sends at a number of ranks that the plan has, or ask for "
             "that number: ppn=…",
         )
     return found
@@ -227,8 +235,8 @@ def most_nodes(
 
 def count_named(written: Written) -> int:
     """The greatest count that is written in figures, not in words; 0 where there is none."""
-    ends = [written.start, written.stop] if isinstance(written, Range) else [written]
-    raws = [str(end.raw) for end in ends if isinstance(end, Level)]
+    ends = [written.start, written.stop] if isinstance(written, LevelRange) else [written]
+    raws = [str(end.raw) for end in ends if isinstance(end, FactorLevel)]
     return max((int(raw) for raw in raws if raw.isascii() and raw.isdigit()), default=0)
 
 
@@ -287,7 +295,7 @@ def _named(word: str, where: str) -> list[str]:
     names = [kernel.name for kernel in known_kernels() if fnmatchcase(kernel.name, word)]
     if not names:
         raise AssayError(
-            f"No kernel's name matches '{word}'.", where=where, mend="`assay kernels` lists them."
+            f"No kernel's name matches '{word}'.", where=where, fix="`assay kernels` lists them."
         )
     return names
 
@@ -316,7 +324,7 @@ def _chosen(
     """
     found: list[Measure] = []
     for word in words:
-        raw = str(word.raw) if isinstance(word, Level) else ""
+        raw = str(word.raw) if isinstance(word, FactorLevel) else ""
         for name in _named(raw, word.where):
             kernel = find_kernel(name, where=word.where)
             family = name.partition(".")[0] + "."
@@ -355,7 +363,7 @@ def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]
             raise AssayError(
                 f"No kernel of the plan has a parameter '{name}', and it is no placement word.",
                 where=levels[0].where,
-                mend=nearest(name, valid),
+                fix=nearest(name, valid),
             )
     changed = []
     searching = any(measure.search for measure in measures)
@@ -390,7 +398,7 @@ def _included(document: TomlDocument, source: Source, above: tuple[Path, ...]) -
         try:
             path = find_plan(word)
         except AssayError as error:
-            raise document.error(key, error.what, error.mend) from None
+            raise document.error(key, error.what, error.fix) from None
         path = path if path.is_absolute() else document.path.parent / path
         if path.resolve() in above:
             raise document.error(key, f"'{word}' would include itself.", "Take it out.")

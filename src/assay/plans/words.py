@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Mapping
 
 from assay.errors import AssayError
+from assay.model.placement import Value
+from assay.model.plan import Plan, PlanContext
+from assay.model.replication import Replication
 from assay.plans.expand import Measure, expand
 from assay.plans.factors import FACTORS
-from assay.plans.fitting import Fitting
-from assay.plans.levels import Level, Range, Written
-from assay.plans.model import Plan, PlanContext, Replication, Value
+from assay.plans.levels import FactorLevel, LevelRange, Written
+from assay.plans.plan_target import Fitting
 from assay.plans.suites import draw_seed
 
 # A list of seats is one order, not several levels.
@@ -79,7 +81,7 @@ def _split(word: str) -> tuple[str, str]:
     name, sign, text = word.partition("=")
     if not sign or not name or not text:
         raise AssayError(
-            f"'{word}' is no assignment.", mend="Write parameters as key=value, such as class=A."
+            f"'{word}' is no assignment.", fix="Write parameters as key=value, such as class=A."
         )
     return name.strip(), text
 
@@ -90,15 +92,15 @@ def _written(text: str, name: str, where: str) -> Written:
     if not text:
         raise AssayError(f"'{name}' has an empty level.", where=where)
     if ".." not in text:
-        return Level(text, where)
+        return FactorLevel(text, where)
     match = _RANGE.fullmatch(text)
     if match is None or match["sign"] is None:
         raise AssayError(
             f"'{text}' doesn't say how to step.",
             where=where,
-            mend=f"Write {name}={text.split(':')[0]}:x2 to double, or :+10 for steps of ten.",
+            fix=f"Write {name}={text.split(':')[0]}:x2 to double, or :+10 for steps of ten.",
         )
-    start, stop = Level(match["start"], where), Level(match["stop"], where)
+    start, stop = FactorLevel(match["start"], where), FactorLevel(match["stop"], where)
     rule, least = ("times", 1.0) if match["sign"] == "x" else ("step", 0.0)
     try:
         amount = float(match["amount"])
@@ -106,4 +108,4 @@ def _written(text: str, name: str, where: str) -> Written:
         amount = 0.0
     if not amount > least:
         raise AssayError(f"The step of '{name}' must be above {least:g}.", where=where)
-    return Range(start, stop, rule, amount, where)
+    return LevelRange(start, stop, rule, amount, where)

@@ -23,7 +23,7 @@ import msgspec
 from assay import __version__
 from assay.config import NO_PRICES, Prices
 from assay.errors import AssayError, nearest
-from assay.plans.model import Plan
+from assay.model.plan import Plan
 from assay.records.files import append_line, cannot_write, hold, write_atomically
 from assay.records.jobs import FOLDER as JOBS_FOLDER
 from assay.records.jobs import JOBS
@@ -107,7 +107,7 @@ class RunDirectory:
             raise AssayError(
                 "The run has no plan yet: its job has not begun to measure.",
                 where=str(self.path),
-                mend="`assay runs --follow` says what has become of the job.",
+                fix="`assay runs --follow` says what has become of the job.",
             )
         return _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
 
@@ -218,7 +218,7 @@ def _read(path: Path, kind: type[_T], schema: int) -> _T:
         content = path.read_bytes()
     except FileNotFoundError:
         raise AssayError(
-            "There is no run here.", where=str(path.parent), mend="`assay runs` lists them."
+            "There is no run here.", where=str(path.parent), fix="`assay runs` lists them."
         ) from None
     except OSError as error:
         raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
@@ -227,7 +227,7 @@ def _read(path: Path, kind: type[_T], schema: int) -> _T:
         raise AssayError(
             f"The run has schema version {version}; this assay reads {schema}.",
             where=str(path),
-            mend="Use the assay that wrote it, or a newer one.",
+            fix="Use the assay that wrote it, or a newer one.",
         )
     return _decode(content, kind, path)
 
@@ -243,7 +243,7 @@ def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
         raise AssayError(
             f"This is not what was written: {error}.",
             where=str(path),
-            mend="The file was damaged or edited; the raw records in the run are unharmed.",
+            fix="The file was damaged or edited; the raw records in the run are unharmed.",
         ) from None
 
 
@@ -368,7 +368,7 @@ def find_run(root: Path, name: str = "", *, incomplete: bool = False) -> RunDire
         if not runs:
             kind = "unfinished run" if incomplete else "run"
             raise AssayError(
-                f"There is no {kind}.", where=str(root), mend="`assay run quick` makes one."
+                f"There is no {kind}.", where=str(root), fix="`assay run quick` makes one."
             )
         return runs[-1]
     exact = [run for run in runs if run.name == name]
@@ -379,10 +379,10 @@ def find_run(root: Path, name: str = "", *, incomplete: bool = False) -> RunDire
         raise AssayError(
             f"There is no run '{name}'.",
             where=str(root),
-            mend=nearest(name, (run.name for run in runs)),
+            fix=nearest(name, (run.name for run in runs)),
         )
     raise AssayError(
         f"'{name}' is part of {len(found)} runs' names.",
         where=str(root),
-        mend="Name one: " + ", ".join(run.name for run in found[:5]) + ".",
+        fix="Name one: " + ", ".join(run.name for run in found[:5]) + ".",
     )

@@ -62,7 +62,7 @@ def hold(path: Path, *, patience: float = 0.0) -> Iterator[None]:
     ``flock``, and with ``localflock`` each node locks by itself alone. Where a file system has no
     locks at all, none is held: what is written is told apart by names then, never overwritten.
 
-    Raises AssayError where the file can't be made or somebody else keeps the lock.
+    Raises AssayError where the file can't be made or another process keeps the lock.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -85,7 +85,7 @@ def _lock(descriptor: int, path: Path, until: float) -> None:
                 raise AssayError(
                     BUSY,
                     where=str(path.parent),
-                    mend="Wait for it, or start another run.",
+                    fix="Wait for it, or start another run.",
                 ) from None
             time.sleep(0.05)
         except OSError as error:
@@ -95,8 +95,8 @@ def _lock(descriptor: int, path: Path, until: float) -> None:
 
 
 def cannot_write(path: Path, error: OSError) -> AssayError:
-    """The sentence for a failed write, with the mend that fits its cause."""
-    mends = {
+    """The sentence for a failed write, with the fix that fits its cause."""
+    fixes = {
         errno.ENOSPC: f"Free some space; {_KEPT}",
         errno.EDQUOT: f"Free some of your quota; {_KEPT}",
         errno.EROFS: "The file system is read-only: name another place with --runs DIR.",
@@ -104,5 +104,5 @@ def cannot_write(path: Path, error: OSError) -> AssayError:
         errno.EPERM: "You may not write there: name another place with --runs DIR.",
     }
     reason = error.strerror or str(error)
-    mend = mends.get(error.errno or 0, "Name another place with --runs DIR.")
-    return AssayError(f"Can't write: {reason}.", where=str(path), mend=mend)
+    fix = fixes.get(error.errno or 0, "Name another place with --runs DIR.")
+    return AssayError(f"Can't write: {reason}.", where=str(path), fix=fix)

@@ -79,7 +79,7 @@ class JobEnd(msgspec.Struct, frozen=True):
 
     ``made``: measurements that it added. ``missing``: cells that have no number yet, by id; null
     where there is no plan. ``next``: the job that goes on, which this one has submitted.
-    ``where``, ``mend``, ``detail``: of the error.
+    ``where``, ``fix`` (stored as ``mend``), ``detail``: of the error.
     """
 
     number: int
@@ -90,14 +90,14 @@ class JobEnd(msgspec.Struct, frozen=True):
     next: int | None = None
     error: str | None = None
     where: str = ""
-    mend: str = ""
+    fix: str = msgspec.field(default="", name="mend")
     detail: str = ""
 
     def problem(self) -> AssayError | None:
         """What kept it from going on, as it would have been said at the terminal."""
         if self.error is None:
             return None
-        return AssayError(self.error, where=self.where, mend=self.mend, detail=self.detail)
+        return AssayError(self.error, where=self.where, fix=self.fix, detail=self.detail)
 
 
 @dataclass
@@ -192,7 +192,7 @@ class JobBook:
         )
 
     def account(self, number: int, accounting: JobAccounting) -> None:
-        """A scheduler has told what its accounting says of a job."""
+        """A scheduler's accounting of a job has arrived."""
         self.append(
             JobEvent("accounted", number, time.time(), self.job(number).job, accounting=accounting)
         )

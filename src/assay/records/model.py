@@ -9,8 +9,9 @@ from typing import Literal
 import msgspec
 
 from assay.config import NO_PRICES, Prices
-from assay.plans.model import Cell, Plan
-from assay.records.schema import Clock, MeasurementRecord, RankRecord
+from assay.model.cell import Cell
+from assay.model.plan import Plan
+from assay.records.schema import ClockRecord, MeasurementRecord, RankRecord
 
 MANIFEST_SCHEMA = 1
 
@@ -53,6 +54,15 @@ class Manifest(msgspec.Struct, frozen=True):
     prices: Prices = NO_PRICES
 
 
+def system_name(manifest: Manifest) -> str:
+    """What the system is called: what stands in the run's name between its time and its suite."""
+    _, _, rest = manifest.run.partition("-")
+    name, _, _ = rest.rpartition(f"-{manifest.plan.name}")
+    facts = manifest.system.get("os")
+    hostname = facts.get("hostname") if isinstance(facts, dict) else None
+    return name or str(hostname or "") or manifest.run
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One measurement of a cell, as read back. ``order``: the how-many-th of the run by time."""
@@ -62,7 +72,7 @@ class Measurement:
     launch: str
     utc: float
     record: MeasurementRecord
-    clock: Clock | None
+    clock: ClockRecord | None
     ranks: tuple[RankRecord, ...]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from assay.plans.model import Cell
+from assay.model.cell import Cell
 from assay.records.directory import RunDirectory
 from assay.records.model import Measurement, RunData
 from assay.records.stream import Stream, read_stream

@@ -1,8 +1,8 @@
 """The contract with kernels: the job they read and the stream of records they write.
 
-Both are JSON; `docs/formats.md` is the prose. Any program that writes this stream is a kernel.
-Times are seconds of the monotonic clock counted from the launch's own start, unless a field says
-``utc``. What is missing is null, never 0.
+Both are JSON; `docs/formats/stream.md` is the prose. Any program that writes this stream is a
+kernel. Times are seconds of the monotonic clock counted from the launch's own start,
+unless a field says ``utc``. What is missing is null, never 0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.plans.model import Binding, Smt, Value
+from assay.model.placement import Binding, Smt, Value
 
 JOB_SCHEMA = 1
 STREAM_SCHEMA = 1
@@ -53,7 +53,7 @@ class Job(msgspec.Struct, frozen=True):
     smt: Smt = "off"
 
 
-class Clock(msgspec.Struct, frozen=True):
+class ClockRecord(msgspec.Struct, frozen=True):
     """The clock that timed it, as found at the start of the launch, in seconds."""
 
     source: str
@@ -70,7 +70,7 @@ class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
     job: str
     ranks: int
     utc: float
-    clock: Clock
+    clock: ClockRecord
     mpi: str | None = None
     blas: str | None = None
     compiler: str | None = None
@@ -93,7 +93,7 @@ class HostClocks(msgspec.Struct, frozen=True):
 class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
     """Where a rank sits. ``cpus``: one per thread, in thread order.
 
-    ``clocks``: those of its host, told by the first rank of each of several hosts.
+    ``clocks``: those of its host, reported by the first rank of each of several hosts.
     """
 
     rank: int
@@ -107,7 +107,7 @@ class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
     clocks: HostClocks | None = None
 
 
-class Begin(msgspec.Struct, frozen=True, tag_field="record", tag="begin"):
+class MeasurementBegin(msgspec.Struct, frozen=True, tag_field="record", tag="begin"):
     """A measurement has begun; without its MeasurementRecord the launch died in it."""
 
     measurement: str
@@ -130,12 +130,12 @@ class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
     rate: float | None = None
 
 
-class Series(msgspec.Struct, frozen=True):
+class SampleSeries(msgspec.Struct, frozen=True):
     """One metric's samples. ``rank`` null: all of them, of ``time`` the slowest.
 
-    ``starts``: when each began; empty where that is as in the first series, or nowhere to be told.
-    A series has one value a sample if it has as many as the first; the warm-up is left out of those
-    alone.
+    ``starts``: when each began; empty where that is as in the first series, or not known.
+    A series has one value per sample if it has as many as the first; the warm-up is left out of
+    those alone.
     """
 
     metric: str
@@ -157,7 +157,7 @@ class Verification(msgspec.Struct, frozen=True):
 class AdapterTraffic(msgspec.Struct, frozen=True):
     """Bytes that went through a network adapter while samples were taken, by its own counters.
 
-    ``host``: None for all hosts together, where they are too many to be told one by one; then
+    ``host``: None for all hosts together, where they are too many to be listed; then
     ``hosts`` counts them, and ``least`` and ``most`` are bytes, both ways, of one of them.
     """
 
@@ -179,7 +179,7 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     operations per sample. ``warmup``: leading samples judged not yet steady; they are kept in the
     series. ``half_width``: relative, of this launch's own interval. ``rank_medians``: each rank's
     own median of the first metric, null where its time does not count. ``covariates``: see
-    docs/formats.md. ``traffic``: the adapters that moved anything, of several hosts.
+    docs/formats/stream.md. ``traffic``: the adapters that moved anything, of several hosts.
     """
 
     measurement: str
@@ -195,7 +195,7 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     warmup: int | None = None
     stop: Literal["precision", "budget", "samples", "signal"] | None = None
     half_width: float | None = None
-    series: Sequence[Series] = []
+    series: Sequence[SampleSeries] = []
     rank_medians: list[float | None] = []
     covariates: dict[str, float | None] = {}
     facts: dict[str, Value] = {}
@@ -209,4 +209,6 @@ class StreamEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
     reason: Literal["complete", "signal", "error"]
 
 
-StreamRecord = StreamStart | RankRecord | Begin | Progress | MeasurementRecord | StreamEnd
+StreamRecord = (
+    StreamStart | RankRecord | MeasurementBegin | Progress | MeasurementRecord | StreamEnd
+)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.plans.sessions import Held
+from assay.model.sessions import SessionState
 from assay.records.files import append_line
 
 SESSIONS = "sessions.jsonl"
@@ -56,7 +56,7 @@ def read_sessions(run: Path) -> list[SessionEvent]:
     return events
 
 
-def held_sessions(events: Iterable[SessionEvent]) -> list[Held]:
+def held_sessions(events: Iterable[SessionEvent]) -> list[SessionState]:
     """What has been of each session that has begun, by number."""
     begun: dict[int, SessionEvent] = {}
     ended: dict[int, SessionEvent] = {}
@@ -67,5 +67,5 @@ def held_sessions(events: Iterable[SessionEvent]) -> list[Held]:
         first, last = begun[number], ended.get(number)
         due = first.utc if first.due is None else first.due
         counts = last is not None and last.how != "void"
-        held.append(Held(number, due, first.utc, last is not None, counts))
+        held.append(SessionState(number, due, first.utc, last is not None, counts))
     return held

@@ -29,7 +29,7 @@ _PATH = "path of the table"
 
 
 @dataclass(frozen=True)
-class Choice:
+class RunFilter:
     """Which runs, or which of their rows, a question is about; None is all of them.
 
     ``since`` and ``until``: Unix times of a run's start, the latter excluded.
@@ -52,7 +52,7 @@ class Choice:
         )
 
 
-ALL = Choice()
+ALL = RunFilter()
 
 
 class PassedOver(msgspec.Struct, frozen=True):
@@ -121,7 +121,7 @@ class Store:
         """A line for each run, oldest first, unfinished and damaged ones too."""
         return [describe_run(run, check=check) for run in self.directories()]
 
-    def complete(self, choice: Choice = ALL) -> Iterator[tuple[RunDirectory, RunSummary]]:
+    def complete(self, choice: RunFilter = ALL) -> Iterator[tuple[RunDirectory, RunSummary]]:
         """The sealed runs that are chosen, with their summaries, oldest first.
 
         Runs whose seal holds no summary, or can't be read, are passed over.
@@ -134,11 +134,11 @@ class Store:
             if summary is not None and choice.takes(summary):
                 yield run, summary
 
-    def measurements(self, choice: Choice = ALL) -> pl.LazyFrame:
+    def measurements(self, choice: RunFilter = ALL) -> pl.LazyFrame:
         """The rows of ``measurements.parquet`` of the chosen runs, with ``suite`` and ``system``.
 
-        Columns as in docs/formats.md. Covariates are those that any of the runs has, the newest
-        run's first; they are null in runs that have none of that name.
+        Columns as in docs/formats/runs.md. Covariates are those that any of the runs has, the
+        newest run's first; they are null in runs that have none of that name.
         """
         import polars as pl
 
@@ -157,7 +157,7 @@ class Store:
         return _scan(runs, MEASUREMENTS, schema, choice)
 
     def samples(
-        self, choice: Choice = ALL, *, cells: Collection[str] = (), metric: str | None = None
+        self, choice: RunFilter = ALL, *, cells: Collection[str] = (), metric: str | None = None
     ) -> pl.LazyFrame:
         """The rows of ``samples.parquet`` of the chosen runs, with ``run``, ``suite`` and
         ``system``; ``cells``: of these alone, by id.
@@ -185,14 +185,17 @@ class Store:
             if found == machine:
                 yield run, summary
 
-    def _with_tables(self, choice: Choice) -> list[tuple[RunDirectory, RunSummary]]:
+    def _with_tables(self, choice: RunFilter) -> list[tuple[RunDirectory, RunSummary]]:
         from assay.records.tables import TABLES_SCHEMA
 
         return [found for found in self.complete(choice) if found[1].tables == TABLES_SCHEMA]
 
 
 def _scan(
-    runs: Sequence[tuple[RunDirectory, RunSummary]], name: str, schema: SchemaDict, choice: Choice
+    runs: Sequence[tuple[RunDirectory, RunSummary]],
+    name: str,
+    schema: SchemaDict,
+    choice: RunFilter,
 ) -> pl.LazyFrame:
     """One table of all these runs, each row with what its run is called and about."""
     import polars as pl

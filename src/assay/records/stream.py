@@ -10,10 +10,10 @@ from typing import BinaryIO
 import msgspec
 
 from assay.errors import AssayError
-from assay.records.kept import StoredSeries
+from assay.records.lazy_samples import StoredSeries
 from assay.records.schema import (
     STREAM_SCHEMA,
-    Begin,
+    MeasurementBegin,
     MeasurementRecord,
     RankRecord,
     StreamEnd,
@@ -54,7 +54,7 @@ class Stream:
             self.start = record
         elif isinstance(record, RankRecord):
             self.ranks.append(record)
-        elif isinstance(record, Begin):
+        elif isinstance(record, MeasurementBegin):
             self.begun = record.measurement
         elif isinstance(record, MeasurementRecord):
             self.measurements.append(record)
@@ -74,7 +74,7 @@ def decode_line(line: bytes, *, where: str) -> StreamRecord | None:
         raise AssayError(
             f"The stream has schema version {record.schema}; this assay reads {STREAM_SCHEMA}.",
             where=where,
-            mend="Use the assay that wrote it, or a newer one.",
+            fix="Use the assay that wrote it, or a newer one.",
         )
     return record
 

@@ -1,4 +1,4 @@
-"""The run's Parquet tables, made from its streams: a row a measurement, a row a sample.
+"""The run's Parquet tables, made from its streams: a row per measurement, a row per sample.
 
 Both are made in parts of bounded size, and every column has a type of its own, so that the tables
 of many runs can be read as one (``records.store``).
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.errors import AssayError
-from assay.plans.sessions import session_of
+from assay.model.sessions import session_of
 from assay.records.files import cannot_write, write_atomically
 from assay.records.model import Manifest, Measurement, RunData
 from assay.records.reading import measurement_id
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MEASUREMENTS = "measurements.parquet"
 SAMPLES = "samples.parquet"
-# Which columns of which types; a run's seal names it, so that those of older runs are told apart.
+# Which columns of which types; a run's seal names it, so that those of older runs are recognised.
 TABLES_SCHEMA = 2
 
 # What the name of a covariate's column begins with.
@@ -153,7 +153,7 @@ def _in_plan_order(run: RunData) -> list[Measurement]:
 
 
 def measurement_table(run: RunData) -> pl.DataFrame:
-    """One row a measurement; columns are documented in docs/formats.md."""
+    """One row a measurement; columns are documented in docs/formats/runs.md."""
     import polars as pl
 
     measurements = _in_plan_order(run)
@@ -170,7 +170,7 @@ def measurement_table(run: RunData) -> pl.DataFrame:
 
 
 def sample_table(run: RunData) -> pl.DataFrame:
-    """One row a sample, all of them in memory; columns are documented in docs/formats.md."""
+    """One row a sample, all of them in memory; columns are documented in docs/formats/runs.md."""
     import polars as pl
 
     parts = list(_sample_parts(run))

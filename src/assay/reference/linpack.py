@@ -1,4 +1,4 @@
-"""Published Linpack results with what they were set against, to set one's own beside."""
+"""Published Linpack results and their shares of limits, for comparison with one's own."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PublishedLinpack:
-    """``rate``: flop/s at order ``order``; ``half``: N½. Shares are of 1, None where none is told.
+    """A published result; what its source does not give is None.
 
-    ``of_ranks``: of DGEMM on one processor times the processors; ``of_nodes``: of DGEMM on one node
-    times the nodes; ``times_node``: over Linpack on one node. ``price``: of the whole system.
+    ``rate``: flop/s at order ``order``; ``half``: N½. ``of_peak``: its share of the theoretical
+    peak; ``of_ranks``: of DGEMM on one processor times the processors; ``of_nodes``: of DGEMM on
+    one node times the nodes; ``times_node``: over Linpack on one node. ``price``: of the whole
+    system, in ``currency``.
     """
 
     system: str
@@ -45,7 +47,7 @@ SETH = PublishedLinpack(
     currency="USD",
     source="Edmundsson et al. (2004), 5.3 and 5.4",
 )
-# 3.1; its share of the peak of 448.8 Gflop/s that it tells is worked out here.
+# 3.1; it gives the peak, 448.8 Gflop/s; the share of it is computed here.
 HELIX = PublishedLinpack(
     system="Helix",
     year=2002,

@@ -1,4 +1,4 @@
-"""What others found when both processors of a node were used, benchmark by benchmark."""
+"""Published effects of using both processors of a node, by benchmark."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PublishedRatio:
-    """Performance with two processes a node over that with one, on one cluster.
+    """Performance with two processes per node over that with one, on one cluster.
 
-    ``low``, ``high``: of as many processes on half the nodes, over the numbers of processes; None
-    where no number is told. ``same_nodes``: what is told of twice the processes on as many nodes.
+    ``low``, ``high``: the range over numbers of processes, as many processes on half the nodes;
+    None where the source gives no number. ``same_nodes``: its statement on twice the processes on
+    as many nodes.
     """
 
     kernel: str
@@ -22,7 +23,7 @@ class PublishedRatio:
 
 # G. R. Luecke, Y. Li, M. Cuma: Using nodes in a cluster efficiently (2005), section 3, class B, 2
 # to 256 processes. Xeon: dual 3.2 GHz, Opteron: dual 1.4 GHz, both Myrinet. Its figures 1.B.a to
-# 6.B.c hold no numbers; these are the statements of the text beside them: "a 37% to 50% decrease in
+# 6.B.c hold no numbers; these are the statements of its text: "a 37% to 50% decrease in
 # performance" is a ratio from 0.50 to 0.63.
 SOURCE = "Luecke, Li & Cuma (2005), section 3, class B"
 PUBLISHED = (
@@ -44,5 +45,5 @@ MACHINES = ("Xeon", "Opteron")
 
 
 def published(kernel: str, machine: str) -> PublishedRatio | None:
-    """What is told of a benchmark on a cluster; None for what was not run there."""
+    """The published ratio of a benchmark on a cluster; None for what was not run there."""
     return next((r for r in PUBLISHED if (r.kernel, r.machine) == (kernel, machine)), None)

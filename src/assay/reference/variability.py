@@ -1,7 +1,7 @@
-"""How much published systems varied from run to run; the table is ``variability.toml``.
+"""How much published systems varied from run to run; the data are in ``variability.toml``.
 
-All of it is of Kramer & Ryan (2003), whose study of four systems is the model of "how steady is
-it". Times are in s, coefficients of variation relative.
+Source: Kramer & Ryan (2003), whose study of four systems is the model of "how steady is it". Times
+are in s, coefficients of variation relative.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TABLE = Path(__file__).with_name("variability.toml")
 
 YEAR = 2003
 SOURCE = "Kramer & Ryan (2003)"
-# The NPB that table 2 is about, and its runs' class and processes.
+# The NPB of table 2, with the class and the number of processes of its runs.
 CODES = ("EP", "LU", "FT")
 CLASS = "C"
 RANKS = 128
@@ -23,7 +23,7 @@ RANKS = 128
 
 @dataclass(frozen=True)
 class PublishedSystem:
-    """One of the four systems. ``ppn``: processes on a node, all of whose CPUs were used."""
+    """One of the four systems. ``ppn``: processes per node; all CPUs of a node were used."""
 
     name: str
     site: str

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from assay.records.model import RunData
     from assay.report.model import ReportModel
-    from assay.stats.model import CellSummary
+    from assay.stats.core.model import CellSummary
 
 Format = Literal["html", "markdown", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -21,7 +21,7 @@ _SUFFIXES: dict[Format, str] = {"html": ".html", "markdown": ".md", "json": ".js
 def build_report(
     run: RunData, cells: Sequence[CellSummary], history: Sequence[RunData] = ()
 ) -> ReportModel:
-    """Answer the questions and put the report together, without a form yet.
+    """Answer the questions and build the report, before it has a format.
 
     ``history``: stored runs of the same machine (``assay.report.history.read_history``).
     """
@@ -35,7 +35,7 @@ def write_report(
 ) -> list[Path]:
     """Write the report in each format; returns the files, whole or not there at all.
 
-    ``path`` is a directory, which gets ``report.html`` and its kin, or a file, whose suffix becomes
+    ``path`` is a directory, which gets ``report.html`` and so on, or a file, whose suffix becomes
     each format's own. Raises AssayError if it can't be written.
     """
     base = path / "report" if path.is_dir() else path

@@ -55,7 +55,7 @@ def describe(kernel: Kernel) -> dict[str, object]:
 def _default_work(kernel: Kernel) -> dict[str, float | None]:
     """All ranks' work of one operation at the defaults on the fewest ranks.
 
-    None where it depends on what the kernel chooses on the machine (a default of 0 elements).
+    None where the kernel chooses its size at run time (a default of 0 elements).
     """
     defaults = {parameter.name: parameter.default for parameter in kernel.parameters}
     work = kernel.work(defaults, kernel.min_ranks, 1)
@@ -64,7 +64,7 @@ def _default_work(kernel: Kernel) -> dict[str, float | None]:
 
 
 def print_catalogue(catalogue: tuple[Kernel, ...], out: Console) -> None:
-    """All kernels, a line each."""
+    """All kernels, one line each."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -84,7 +84,7 @@ def print_kernel(kernel: Kernel, out: Console) -> None:
     from rich.table import Table
 
     out.print(f"[bold]{kernel.name}[/bold]  {kernel.title}")
-    threads = "ranks may have threads" if kernel.threaded else "one thread a rank"
+    threads = "ranks may have threads" if kernel.threaded else "one thread per rank"
     out.print(f"Ranks: {_ranks(kernel)}; {threads}.")
     if kernel.notes:
         out.print(kernel.notes)
@@ -109,7 +109,9 @@ def print_kernel(kernel: Kernel, out: Console) -> None:
         for quantity, value in work.items():
             unit = kernel.work_units.get(quantity, "")
             known = value is not None
-            text = format_quantity(value, unit) if known else "follows from what is chosen there"
+            text = (
+                format_quantity(value, unit) if known else "depends on what is chosen at run time"
+            )
             out.print(f"  {quantity}: {text}")
     out.print(f"\nSource: {kernel.source}", soft_wrap=True)
 
@@ -120,7 +122,7 @@ def catalogue_markdown(catalogue: Sequence[Kernel]) -> str:
         "# Kernels\n\n"
         "What can be measured, made from the catalogue (`src/assay/kernels/`) by\n"
         "`assay kernels --markdown > docs/kernels.md`. Parameters' sizes and times are in SI base "
-        "units.\nHow each kernel is checked is in [methods](methods.md#kernels).\n"
+        "units.\nHow each kernel is checked is in [methods](methods/kernels.md).\n"
     )
     links = "\n".join(
         f"- [`{kernel.name}`](#{kernel.name.replace('.', '')}): {kernel.title}"
@@ -130,7 +132,7 @@ def catalogue_markdown(catalogue: Sequence[Kernel]) -> str:
 
 
 def _section(kernel: Kernel) -> str:
-    threads = "ranks may have threads" if kernel.threaded else "one thread a rank"
+    threads = "ranks may have threads" if kernel.threaded else "one thread per rank"
     lines = [
         f"## {kernel.name}",
         "",

@@ -1,4 +1,4 @@
-"""What the hosts of a run told of themselves: the bytes over each adapter, and their clocks."""
+"""What the hosts of a run recorded: the bytes sent over each adapter, and their clocks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from assay.records.schema import RankRecord
 from assay.records.traffic import sent_by_adapter
 from assay.units import format_quantity
 
-# Seconds by which times of day may differ before it is said: enough to mistake the order of what
-# happened on two hosts. Hosts that keep time by NTP stay within some milliseconds.
+# Seconds by which times of day may differ before a note says so: enough to confuse the order of
+# events on two hosts. Hosts that keep time by NTP stay within some milliseconds.
 APART = 0.1
 
 
 @dataclass(frozen=True)
 class ClockSpread:
-    """How far the times of day of two hosts were apart: seconds, and the most that may be wrong."""
+    """How far the times of day of two hosts were ``apart``, in seconds, and the error of that."""
 
     apart: float
     error: float
@@ -54,15 +54,15 @@ def clock_text(run: RunData) -> str:
 
 
 def clock_notes(run: RunData) -> list[str]:
-    """What to mind, and to do, where the times of day differ by more than they should."""
+    """A caveat and a recommendation where the times of day differ by more than ``APART``."""
     spread = widest_spread(run.measurements)
     if spread is None or spread.apart - spread.error <= APART:
         return []
     return [
         f"The time of day of {spread.ahead} is {format_quantity(spread.apart, 's')} ahead of that "
-        f"of {spread.behind}: what their logs date can't be put in order. Let an NTP client "
-        "(chrony, ntpd) keep the time on every host. No number of this report is touched: samples "
-        "are timed by clocks of their own."
+        f"of {spread.behind}: events in their logs cannot be put in order. Run an NTP client "
+        "(chrony, ntpd) on every host. No number of this report is affected: samples are timed by "
+        "monotonic clocks."
     ]
 
 

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.report.bundle import javascript_bundle
-from assay.report.drawing import csv_text, svg
-from assay.report.model import Figure, ReportModel
+from assay.charts.drawing import csv_text, svg
+from assay.charts.figure import Figure
+from assay.charts.theme import vega_config
+from assay.charts.vega_bundle import javascript_bundle
+from assay.report.model import ReportModel
 from assay.report.shorten import shortened
-from assay.report.theme import vega_config
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-# Characters up to which the whole report goes into the file, to be had from it as JSON.
+# Characters up to which the file holds the whole report as JSON, for download.
 _EMBEDDED = 4 << 20
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -68,7 +69,7 @@ def _json(value: object) -> Markup:
 
 
 def _data_uri(text: str, kind: str) -> str:
-    """Content as an address of its own, so that links to it work offline and without scripts."""
+    """Content as a data URI, so that links to it work offline and without scripts."""
     return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
 
 
@@ -80,7 +81,7 @@ def _code(text: str) -> Markup:
 
 
 def _markup(text: str) -> Markup:
-    """Text that is HTML already: assay's own files, and JSON that is escaped."""
+    """Text that is HTML already: templates, and escaped JSON."""
     from markupsafe import Markup
 
     return Markup(text)

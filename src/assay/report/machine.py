@@ -7,24 +7,23 @@ import statistics
 from collections.abc import Iterable, Mapping
 
 from assay.errors import AssayError
+from assay.questions.common.tables import Column, Entry, Table, Tone
 from assay.records.model import Manifest, RunData
+from assay.report.host_table import node_tables
 from assay.report.hosts import clock_notes, clock_text, network_text
-from assay.report.model import Column, Entry, Table, Tone
-from assay.report.nodes import node_tables
 from assay.system.model import Processor, System
-from assay.units import counted, format_duration, format_memory, format_quantity, format_share
+from assay.units import (
+    counted,
+    format_duration,
+    format_memory,
+    format_quantity,
+    format_share,
+)
 
 Facts = Iterable[tuple[str, str]]
 
 _CACHE_KINDS = {"data": "d", "instruction": "i"}
 _FACT_COLUMNS = [Column("fact", "Fact"), Column("value", "Value")]
-
-
-def machine_name(manifest: Manifest) -> str:
-    """What the system is called: what stands in the run's name between its time and its suite."""
-    _, _, rest = manifest.run.partition("-")
-    name, _, _ = rest.rpartition(f"-{manifest.plan.name}")
-    return name or _text(_dig(manifest.system, "os", "hostname")) or manifest.run
 
 
 def system_table(manifest: Manifest) -> Table:
@@ -45,7 +44,7 @@ def system_table(manifest: Manifest) -> Table:
 
 
 def provenance_tables(run: RunData) -> list[Table]:
-    """How the run came about, with what it was built, and every launch of it."""
+    """Command, plan and seed of the run, its toolchains, and every launch of it."""
     tables = [_origin(run), *node_tables(run)]
     if run.manifest.toolchains:
         tables.append(_toolchains(run.manifest.toolchains))
@@ -139,7 +138,7 @@ def _vectors(processor: Processor) -> str:
 
 def _origin(run: RunData) -> Table:
     manifest = run.manifest
-    asked = manifest.plan.replication
+    replication = manifest.plan.replication
     clocks = [m.clock for m in run.measurements if m.clock is not None]
     facts = [
         ("Run", manifest.run),
@@ -148,14 +147,19 @@ def _origin(run: RunData) -> Table:
         ("assay", manifest.assay),
         ("Suite", f"{manifest.plan.name}: {manifest.plan.title}"),
         ("Cells", str(len(manifest.plan.cells))),
-        ("Chosen by the machine", " ".join(manifest.plan.choices)),
-        ("Noticed", " ".join(manifest.plan.notes)),
+        ("Chosen for this machine", " ".join(manifest.plan.choices)),
+        ("Notes", " ".join(manifest.plan.notes)),
         ("Seed", str(manifest.plan.seed)),
-        ("Precision asked", f"±{asked.precision * 100:.3g}% at {asked.confidence:.0%}"),
-        ("Budget", format_duration(asked.budget)),
+        (
+            "Precision requested",
+            f"±{replication.precision * 100:.3g}% at {replication.confidence:.0%}",
+        ),
+        ("Budget", format_duration(replication.budget)),
         (
             "Sessions",
-            f"{asked.planned}, one every {format_duration(asked.every)}" if asked.repeated else "",
+            f"{replication.planned}, one every {format_duration(replication.every)}"
+            if replication.repeated
+            else "",
         ),
         ("Clock", ", ".join(dict.fromkeys(clock.source for clock in clocks))),
         (
@@ -172,7 +176,7 @@ def _origin(run: RunData) -> Table:
     ]
     return Table(
         id="origin",
-        title="How this run came about",
+        title="Provenance",
         columns=_FACT_COLUMNS,
         rows=[[Entry(name), Entry(value, value)] for name, value in facts if value],
         notes=clock_notes(run),
@@ -180,7 +184,7 @@ def _origin(run: RunData) -> Table:
 
 
 def _pinning(run: RunData) -> str:
-    """Whether every rank sat where it was put: what the ranks themselves say."""
+    """Whether every rank ran on its core, as the ranks themselves reported."""
     ranks = {(m.launch, rank.rank): rank for m in run.measurements for rank in m.ranks}
     if not ranks:
         return ""
@@ -193,7 +197,7 @@ def _pinning(run: RunData) -> str:
 
 
 def _toolchains(toolchains: Mapping[str, Mapping[str, object]]) -> Table:
-    """One row a fact, one column a toolchain: what differs stands side by side."""
+    """One row per fact, one column per toolchain."""
     names = list(toolchains)
     keys = list(dict.fromkeys(key for found in toolchains.values() for key in found))
     rows = []
@@ -244,12 +248,6 @@ def _launches(run: RunData) -> Table:
         rows=rows,
         notes=list(notes),
     )
-
-
-def _dig(value: object, *keys: str) -> object:
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 def _text(value: object) -> str:

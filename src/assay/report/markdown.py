@@ -5,14 +5,15 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+from assay.charts.drawing import svg
+from assay.questions.common.tables import Table
 from assay.records.files import write_atomically
-from assay.report.drawing import svg
-from assay.report.model import ReportModel, Section, Table
+from assay.report.model import ReportModel, Section
 from assay.report.shorten import shortened
 
 
 def write_markdown(report: ReportModel, target: Path) -> None:
-    """Write ``target`` and, in ``<stem>-figures`` beside it, one SVG a figure."""
+    """Write ``target`` and, in ``<stem>-figures`` beside it, one SVG per figure."""
     report = shortened(report)
     figures = [figure for section in report.sections for figure in section.figures]
     folder = target.with_name(f"{target.stem}-figures")
@@ -54,16 +55,16 @@ def _section(section: Section, folder: str) -> list[str]:
         blocks.append(
             f"{section.confidence.capitalize()} confidence. {_plain(section.confidence_why)}"
         )
-    blocks += _list("Mind this", section.caveats)
+    blocks += _list("Caveats", section.caveats)
     for figure in section.figures:
         blocks.append(f"### {_plain(figure.title)}")
         blocks.append(f"![{_plain(figure.alt)}]({folder}/{figure.id}.svg)")
         blocks.append(_plain(figure.caption))
     for table in section.tables:
         blocks += [f"### {_plain(table.title)}", *_table(table)]
-    blocks += _list("What to do", section.advice)
-    blocks += _list("What limits it", section.limits)
-    blocks += _list("How it was measured", section.method)
+    blocks += _list("Recommendations", section.advice)
+    blocks += _list("Limits", section.limits)
+    blocks += _list("Method", section.method)
     return blocks
 
 

@@ -1,13 +1,13 @@
-"""What ``assay measure`` says on a terminal: every metric of each cell, with its uncertainty."""
+"""The output of ``assay measure``: every metric of each cell, with its uncertainty."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.answers.select import placement_text
 from assay.kernels import parameters_text
-from assay.stats.model import CellSummary, MetricSummary
+from assay.questions.common.selection import placement_text
+from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted, format_quantity
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def print_cells(cells: Sequence[CellSummary], console: Console) -> None:
-    """A heading and a line a metric for each cell; caveats below the numbers they touch."""
+    """A heading and a line per metric for each cell; caveats below the numbers they concern."""
     for index, cell in enumerate(cells):
         if index:
             console.print()

@@ -1,4 +1,4 @@
-"""The report, before it has a form: built once, laid out by each renderer.
+"""The report, before it has a format: built once, rendered by each format.
 
 It is also the JSON report as it stands; ``docs/report-format.md`` is the prose.
 """
@@ -9,73 +9,19 @@ from typing import Any, Literal
 
 import msgspec
 
-from assay.answers.model import Confidence, Evidence
-from assay.stats.model import CellSummary
+from assay.charts.figure import Figure
+from assay.questions.common.answer import Confidence, Evidence
+from assay.questions.common.tables import Table
+from assay.stats.core.model import CellSummary
 
 REPORT_SCHEMA = 1
 
-Datum = str | int | float | bool | None
-Tone = Literal["", "good", "warn", "bad", "quiet"]
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """One field of a table: as a person reads it, and as a program sorts it (SI base units)."""
-
-    text: str
-    value: Datum = None
-    tone: Tone = ""
-
-
-class Column(msgspec.Struct, frozen=True):
-    """One column. ``unit`` is that of the entries' values; numeric columns align right."""
-
-    name: str
-    label: str
-    unit: str = ""
-    numeric: bool = False
-
-
-class Table(msgspec.Struct, frozen=True):
-    """A table; ``notes`` are numbered from 1, and entries refer to them by number.
-
-    ``folded``: it is long and for looking things up, so that it stays out of the way.
-    """
-
-    id: str
-    title: str
-    columns: list[Column]
-    rows: list[list[Entry]]
-    caption: str = ""
-    notes: list[str] = []
-    folded: bool = False
-
-
-class Field(msgspec.Struct, frozen=True):
-    """One column of a figure's data."""
-
-    name: str
-    unit: str
-    meaning: str
-
-
-class Figure(msgspec.Struct, frozen=True):
-    """A figure: its data in SI base units, and a Vega-Lite specification without them.
-
-    ``alt`` says in words what is to be seen. ``width``: of the text's, for layout.
-    """
-
-    id: str
-    title: str
-    caption: str
-    alt: str
-    fields: list[Field]
-    rows: list[dict[str, Datum]]
-    spec: dict[str, Any]
-    width: Literal["full", "half"] = "full"
-
 
 class Section(msgspec.Struct, frozen=True):
-    """One of the five questions with everything that stands behind its verdict."""
+    """One question: its verdict and everything it is based on.
+
+    ``findings``: what was found, as plain data; ``docs/findings.md`` names each field.
+    """
 
     id: str
     title: str
@@ -90,6 +36,7 @@ class Section(msgspec.Struct, frozen=True):
     limits: list[str]
     advice: list[str]
     caveats: list[str]
+    findings: Any = None
 
 
 class ReportModel(msgspec.Struct, frozen=True):
@@ -110,3 +57,4 @@ class ReportModel(msgspec.Struct, frozen=True):
     cell_table: Table
     system_table: Table
     provenance: list[Table]
+    findings_schema: int = 1

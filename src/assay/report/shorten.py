@@ -1,16 +1,18 @@
-"""A report of thousands of cells that a person can open: what is long is cut, and says so."""
+"""A report of thousands of cells that a person can open: long tables are cut, and say so."""
 
 from __future__ import annotations
 
 import msgspec
 
-from assay.report.model import Entry, Figure, ReportModel, Section, Table
+from assay.charts.figure import Figure
+from assay.questions.common.tables import Entry, Table
+from assay.report.model import ReportModel, Section
 
-# Rows of a table that anybody scrolls through and that a browser shows at once; on a terminal.
+# Rows of a table that a browser shows at once; on a terminal.
 MOST_ROWS = 500
 MOST_LINES = 100
-# Rows of a figure's data that are drawn: more than there are pixels from side to side show nothing
-# more, and every one takes half a kilobyte of SVG.
+# Rows of a figure's data that are drawn: more than the figure's width in pixels add nothing, and
+# each takes half a kilobyte of SVG.
 MOST_POINTS = 1000
 
 
@@ -18,8 +20,8 @@ def shortened(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
     """The report with no table longer than ``most`` rows, no more cells than that, and figures
     that can be drawn.
 
-    Of a long table the rows that tell of failures stay, then the first ones; its caption, or else
-    its last note, says how many there are and where all of them can be had.
+    Of a long table the rows of failures stay, then the first ones; its caption, or else its last
+    note, says how many there are and where all of them are.
     """
     return msgspec.structs.replace(
         report,
@@ -44,11 +46,11 @@ def _figure(figure: Figure) -> Figure:
     if count <= MOST_POINTS:
         return figure
     kept = [round(i * (count - 1) / (MOST_POINTS - 1)) for i in range(MOST_POINTS)]
-    said = f"{MOST_POINTS:,} of {count:,} points are drawn; its data has them all."
+    note = f"{MOST_POINTS:,} of {count:,} points are drawn; its data has them all."
     return msgspec.structs.replace(
         figure,
         rows=[figure.rows[place] for place in kept],
-        caption=f"{figure.caption} {said}".strip(),
+        caption=f"{figure.caption} {note}".strip(),
     )
 
 
@@ -64,28 +66,28 @@ def _table(table: Table, most: int) -> Table:
         kept.add(place)
     rows = [table.rows[place] for place in sorted(kept)]
     failures = " failures first," if bad and len(bad) < count else ""
-    said = (
+    note = (
         f"{most} of {count:,} rows,{failures} the first of the rest; "
         "`assay report --format json` has them all."
     )
     rows, notes = _renumbered(table, rows)
     if table.caption:
-        caption = f"{table.caption} {said}"
+        caption = f"{table.caption} {note}"
         return msgspec.structs.replace(table, rows=rows, notes=notes, caption=caption)
-    return msgspec.structs.replace(table, rows=rows, notes=[*notes, said])
+    return msgspec.structs.replace(table, rows=rows, notes=[*notes, note])
 
 
 def _renumbered(table: Table, rows: list[list[Entry]]) -> tuple[list[list[Entry]], list[str]]:
-    """The rows with the numbers of those notes alone that they refer to, and these notes."""
+    """The rows with their notes numbered anew, and the notes that they refer to."""
     places = [place for place, column in enumerate(table.columns) if column.name == "notes"]
     if not places:
         return rows, table.notes
     (place,) = places
     numbers: dict[str, int] = {}
-    made = []
+    kept = []
     for row in rows:
         old = [word for word in row[place].text.split(", ") if word]
         new = [str(numbers.setdefault(word, len(numbers) + 1)) for word in old]
         entry = msgspec.structs.replace(row[place], text=", ".join(new))
-        made.append([*row[:place], entry, *row[place + 1 :]])
-    return made, [table.notes[int(word) - 1] for word in numbers]
+        kept.append([*row[:place], entry, *row[place + 1 :]])
+    return kept, [table.notes[int(word) - 1] for word in numbers]

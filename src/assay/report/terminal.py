@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.report.model import Entry, ReportModel, Section, Table
+from assay.questions.common.tables import Entry, Table
+from assay.report.model import ReportModel, Section
 from assay.report.shorten import MOST_LINES, shortened
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ _STYLES = {"high": "green", "medium": "yellow", "low": "red"}
 # Terminal columns from which a column of the table has room.
 _TIGHT = 78  # under this, lines break within a field rather than lose its end
 _ROOM = {"limit": 96, "note": 140, "most": 96}
-_UNBOUND = 10_000  # columns that no table needs
-_NOTES = 5  # at most so many caveats; the HTML report has them all
+_UNBOUND = 10_000  # more columns than any table needs
+_MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
 
 
 def print_report(report: ReportModel, console: Console) -> None:
@@ -37,8 +38,8 @@ def print_report(report: ReportModel, console: Console) -> None:
             shown = [table for table in section.tables if not table.folded]
             for number, table in enumerate(shown):
                 _table(table, console, titled=number > 0)
-        _sentences("Mind", section.caveats, console, "yellow")
-        _sentences("Do", section.advice, console, "")
+        _sentences("Caveats", section.caveats, console, "yellow")
+        _sentences("Recommendations", section.advice, console, "")
 
 
 def _verdict(section: Section, console: Console) -> None:
@@ -105,11 +106,13 @@ def _sentences(head: str, sentences: list[str], console: Console, style: str) ->
     if not sentences:
         return
     console.print()
+    console.print(Text(head, style=f"bold {style}".rstrip()))
     grid = Table.grid(padding=(0, 1))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for number, sentence in enumerate(sentences[:_NOTES]):
-        grid.add_row(Text(f"{head}:" if number == 0 else "", style=style), Text(sentence))
-    if len(sentences) > _NOTES:
-        grid.add_row("", Text(f"and {len(sentences) - _NOTES} more in the report", style="dim"))
+    for sentence in sentences[:_MAX_SENTENCES]:
+        grid.add_row("  -", Text(sentence))
+    if len(sentences) > _MAX_SENTENCES:
+        left = len(sentences) - _MAX_SENTENCES
+        grid.add_row("", Text(f"and {left} more in the report", style="dim"))
     console.print(grid)

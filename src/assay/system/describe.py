@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.models.peak import peak_flops
 from assay.system.files import from_cpus
 from assay.system.model import Adapter, Cache, Frequency, System
+from assay.system.peak import peak_flops
 from assay.units import (
     MISSING,
     counted,
@@ -23,25 +23,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Section:
+class SystemSection:
     """A titled group of lines, each a label and its text."""
 
     title: str
     lines: list[tuple[str, str]]
 
 
-def describe(system: System, toolchains: Sequence[Toolchain] | None = None) -> list[Section]:
+def describe(system: System, toolchains: Sequence[Toolchain] | None = None) -> list[SystemSection]:
     """The sections of ``assay system``; facts that are not known show as a dash or not at all."""
     sections = [
-        Section("Processor", _processor(system)),
-        Section("Memory", _memory(system)),
-        Section("Surroundings", _surroundings(system)),
-        Section("Network", [(a.name, _adapter(a)) for a in _shown(system.adapters)]),
-        Section("Environment", list((system.tuning or {}).items())),
+        SystemSection("Processor", _processor(system)),
+        SystemSection("Memory", _memory(system)),
+        SystemSection("Surroundings", _surroundings(system)),
+        SystemSection("Network", [(a.name, _adapter(a)) for a in _shown(system.adapters)]),
+        SystemSection("Environment", list((system.tuning or {}).items())),
     ]
     if toolchains is not None:
         lines = [(t.name, _toolchain(t)) for t in toolchains]
-        sections.append(Section("Toolchains", lines or [(MISSING, "none found: see assay doctor")]))
+        sections.append(
+            SystemSection("Toolchains", lines or [(MISSING, "none found: see assay doctor")])
+        )
     return [section for section in sections if section.lines]
 
 

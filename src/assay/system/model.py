@@ -213,7 +213,7 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
 class Scheduler(msgspec.Struct, frozen=True, kw_only=True):
     """The batch system.
 
-    ``name``: Slurm, PBS, LSF, Flux or Grid Engine. ``command``: the command that shows it.
+    ``name``: as people call it, such as Slurm. ``command``: the command that shows it.
     ``version``: as it says. ``job``: the allocation this process runs in, None outside one.
     ``nodes``: nodes of that allocation, a count.
     """
@@ -261,7 +261,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
         if found != SYSTEM_SCHEMA:
             raise AssayError(
                 f"The system's facts have schema {found!r}; this assay reads {SYSTEM_SCHEMA}.",
-                mend="Read this run with the assay that wrote it.",
+                fix="Read this run with the assay that wrote it.",
             )
         try:
             return msgspec.convert(plain, cls)

@@ -43,7 +43,7 @@ def _links(node: HostSurvey) -> str:
 
 def _facts(nodes: Sequence[HostSurvey]) -> tuple[tuple[_Value, _Text], ...]:
     """What touches numbers, each as a value to compare and in words."""
-    # Instruction sets are told apart only where the processors' names don't do it.
+    # Instruction sets are distinguished only where the processors' names don't do it.
     named = len({node.processor for node in nodes}) > 1
     return (
         (lambda n: n.processor, lambda n: n.processor or "an unknown processor"),

@@ -238,7 +238,7 @@ def _turbo(tree: Tree) -> bool | None:
 
 
 def _caches(tree: Tree, online: Iterable[int]) -> list[Cache]:
-    """One entry per level, kind and size; instances are told apart by who shares them."""
+    """One entry per level, kind and size; instances are distinguished by who shares them."""
     instances: dict[tuple[int, str, int, int, int], set[tuple[int, ...]]] = {}
     seen: set[tuple[str, tuple[int, ...]]] = set()
     for cpu in online:

@@ -1,4 +1,4 @@
-"""What one host of several is, told by itself: ``python -m assay.system.survey`` prints it.
+"""What one host of several is, reported by itself: ``python -m assay.system.survey`` prints it.
 
 Whoever measures over several hosts asks all of them at once and keeps the answers in the run
 (``nodes.jsonl``), so that every record's host can be looked up.
@@ -36,7 +36,7 @@ class HostSurvey(msgspec.Struct, frozen=True, kw_only=True):
     """One host.
 
     ``host``: the name by which it is reached; ``hostname``: its own, as in the records. ``utc``:
-    Unix time of the survey, by the clock of whoever asked, s. ``identity``: a digest of processor
+    Unix time of the survey, by the asking host's clock, s. ``identity``: a digest of processor
     model and instruction sets, equal where one build suits both. ``cores``, ``threads``: usable
     physical cores and hardware threads. ``numa``: usable cores by NUMA node. ``caches``: bytes of
     the last-level caches. ``memory``, ``available``: bytes. ``toolchains``: versions of MPI and
@@ -73,7 +73,7 @@ class HostSurvey(msgspec.Struct, frozen=True, kw_only=True):
     kernels: list[int] = []
 
 
-class Question(msgspec.Struct, frozen=True):
+class SurveyRequest(msgspec.Struct, frozen=True):
     """What a host is asked. ``token``: a file that it should see, and the word in it; ``config``:
     the assay.toml in force.
     """
@@ -84,7 +84,7 @@ class Question(msgspec.Struct, frozen=True):
     word: str = ""
 
 
-class Told(msgspec.Struct, frozen=True):
+class SurveyReply(msgspec.Struct, frozen=True):
     """A host's answer: the survey, and all that ``assay system`` knows of it."""
 
     survey: HostSurvey
@@ -107,12 +107,12 @@ def read_nodes(path: Path) -> list[HostSurvey]:
     return list(found.values())
 
 
-def survey(question: Question, system: System | None = None) -> Told:
+def survey(question: SurveyRequest, system: System | None = None) -> SurveyReply:
     """Survey this machine. ``system``: its facts, where they are known already."""
     from assay.kernels.building import cpu_kind
     from assay.system import detect
+    from assay.system.doctor.probe import KERNELS, steal_share
     from assay.system.files import Tree
-    from assay.system.probe import KERNELS, steal_share
     from assay.system.surroundings import cpu_times
 
     tree = Tree(Path("/"))
@@ -151,7 +151,7 @@ def survey(question: Question, system: System | None = None) -> Told:
         steal=steal_share(before, cpu_times(tree).get("cpu")),
         kernels=_running(KERNELS),
     )
-    return Told(found, system)
+    return SurveyReply(found, system)
 
 
 def _toolchains(config: str | None) -> dict[str, str]:
@@ -171,7 +171,7 @@ def _toolchains(config: str | None) -> dict[str, str]:
     }
 
 
-def _folder(question: Question) -> tuple[bool | None, bool | None]:
+def _folder(question: SurveyRequest) -> tuple[bool | None, bool | None]:
     """Whether the token is there with its word, and whether its folder can be written."""
     if question.token is None:
         return None, None
@@ -191,7 +191,7 @@ def _running(name: str) -> list[int]:
 
 def main(words: list[str]) -> None:
     """Answer the question given as JSON, with one marked line."""
-    question = msgspec.json.decode(words[0], type=Question)
+    question = msgspec.json.decode(words[0], type=SurveyRequest)
     print(MARK + msgspec.json.encode(survey(question)).decode(), flush=True)
 
 

@@ -1,7 +1,7 @@
 """Why steps changed: what the covariates were meanwhile, against before.
 
 Most covariates are times that the program lost to something: waiting for a CPU, stolen, held
-back, stalled. A cause that takes l seconds a second instead of k leaves (1 − l)/(1 − k) of the
+back, stalled. A cause that takes l seconds per second instead of k leaves (1 − l)/(1 − k) of the
 speed, which stands beside the 1/r that steps r times as long have. Counts become times by what one
 of them costs at most (``_COSTS``). What changed is named with both values, the largest share of the
 slowdown first.
@@ -17,7 +17,7 @@ import msgspec
 
 from assay.system.processes import Process
 from assay.units import format_quantity, format_share
-from assay.watch.sampler import WAIT, Reading, rates
+from assay.watch.sampler import WAIT, SampledValue, rates
 
 # A page fault without a disk, with one, and a retransmission (the least timeout of Linux), seconds.
 _COSTS = {"minor_faults": 1e-6, "major_faults": 5e-3, "tcp_retransmits": 0.2}
@@ -32,9 +32,9 @@ _IDLER = 0.2
 _NAMED = 0.05
 
 
-class Cause(msgspec.Struct, frozen=True):
+class ChangeCause(msgspec.Struct, frozen=True):
     """A covariate that changed. ``before`` and ``during`` in ``unit``; ``share``: of the slowdown,
-    0 to 1, null where it can't be told. ``sentence`` says it in words.
+    0 to 1, null where it can't be known. ``sentence`` says it in words.
     """
 
     name: str
@@ -45,27 +45,27 @@ class Cause(msgspec.Struct, frozen=True):
     sentence: str
 
 
-class Why(msgspec.Struct, frozen=True):
+class ChangeCauses(msgspec.Struct, frozen=True):
     """What is known of a change's causes: ``causes``, most of it first, and it all in a sentence.
 
     ``seconds``: how long the covariates were looked at since the change; ``samples``: how many
     readings tell what was before.
     """
 
-    causes: list[Cause]
+    causes: list[ChangeCause]
     sentence: str
     seconds: float
     samples: int
 
 
 def explain(
-    readings: Sequence[Reading],
+    readings: Sequence[SampledValue],
     onset: float,
     ratio: float,
     busiest: Sequence[Process] = (),
     *,
     calm_until: float | None = None,
-) -> Why | None:
+) -> ChangeCauses | None:
     """Why steps take ``ratio`` times as long since ``onset`` (s of the monotonic clock).
 
     ``calm_until``: where the normal range ended, if that was before the onset. None if the readings
@@ -84,7 +84,7 @@ def explain(
     found = rates(first, last)
     loss = 1.0 - 1.0 / ratio if ratio > 1.0 else 0.0
     causes = judge(calm, found, loss, busiest)
-    return Why(
+    return ChangeCauses(
         causes,
         in_words(causes, calm, found),
         last.time - first.time,
@@ -97,11 +97,11 @@ def judge(
     during: Mapping[str, float],
     loss: float,
     busiest: Sequence[Process] = (),
-) -> list[Cause]:
+) -> list[ChangeCause]:
     """The covariates that changed, by rates ``before`` and ``during``; ``loss``: share of the time
     that is to be explained.
     """
-    found: list[tuple[float, Cause]] = []
+    found: list[tuple[float, ChangeCause]] = []
     usual = [losses(each, before) for each in before]
     for name, lost in losses(during, before).items():
         past = [each[name] for each in usual if name in each]
@@ -154,7 +154,7 @@ def _cause(
     lost: tuple[float | None, float],
     share: float | None,
     busiest: Sequence[Process],
-) -> Cause:
+) -> ChangeCause:
     was, now = lost
     was_share = f" (before: {format_share(was)})" if was is not None else ""
     if name == "competition":
@@ -184,7 +184,7 @@ def _cause(
         )
         if during.get("throttle_events", 0.0) > 0.0:
             said += ", the processor is throttled for its heat"
-        return Cause(name, then, here, "Hz", share, said)
+        return ChangeCause(name, then, here, "Hz", share, said)
     else:
         counters = ("minor_faults", "major_faults") if name == "faults" else ("tcp_retransmits",)
         parts = []
@@ -197,20 +197,20 @@ def _cause(
                     + (f" (before: {then:,.0f})" if then is not None else "")
                 )
         said = ("page faults: " if name == "faults" else "the network: ") + ", ".join(parts)
-    return Cause(name, was, now, "s/s", share, said)
+    return ChangeCause(name, was, now, "s/s", share, said)
 
 
 def _others(
     before: Sequence[Mapping[str, float]],
     during: Mapping[str, float],
     busiest: Sequence[Process],
-) -> list[Cause]:
+) -> list[ChangeCause]:
     """Others are busier, though nobody waits for a CPU: they share caches and memory bandwidth."""
     then, now = _median(before, "other_cpu_seconds"), during.get("other_cpu_seconds")
     if now is None or now - (then or 0.0) < _OTHERS:
         return []
     said = f"others are busier{_named(before, during, busiest)}: they share caches and memory"
-    return [Cause("neighbours", then, now, "s/s", None, said)]
+    return [ChangeCause("neighbours", then, now, "s/s", None, said)]
 
 
 def _named(
@@ -229,7 +229,7 @@ def _named(
 
 
 def in_words(
-    causes: Sequence[Cause],
+    causes: Sequence[ChangeCause],
     before: Sequence[Mapping[str, float]],
     during: Mapping[str, float],
 ) -> str:
@@ -252,7 +252,7 @@ def in_words(
     return f"{said}, and {used}: its own work, or the memory and caches that it shares"
 
 
-def hanging(reading: Reading, own_cpus: float | None) -> str:
+def hanging(reading: SampledValue, own_cpus: float | None) -> str:
     """What the program does while no step comes."""
     states = reading.states
     total = sum(states.values())

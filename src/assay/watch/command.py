@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
-from assay.stats.online import Settings
+from assay.stats.changes.online import Settings
 from assay.units import parse_quantity
 from assay.watch.follow import Options, watch_program
 from assay.watch.heartbeat import library
@@ -36,7 +36,7 @@ def run_watch(
         raise AssayError(
             "Steps are followed by lines or by heartbeats, not by both.",
             where=f"--folder {folder}",
-            mend="Leave out --step or --folder.",
+            fix="Leave out --step or --folder.",
         )
     settings = Settings()
     if patience is not None:
@@ -45,7 +45,7 @@ def run_watch(
             raise AssayError(
                 f"'{patience}' is no time to wait for.",
                 where="--patience",
-                mend="Give 1 s or more.",
+                fix="Give 1 s or more.",
             )
         # What is asked for counts, whatever steps usually take.
         settings = Settings(patience=seconds, hang=0.0)

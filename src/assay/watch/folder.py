@@ -30,7 +30,7 @@ def make_folder() -> Path:
                 _clear(left, left.name.removeprefix(ours).split("-")[0])
             return Path(tempfile.mkdtemp(prefix=f"{ours}{os.getpid()}-", dir=parent))
     raise AssayError(
-        "There is no folder to write heartbeats to.", mend="Name one that can be written: --folder."
+        "There is no folder to write heartbeats to.", fix="Name one that can be written: --folder."
     )
 
 
@@ -62,6 +62,6 @@ def check_folder(folder: Path) -> Path:
         raise AssayError(
             "The folder holds heartbeats already.",
             where=str(folder),
-            mend="Name a folder of its own for each program that is watched, or empty this one.",
+            fix="Name a folder of its own for each program that is watched, or empty this one.",
         )
     return folder.resolve()

@@ -14,22 +14,16 @@ from typing import IO
 
 from assay import __version__
 from assay.errors import AssayError
-from assay.stats.online import Settings
+from assay.stats.changes.online import Settings
 from assay.watch import relay
 from assay.watch.folder import check_folder, lives, make_folder
 from assay.watch.heartbeat import Ring, Rings, Together
-from assay.watch.model import (
-    SCHEMA,
-    Cost,
-    StepLine,
-    WatchEnd,
-    WatchStart,
-)
+from assay.watch.model import SCHEMA, Cost, StepLine, WatchEnd, WatchStart
 from assay.watch.program import Frame, Program, exit_status
+from assay.watch.reporter import Reporter
 from assay.watch.sampler import Sampler
-from assay.watch.series import Series
+from assay.watch.series import StepSeries
 from assay.watch.steps import Step, StepLines
-from assay.watch.telling import Telling
 from assay.watch.words import status
 
 # Seconds between two looks: what costs, costs so often. Alarms are at most this late.
@@ -113,13 +107,13 @@ class _Following:
         self.lines = lines
         self.rings = Rings(folder) if lines is None and folder is not None else None
         self.sampler = Sampler(program.pid, program.relay_pid)
-        self.series: dict[str, Series] = {}
+        self.series: dict[str, StepSeries] = {}
         self.together: dict[str, Together] = {}
         self.host = platform.node()
         self.began = time.monotonic()
         self.utc = time.time()
         self._ended: set[int] = set()
-        self.telling = Telling(
+        self.telling = Reporter(
             program, self.sampler, self.series, log, self.host, self.began, quiet=options.quiet
         )
         self._stopped = (0.0, 0.0)
@@ -171,7 +165,7 @@ class _Following:
             self.program.take_signals()
             now = time.monotonic()
             if now - seen > _STOPPED and not self.program.continued:
-                # What continued us may be told a moment later; until then nothing is judged.
+                # What continued us may arrive a moment later; until then nothing is judged.
                 ended = self.program.wait(TICK)
                 self.program.take_signals()
                 now = time.monotonic()
@@ -241,7 +235,7 @@ class _Following:
         if not last and now - self._rings_at < many * TICK * 0.9:
             return
         self._rings_at = now
-        # Ranks come one after another: whoever is seen late has lost its first steps.
+        # Ranks come one after another: a rank that is seen late has lost its first steps.
         pause = 1.0 if now - self._new_at > _COMING else 0.0
         if last or now - self._looked >= pause:
             self._looked = now
@@ -268,11 +262,11 @@ class _Following:
         if ring.host == self.host:
             self.sampler.family.add(ring.pid)
 
-    def _step(self, host: str, step: Step) -> Series:
+    def _step(self, host: str, step: Step) -> StepSeries:
         name = "lines" if self.lines is not None else f"heartbeats of {host}"
         series = self.series.get(name)
         if series is None:
-            series = self.series[name] = Series(name, self.options.settings)
+            series = self.series[name] = StepSeries(name, self.options.settings)
         if self._was_stopped(step):
             series.reach(step.time)
             return series

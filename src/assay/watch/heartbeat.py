@@ -1,4 +1,4 @@
-"""Reading the rings that programs mark their steps in (docs/formats.md, "Heartbeats").
+"""Reading the rings that programs mark their steps in (docs/formats/heartbeats.md, "Heartbeats").
 
 Writers never wait for readers and may be killed at any moment, so whatever a file holds is taken
 with suspicion: what doesn't fit is passed over, never an error.
@@ -32,7 +32,7 @@ _APART = 64
 
 def library() -> Path:
     """The folder of the C, Fortran and Python files that mark steps."""
-    from assay.kernels.building import native_sources
+    from assay.kernels.sources import native_sources
 
     return native_sources() / "heartbeat"
 
@@ -97,7 +97,9 @@ class Ring:
                 self.lost += 1
             elif number != (index + 1) & 0xFFFFFFFF:
                 if after - index > _MARGIN:
-                    self.lost += 1  # whoever was about to write it was killed, or is asleep
+                    self.lost += (
+                        1  # the process that was about to write it was killed, or is asleep
+                    )
                 else:
                     break  # it is being written now
             else:
@@ -198,7 +200,7 @@ class Together:
         return len(self._apart)
 
     def add(self, ring: Ring, marks: list[Mark]) -> None:
-        """What a ring told since the last time."""
+        """The new marks of a ring."""
         for mark in marks:
             key = (ring.path.name, mark.thread)
             if key in self._apart:

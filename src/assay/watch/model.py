@@ -1,6 +1,6 @@
 """What assay watch writes: the lines of its log, and the summary that ``--json`` prints.
 
-docs/formats.md ("What assay watch writes") has each field.
+docs/formats/heartbeats.md ("What assay watch writes") has each field.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.watch.causes import Why
+from assay.watch.causes import ChangeCauses
 
 SCHEMA = 1
 
@@ -73,7 +73,7 @@ class ChangeLine(msgspec.Struct, frozen=True, tag_field="record", tag="change"):
     slope: float | None
     sentence: str
     until: int | None = None
-    why: Why | None = None
+    why: ChangeCauses | None = None
 
 
 class CauseLine(msgspec.Struct, frozen=True, tag_field="record", tag="cause"):
@@ -81,7 +81,7 @@ class CauseLine(msgspec.Struct, frozen=True, tag_field="record", tag="cause"):
 
     id: int
     time: float
-    why: Why
+    why: ChangeCauses
 
 
 class HangLine(msgspec.Struct, frozen=True, tag_field="record", tag="hang"):

@@ -26,7 +26,7 @@ _RELAY_PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class Frame:
-    """What the relay told: ``kind`` is one of its, ``time`` in ns of the monotonic clock."""
+    """A message of the relay: ``kind`` is one of its, ``time`` in ns of the monotonic clock."""
 
     kind: int
     time: int
@@ -78,7 +78,7 @@ class Program:
             let_go()
             raise AssayError(
                 f"'{command[0]}' can't be started: {error.strerror or error}.",
-                mend="Give a program and its words after --, as in `assay watch -- ./model -n 4`.",
+                fix="Give a program and its words after --, as in `assay watch -- ./model -n 4`.",
             ) from None
         finally:
             for descriptor in {*outputs, *passed}:
@@ -111,7 +111,7 @@ class Program:
         return self._status
 
     def frames(self, most: int = 4 << 20) -> Iterator[Frame]:
-        """What the relay has told meanwhile, up to about so many bytes of it."""
+        """The relay's messages since, up to about so many bytes of it."""
         taken = 0
         while taken < most:
             try:
@@ -141,7 +141,7 @@ class Program:
                 if frame.kind == relay.END:
                     return
                 yield frame
-            # As long as whoever reads the output takes to read it: nothing may be cut off.
+            # As long as the reader of the output takes: nothing may be cut off.
             self.take_signals()
             if self._relay.poll() is not None:
                 yield from self.frames()

@@ -30,7 +30,7 @@ FRAME = struct.Struct("<BQI")
 OUT, ERR, LOST, FAILED, END = range(5)
 STATUS, MESSAGE, ENDED = b"S", b"M", b"E"
 PIECE = 1 << 16
-# How long assay watch may leave its pipe full before it is told no more, seconds.
+# How long assay watch may leave its pipe full before nothing more is sent, seconds.
 _PATIENCE = 0.5
 _CLEAR = b"\r\x1b[K"
 # Signals that end programs are the program's to take: its last words must come through.
@@ -201,7 +201,7 @@ def _write_all(to: int, data: bytes) -> None:
     while view:
         try:
             view = view[os.write(to, view) :]
-        except BlockingIOError:  # somebody else made it so
+        except BlockingIOError:  # another process made it so
             waiting = select.poll()
             waiting.register(to, select.POLLOUT)
             waiting.poll()

@@ -1,7 +1,8 @@
 """What goes on around the program: covariates of this machine, read once a second or slower.
 
-What a name means that the kernels' records have too is told in one place (docs/formats.md,
-"Covariates"); there it counts for a measurement, here for the time between two readings.
+What a name means that the kernels' records have too is said in one place
+(docs/formats/stream.md, "Covariates"); there it counts for a measurement, here for the time
+between two readings.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.system.doctor.probe import busy_ticks
 from assay.system.files import Tree, to_integer
 from assay.system.memory import available_memory
-from assay.system.probe import busy_ticks
 from assay.system.processes import (
     TICK,
     Process,
@@ -66,7 +67,7 @@ _MOST_CPUS = 8
 
 
 @dataclass
-class Reading:
+class SampledValue:
     """One reading. ``time``: s of the monotonic clock. ``counters`` since boot, ``gauges`` now,
     ``waits``: seconds each thread has waited for a CPU, ``states``: how many processes are in each.
     """
@@ -78,7 +79,7 @@ class Reading:
     states: dict[str, int] = field(default_factory=dict)
 
 
-def rates(before: Reading, after: Reading) -> dict[str, float]:
+def rates(before: SampledValue, after: SampledValue) -> dict[str, float]:
     """Counters a second, and the later gauges; what either lacks is missing.
 
     The wait is that of the thread that waited most, for the others wait for it.
@@ -160,13 +161,13 @@ class Sampler:
         self._costs: deque[float] = deque(maxlen=5)
         self.interval = _FASTEST
         self.cost = 0.0
-        self.readings: list[Reading] = []
+        self.readings: list[SampledValue] = []
 
     def due(self, now: float) -> bool:
         """Whether it is time for the next reading."""
         return now >= self._next
 
-    def read(self) -> Reading:
+    def read(self) -> SampledValue:
         """A reading, now."""
         began = time.thread_time()
         reading = self._read()
@@ -200,7 +201,7 @@ class Sampler:
         without = self.family.members | self._ours
         return busiest(before, self._others[1], elapsed, without)
 
-    def _read(self) -> Reading:
+    def _read(self) -> SampledValue:
         tree = self._tree
         self.family.look()
         states = self.family.states()
@@ -234,7 +235,7 @@ class Sampler:
         tally: dict[str, int] = {}
         for state in states.values():
             tally[state.state] = tally.get(state.state, 0) + 1
-        return Reading(time.monotonic(), counters, gauges, self._waits(states), tally)
+        return SampledValue(time.monotonic(), counters, gauges, self._waits(states), tally)
 
     def _own_seconds(self, states: Mapping[int, ProcessState]) -> float:
         """CPU time of the program's processes. Ended ones count through who reaped them; what was

@@ -7,7 +7,7 @@ from array import array
 from collections import Counter, deque
 from statistics import median
 
-from assay.stats.online import Change, Monitor, Settings, period
+from assay.stats.changes.online import Monitor, Settings, StepChange, period
 from assay.watch.model import NormalRange, StepSummary
 from assay.watch.steps import Step
 
@@ -17,7 +17,7 @@ _FIRST = 20
 _KEPT = 4000
 
 
-class Series:
+class StepSeries:
     """Steps of one source, in order.
 
     ``name``: where they come from, for people. ``last``: when the last one ended, or when what had
@@ -47,7 +47,7 @@ class Series:
         """Nothing is waited for from before this, ns."""
         self.last = max(self.last or 0, time)
 
-    def add(self, step: Step) -> list[tuple[Step, Change | None]]:
+    def add(self, step: Step) -> list[tuple[Step, StepChange | None]]:
         """What the monitor was given for it (several steps in one, or none yet), and its word."""
         self.reach(step.time)
         if step.number is not None:
@@ -57,7 +57,7 @@ class Series:
             return self._begin()
         return self._together()
 
-    def _begin(self) -> list[tuple[Step, Change | None]]:
+    def _begin(self) -> list[tuple[Step, StepChange | None]]:
         """Steps are given one by one until it is known how short they are."""
         usual = median(step.seconds for step in self._waiting)
         if usual >= _SHORTEST:
@@ -70,7 +70,7 @@ class Series:
         self._group = min(math.ceil(_SHORTEST / max(usual, 1e-9)), 1 << 20)
         return self._together()
 
-    def _together(self) -> list[tuple[Step, Change | None]]:
+    def _together(self) -> list[tuple[Step, StepChange | None]]:
         assert self._group is not None
         given: list[Step] = []
         count, spent, start = 0, 0.0, 0
@@ -83,7 +83,7 @@ class Series:
         self._waiting = self._waiting[start:]
         return [self._give(step) for step in given]
 
-    def _give(self, step: Step) -> tuple[Step, Change | None]:
+    def _give(self, step: Step) -> tuple[Step, StepChange | None]:
         self.values.append(step.seconds)
         self.counts.append(step.count)
         change = self.monitor.add(step.seconds, step.count)
@@ -125,8 +125,8 @@ class Series:
         """All of it."""
         import numpy as np
 
-        from assay.stats.summary import summarise
-        from assay.stats.totals import total_time
+        from assay.stats.core.summary import summarise
+        from assay.stats.core.totals import total_time
 
         monitor = self.monitor
         values = np.array(self.values)

@@ -48,7 +48,7 @@ class StepLines:
             raise AssayError(
                 f"The pattern is no regular expression: {error}.",
                 where=f"--step '{pattern}'",
-                mend=r"Write one of Python's, such as --step 'step (?P<i>\d+) of (?P<n>\d+)'.",
+                fix=r"Write one of Python's, such as --step 'step (?P<i>\d+) of (?P<n>\d+)'.",
             ) from None
         groups = re.compile(pattern.encode()).groupindex
         self._time_group = next((name for name in TIME_GROUPS if name in groups), None)
@@ -141,7 +141,7 @@ class StepLines:
             else:
                 count += advance
         if count == 0 and again and self._last is not None:
-            return []  # the same step, told by another rank or in another line
+            return []  # the same step, reported by another rank or in another line
         last, self._last = self._last, time
         if last is None or count == 0:
             return []

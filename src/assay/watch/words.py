@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from assay.stats.charts import Range
-from assay.stats.online import Change
+from assay.stats.changes.control_charts import ControlRange
+from assay.stats.changes.online import StepChange
 from assay.units import counted, format_duration, format_quantity, format_share
 from assay.watch.model import NormalRange, StepSummary, WatchEnd
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.watch.series import Series
+    from assay.watch.series import StepSeries
 
 
-def times(normal: Range | NormalRange) -> str:
+def times(normal: ControlRange | NormalRange) -> str:
     """``"0.100 to 0.104 s"``."""
     low = format_quantity(normal.low, "s").split(" ")
     high = format_quantity(normal.high, "s").split(" ")
@@ -33,7 +33,7 @@ def percent(ratio: float) -> str:
     return f"{change:+.0f}%" if abs(change) >= 9.95 else f"{change:+.1f}%"
 
 
-def change_sentence(change: Change, source: str) -> str:
+def change_sentence(change: StepChange, source: str) -> str:
     """What happened to the steps, since when, by how much."""
     now = format_quantity(change.seconds, "s")
     normal = f"normally {times(change.normal)}"
@@ -69,7 +69,7 @@ def hang_sentence(step: int, source: str, waited: float, usual: float | None, do
     return f"no step for {format_duration(waited)}{normal} {after}: {doing}"
 
 
-def status(series: Series | None, alarms: int, waited: float, lines: int | None) -> str:
+def status(series: StepSeries | None, alarms: int, waited: float, lines: int | None) -> str:
     """The line below the program's output."""
     if series is None or series.last is None:
         seen = f", {lines:,} lines" if lines else ""

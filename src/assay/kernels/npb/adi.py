@@ -1,7 +1,7 @@
 """What npb.bt and npb.sp share in the catalogue: grid, batches of lines, messages, memory.
 
-All of it follows ``native/npb/cfd/adi_shape.hpp``, ``adi.hpp`` and ``pipeline.hpp``, with vectors
-of eight lanes.
+Messages follow ``native/npb/adi/solver.hpp`` and ``pipeline.hpp``; the rest is shared with native
+code (``shared.py``). Vectors are taken to have eight lanes.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from assay.kernels.catalogue import (
     WorkFormula,
     phase,
 )
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter
-from assay.kernels.npb.grid import Cutting, block_pairs, choose_grid, inner, share_of
-from assay.plans.model import Value
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter, listed
+from assay.kernels.npb.grid import block_pairs, choose_grid, cutting_of, inner, share_of
+from assay.kernels.npb.shared import constants, formula
+from assay.model.placement import Value
 
+_CONSTANTS = constants("cfd", "adi")
+COMPONENTS: int = _CONSTANTS["kComponents"]
+GHOSTS: int = _CONSTANTS["kGhosts"]
 LANES = 8
-COMPONENTS = 5
-GHOSTS = 2
-BATCH_BYTES = 1 << 20
-BATCHES = 12
 
 # Velocities, pressure, energy and the operator itself (native/npb/cfd/operator.cpp), and the
 # update of u.
 FLOPS_OPERATOR = 301.0
 FLOPS_UPDATE = 5.0
 
-_STATE = 8.0 * COMPONENTS  # bytes a point
+_STATE = 8.0 * COMPONENTS  # bytes per point
 
 
 @dataclass(frozen=True)
-class System:
+class LineSystem:
     """The systems along lines: doubles that elimination keeps of a point, rows handed on."""
 
     kept: int
@@ -46,7 +46,7 @@ class System:
 
 def adi_grid(points: int, ranks: int) -> tuple[int, int]:
     """Blocks along y and z; their product is the number of ranks that work."""
-    cutting = Cutting((points, points, points), (False, True, True), 3, 1.0)
+    cutting = cutting_of(_CONSTANTS["kAdiCutting"], (points, points, points))
     _, y, z = choose_grid(cutting, ranks)
     return y, z
 
@@ -56,20 +56,14 @@ def deepest(blocks: int) -> int:
     return blocks - blocks // 2 - 1
 
 
-def batch(points: int, blocks: int, across: int, kept: int) -> tuple[int, int]:
+def batch(points: int, blocks: int, across: int, kept: int, lanes: int = LANES) -> tuple[int, int]:
     """Rows across and vectors of each in a batch of lines; ``across``: a thread's rows."""
-    every = -(-points // LANES)
-    whole = -(-points // blocks) * kept * 8 * LANES * every
-    if whole > BATCH_BYTES:
-        parts = min(whole // BATCH_BYTES + (blocks == 1), every)
-        return 1, -(-every // parts)
-    if blocks == 1:
-        return 1, every
-    most = max(1, across // (BATCHES * (deepest(blocks) + 1)))
-    return min(BATCH_BYTES // whole, most), every
+    shape = formula("adi/batch.def", "cfd", "adi")
+    terms = shape(points=points, blocks=blocks, across=across, kept=kept, lanes=lanes)
+    return int(terms["rows"]), int(terms["vectors"])
 
 
-def communication(points: int, system: System, ranks: int, threads: int) -> tuple[float, float]:
+def communication(points: int, system: LineSystem, ranks: int, threads: int) -> tuple[float, float]:
     """Messages of one time step, all ranks together, and their bytes."""
     blocks = adi_grid(points, ranks)
     messages = sent = 0.0
@@ -89,7 +83,7 @@ def communication(points: int, system: System, ranks: int, threads: int) -> tupl
 
 
 def _handed(
-    points: int, system: System, own: int, across: int, threads: int
+    points: int, system: LineSystem, own: int, across: int, threads: int
 ) -> tuple[float, float]:
     """Batches of lines that are cut into ``own`` blocks, and bytes of one for a double a point."""
     rows, vectors = batch(points, own, across, system.kept)
@@ -98,7 +92,7 @@ def _handed(
     return batches, 8.0 * LANES * threads * rows * vectors * system.handed
 
 
-def peers(points: int, system: System, ranks: int, threads: int) -> Peers:
+def peers(points: int, system: LineSystem, ranks: int, threads: int) -> Peers:
     """Bytes of one time step from each rank to each other."""
     blocks = (1, *adi_grid(points, ranks))
     found = {}
@@ -116,39 +110,27 @@ def peers(points: int, system: System, ranks: int, threads: int) -> Peers:
     return found
 
 
-def _lines(elements: int) -> int:
-    return -(-elements // 8) * 8
-
-
-def _field(points: int, y: int, z: int, ghosts: tuple[int, int]) -> float:
-    plane = _lines(points + 2 * GHOSTS) * (y + ghosts[0])
-    return _STATE * (plane * (z + ghosts[1]) + 8)
-
-
-def memory(points: int, system: System, ranks: int, threads: int) -> float:
+def memory(points: int, system: LineSystem, ranks: int, threads: int, lanes: int = LANES) -> float:
     """Bytes that a rank allocates, at most: u, right-hand side, forcing; each thread's lines."""
-    blocks = adi_grid(points, ranks)
-    y, z = (-(-points // n) for n in blocks)
-    ghosts = tuple(2 * GHOSTS if n > 1 else 0 for n in blocks)
-    row = _lines(points + 2 * GHOSTS)
-    every = -(-points // LANES)
-    total = _field(points, y, z, (ghosts[0], ghosts[1])) + 2 * _field(points, y, z, (0, 0))
-    total += threads * 3 * _STATE * row * (y + 2)
-    kept = 8.0 * system.kept * LANES
-    thread = 2 * ((points + system.handed) * kept + 2 * every * LANES * _STATE * LANES)
-    for own, count, other in ((blocks[0], y, z), (blocks[1], z, y)):
-        rows, vectors = batch(points, own, -(-other // threads), system.kept)
-        slots = 2 + 2 * deepest(own) if own > 1 else 1
-        thread += slots * (count + system.handed) * rows * vectors * kept
-        if own > 1:
-            total += 8 * threads * rows * vectors * system.handed * kept
-            total += 4 * GHOSTS * _STATE * other * every * LANES
-    return total + threads * thread
+    y, z = adi_grid(points, ranks)
+
+    def batch_of(blocks: int, others: int) -> tuple[int, int]:
+        rows = -(-points // others)
+        return batch(points, blocks, -(-rows // threads), system.kept, lanes)
+
+    (rows_y, vectors_y), (rows_z, vectors_z) = batch_of(y, z), batch_of(z, y)
+    need = formula("adi/memory.def", "cfd", "adi")
+    terms = need(
+        **{"points": points, "y": y, "z": z, "threads": threads, "lanes": lanes},
+        **{"kept": system.kept, "handed": system.handed},
+        **{"rows_y": rows_y, "vectors_y": vectors_y, "rows_z": rows_z, "vectors_z": vectors_z},
+    )
+    return float(terms["bytes"])
 
 
 def _work_of(
-    sizes: Mapping[str, tuple[int, int]],
-    system: System,
+    sizes: Mapping[str, tuple[int, ...]],
+    system: LineSystem,
     flops: float,
     operations: Callable[[int], float],
 ) -> WorkFormula:
@@ -166,7 +148,7 @@ def _work_of(
     return work
 
 
-def _peers_of(sizes: Mapping[str, tuple[int, int]], system: System) -> PeersFormula:
+def _peers_of(sizes: Mapping[str, tuple[int, ...]], system: LineSystem) -> PeersFormula:
     def of_a_run(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peers:
         n, steps = sizes[str(parameters["class"])]
         return {pair: steps * sent for pair, sent in peers(n, system, ranks, threads).items()}
@@ -174,7 +156,7 @@ def _peers_of(sizes: Mapping[str, tuple[int, int]], system: System) -> PeersForm
     return of_a_run
 
 
-def _memory_of(sizes: Mapping[str, tuple[int, int]], system: System) -> MemoryFormula:
+def _memory_of(sizes: Mapping[str, tuple[int, ...]], system: LineSystem) -> MemoryFormula:
     def need(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
         return memory(sizes[str(parameters["class"])][0], system, ranks, threads)
 
@@ -184,8 +166,8 @@ def _memory_of(sizes: Mapping[str, tuple[int, int]], system: System) -> MemoryFo
 def adi_kernel(
     name: str,
     title: str,
-    sizes: Mapping[str, tuple[int, int]],
-    system: System,
+    sizes: Mapping[str, tuple[int, ...]],
+    system: LineSystem,
     flops: float,
     operations: Callable[[int], float],
     formula: str,
@@ -198,7 +180,7 @@ def adi_kernel(
     in words ``formula``."""
     handed = f"{8 * LANES * system.handed * system.kept} bytes for each {LANES} lines inwards"
     back = f"{8 * LANES * system.handed * COMPONENTS} outwards"
-    points = ", ".join(str(n) for n, _ in sizes.values())
+    points = listed(n for n, *_ in sizes.values())
     return Kernel(
         name=name,
         title=title,
@@ -228,7 +210,7 @@ def adi_kernel(
             "sent": "B",
         },
         formulas={
-            "operations": f"{formula}, n = {points} points a side for {', '.join(sizes)}",
+            "operations": f"{formula}, n = {points} points a side for {listed(sizes)}",
             "flops": f"{FLOPS_OPERATOR + FLOPS_UPDATE + flops:.0f} (n - 2)^3 steps",
             "traffic": "240 n^3 steps: a step reads u and forcing and writes the right-hand side, "
             "reads both again and writes u",

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from assay.kernels.npb.adi import System, adi_kernel
+from assay.kernels.npb.adi import LineSystem, adi_kernel
+from assay.kernels.npb.shared import class_table, constants
 
 # class: points along each side, time steps
-BT_SIZES = {
-    "S": (12, 60),
-    "W": (24, 200),
-    "A": (64, 200),
-    "B": (102, 200),
-    "C": (162, 200),
-    "D": (408, 250),
-    "E": (1020, 250),
-}
+BT_SIZES = class_table("bt", "points", "steps")
 
-# A 5x5 block and five values.
-BT_SYSTEM = System(kept=30, handed=1)
+_CONSTANTS = constants("bt")
+BT_SYSTEM = LineSystem(kept=_CONSTANTS["kBtKept"], handed=_CONSTANTS["kBtHanded"])
 
-# Counted in native/npb/cfd/block_tridiagonal.hpp, of each of three directions: 11 for the state,
+# Counted in native/npb/bt/block_tridiagonal.hpp, of each of three directions: 11 for the state,
 # 24 for the diagonal block and 51 for each other one, 216 for elimination, 75 to factor, 246 to
 # solve, 50 to substitute.
 _FLOPS = 3 * 724.0

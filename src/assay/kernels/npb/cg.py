@@ -6,19 +6,13 @@ from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work, phase
 from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter
-from assay.plans.model import Value
+from assay.kernels.npb.shared import class_table, constants, formula
+from assay.model.placement import Value
 
 # class: order, nonzeros per row, outer iterations
-CG_SIZES = {
-    "S": (1400, 7, 15),
-    "W": (7000, 8, 15),
-    "A": (14000, 11, 15),
-    "B": (75000, 13, 75),
-    "C": (150000, 15, 75),
-    "D": (1500000, 21, 100),
-    "E": (9000000, 26, 100),
-}
-CG_INNER_ITERATIONS = 25
+CG_SIZES = class_table("cg", "order", "nonzeros", "iterations")
+_CONSTANTS = constants("cg")
+CG_INNER_ITERATIONS: int = _CONSTANTS["kCgInnerIterations"]
 
 
 def cg_nonzeros(order: int, nonzer: int) -> float:
@@ -32,7 +26,7 @@ def cg_nonzeros(order: int, nonzer: int) -> float:
 
 def _index_bytes(order: int) -> int:
     """Of a column's number: 16 bits where they are enough."""
-    return 2 if order <= 2**16 else 4
+    return 2 if order <= _CONSTANTS["kCgNarrowOrder"] else 4
 
 
 def _cg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
@@ -68,20 +62,9 @@ def _cg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 
 def _cg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
-    # As native/npb/cg_solver.cpp has it, term by term: each rank draws all generating vectors,
-    # keeps those elements that its rows need and adds them up; the matrix and the vectors stay.
     order, nonzer, _ = CG_SIZES[str(parameters["class"])]
-    length, index, rows = nonzer + 1, _index_bytes(order), order / ranks
-    generating = order * (length * (8.0 + 4.0) + 8.0 + 8.0)
-    incidence = rows * (length * 16.0 + 8.0 + 8.0)
-    # Room is reserved for nonzeros that meet nowhere; the last huge page may be whole.
-    nonzeros = cg_nonzeros(order, nonzer) / ranks
-    spare = (rows * length**2 - nonzeros) / threads
-    rest = threads * (min(spare * 8.0, 2.0**21) + min(spare * index, 2.0**21))
-    matrix = nonzeros * (8.0 + index) + rows * 8.0 + rest
-    accumulators = threads * order * (8.0 + 1.0)
-    vectors = 8.0 * (order + 4.0 * rows)
-    return generating + incidence + matrix + accumulators + vectors
+    need = formula("cg/memory.def", "cg")
+    return need(order=order, nonzer=nonzer, ranks=ranks, threads=threads)["bytes"]
 
 
 KERNEL = Kernel(

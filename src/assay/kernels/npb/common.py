@@ -29,6 +29,11 @@ COMPUTE_SPREAD = tuple(
 )
 
 
+def listed(values: Iterable[object]) -> str:
+    """In words, for formulas: ``16, 20, 23``."""
+    return ", ".join(map(str, values))
+
+
 def class_parameter(classes: Iterable[str]) -> Parameter:
     """The problem class among those that the kernel has."""
     return Parameter("class", "S", "problem class", choices=tuple(classes))

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter
-from assay.plans.model import Value
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
+from assay.kernels.npb.shared import class_table, constants
+from assay.model.placement import Value
 
-EP_LOG2_PAIRS = {"S": 24, "W": 25, "A": 28, "B": 30, "C": 32, "D": 36, "E": 40}
+EP_LOG2_PAIRS = {name: int(pairs) for name, (pairs,) in class_table("ep", "log2_pairs").items()}
 
 # Floating-point operations a pair, a division and a root one each, as vectors do them whether the
 # pair is accepted or not: 4 for two numbers in (-1, 1), 3 for their squared distance, 25 for its
 # logarithm, 3 for the factor, 4 for the deviates and their sums.
 EP_FLOPS_PER_PAIR = 4 + 3 + 25 + 3 + 4
-# Two sums and the counts of ten annuli.
-EP_RESULT_BYTES = 12 * 8
+# Two sums and the counts of the annuli.
+EP_RESULT_BYTES = 8 * (2 + int(constants("ep")["kAnnuli"]))
 
 
 def _ep_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
@@ -55,7 +56,8 @@ KERNEL = Kernel(
     "1e-8 of the official ones.",
     work_units=WORK_UNITS,
     formulas={
-        "operations": "2^(m + 1), m = 24, 25, 28, 30, 32, 36, 40 for S, W, A, B, C, D, E",
+        "operations": f"2^(m + 1), m = {listed(EP_LOG2_PAIRS.values())} for "
+        f"{listed(EP_LOG2_PAIRS)}",
         "flops": "39 * 2^m: a pair's numbers 4, distance 3, logarithm 25, factor 3, sums 4",
         "traffic": "none: everything is in registers",
         "messages": "ranks: one allreduce; none on a single rank",

@@ -3,50 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise, permutations
 from math import log, log2, prod
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
 from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter
-from assay.plans.model import Value
+from assay.kernels.npb.shared import class_table, constants, formula
+from assay.model.placement import Value
 
 # class: points in x, y and z, iterations
 FT_SIZES = {
-    "S": (64, 64, 64, 6),
-    "W": (128, 128, 32, 6),
-    "A": (256, 256, 128, 6),
-    "B": (512, 256, 256, 20),
-    "C": (512, 512, 512, 20),
-    "D": (2048, 1024, 1024, 25),
-    "E": (4096, 2048, 2048, 25),
+    name: (*extents, iterations)
+    for name, (extents, iterations) in class_table("ft", "extents", "iterations").items()
 }
-POINT = 16  # bytes of a complex number
-UNIT = 8  # lines that cuts across fall between
+_CONSTANTS = constants("ft")
+POINT: int = _CONSTANTS["kFtPointBytes"]
+UNIT: int = _CONSTANTS["kFtUnit"]
 
 
+@cache
 def ft_grid(points: tuple[int, int, int], ranks: int) -> tuple[int, int]:
     """How many shares x and y are cut into across, and y and z along.
 
-    ``points``: in x, y and z. The arrangement in which the busiest rank has least to do. A
-    transpose along counts as much as the transforms of one dimension; one across as two, for it
-    also keeps planes from being worked on while they are in the caches. Across is 1 with slabs. The
-    product may be less than ``ranks``.
+    ``points``: in x, y and z. The arrangement in which the busiest rank has least to do. Across is
+    1 with slabs. The product may be less than ``ranks``.
     """
+    nx, ny, _ = points
+
+    def grid(across: int) -> dict[str, float]:
+        return _grid(points, across, ranks)
+
+    across = min(range(1, min(nx // UNIT, ny // UNIT, ranks) + 1), key=lambda n: grid(n)["cost"])
+    return across, int(grid(across)["along"])
+
+
+def _grid(points: tuple[int, int, int], across: int, ranks: int) -> dict[str, float]:
     nx, ny, nz = points
-
-    def cost(across: int) -> int:
-        along = min(ranks // across, ny, nz)
-        x, y_across = _largest(nx, UNIT, across), _largest(ny, UNIT, across)
-        y_along, z = _largest(ny, 1, along), _largest(nz, 1, along)
-        transposes = 2 * (across > 1) + (along > 1)
-        return nx * y_across * z + x * y_along * nz + x * ny * z * (1 + transposes)
-
-    across = min(range(1, min(nx // UNIT, ny // UNIT, ranks) + 1), key=cost)
-    return across, min(ranks // across, ny, nz)
-
-
-def _largest(size: int, unit: int, parts: int) -> int:
-    return -(-(size // unit) // parts) * unit
+    return formula("ft/grid.def", "ft")(nx=nx, ny=ny, nz=nz, across=across, ranks=ranks)
 
 
 def _shares(size: int, unit: int, parts: int) -> list[int]:
@@ -126,14 +120,8 @@ def _ft_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peer
 
 def _ft_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
     nx, ny, nz, _ = FT_SIZES[str(parameters["class"])]
-    across, along = ft_grid((nx, ny, nz), ranks)
-    x, y = _largest(nx, UNIT, across), _largest(ny, UNIT, across)
-    y_along, z = _largest(ny, 1, along), _largest(nz, 1, along)
-    spectrum, field, given = x * y_along * nz, x * ny * z, x * y_along * (nz - nz // along)
-    if across > 1:
-        given, field = max(given, field), max(field, nx * y * z)
-    lines = threads * UNIT * (max(nx, ny, nz) + nx)
-    return float(POINT * (spectrum + field + given + lines))
+    grid = _grid((nx, ny, nz), ft_grid((nx, ny, nz), ranks)[0], ranks)
+    return float(formula("ft/memory.def", "ft")(**grid, threads=threads)["bytes"])
 
 
 KERNEL = Kernel(

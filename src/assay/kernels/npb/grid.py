@@ -1,11 +1,19 @@
-"""Ranks as a grid of blocks, as ``native/npb/process_grid.hpp`` makes them."""
+"""Ranks as a grid of blocks.
+
+What a grid costs and what may be cut stands in ``native/npb/**/*.def`` (``shared.py``). The search
+is that of ``native/npb/common/process_grid.cpp``; ``tests/native/npb/test_grid.py`` compares the
+two.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from typing import Any
+
+from assay.kernels.npb.shared import formula
 
 Blocks = tuple[int, int, int]
 """How many in x, y and z."""
@@ -23,14 +31,14 @@ class Cutting:
 
 def block_cost(cutting: Cutting, blocks: Blocks) -> float:
     """The greatest block's points, and ``face_cost`` for those on faces towards others."""
-    sides = [-(-n // count) for n, count in zip(cutting.extents, blocks, strict=True)]
-    points = sides[0] * sides[1] * sides[2]
-    faces = sum(
-        (4 if d == 0 else 2) * points // sides[d]
-        for d in range(3)
-        if blocks[d] > 1  # faces across x count twice
-    )
-    return points + cutting.face_cost * faces
+    (nx, ny, nz), (x, y, z) = cutting.extents, blocks
+    model = formula("common/grid_cost.def")
+    return model(nx=nx, ny=ny, nz=nz, x=x, y=y, z=z, face_cost=cutting.face_cost)["cost"]
+
+
+def cutting_of(rule: Mapping[str, Any], extents: tuple[int, int, int]) -> Cutting:
+    """By a constant of native code, for a box of so many points."""
+    return Cutting(extents, **rule)
 
 
 @cache

@@ -5,32 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter
-from assay.plans.model import Value
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
+from assay.kernels.npb.shared import class_table, constants, formula
+from assay.model.placement import Value
 
 # class: log2 of the keys, log2 of what they are below
-IS_SIZES = {
-    "S": (16, 11),
-    "W": (20, 16),
-    "A": (23, 19),
-    "B": (25, 21),
-    "C": (27, 23),
-    "D": (31, 27),
-    "E": (35, 31),
-}
-IS_ITERATIONS = 10
-
-
-# Of each iteration, told with the sizes of the buckets.
-IS_TEST_KEYS = 5
+IS_SIZES = class_table("is", "log2_keys", "log2_max_key")
+_CONSTANTS = constants("is")
+IS_ITERATIONS: int = _CONSTANTS["kIsIterations"]
+# Of each iteration, added up with the sizes of the buckets.
+IS_TEST_KEYS: int = _CONSTANTS["kIsTestKeys"]
 
 
 def is_buckets(greatest: int, ranks: int) -> int:
-    """How many buckets the keys below 2^greatest are counted in, as native/npb/is_ranking.cpp."""
-    buckets = 1024
-    while buckets < 64 * ranks:
-        buckets *= 2
-    return min(buckets, 1 << greatest)
+    """How many buckets the keys below 2^greatest are counted in."""
+    return int(formula("is/buckets.def", "is")(values=2**greatest, ranks=ranks)["buckets"])
 
 
 def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
@@ -57,12 +46,9 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 
 def _is_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
-    # As native/npb/is_ranking.cpp has it: keys; gathered for other ranks and received from them;
-    # counts of values for each thread and once more.
     log2_keys, greatest = IS_SIZES[str(parameters["class"])]
-    keys = 4.0 * 2.0**log2_keys / ranks
-    moved = 2 * 1.1 * keys * (ranks - 1) / ranks
-    return keys + moved + 4.0 * 2.0**greatest * (threads + 1)
+    need = formula("is/memory.def", "is")
+    return need(keys=2.0**log2_keys, values=2.0**greatest, ranks=ranks, threads=threads)["bytes"]
 
 
 KERNEL = Kernel(
@@ -88,9 +74,10 @@ KERNEL = Kernel(
     "and after the last all keys, put where their ranks say, would be in order.",
     work_units=WORK_UNITS,
     formulas={
-        "operations": "10 * 2^m, m = 16, 20, 23, 25, 27, 31, 35 for S to E",
+        "operations": f"10 * 2^m, m = {listed(keys for keys, _ in IS_SIZES.values())} for S to E",
         "flops": "none: integers alone",
-        "traffic": "10 * 4 B (p 2^m + c 2^k), keys below 2^k, k = 11, 16, 19, 21, 23, 27, 31; p = "
+        "traffic": "10 * 4 B (p 2^m + c 2^k), keys below 2^k, k = "
+        f"{listed(greatest for _, greatest in IS_SIZES.values())}; p = "
         "2 + 4 (ranks - 1) / ranks passes over the keys (1 on a single rank), c = 2 threads + 1 "
         "over their counts",
         "messages": "30 ranks: allreduce, alltoall, alltoallv; none on a single rank",

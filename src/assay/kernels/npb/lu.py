@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter
-from assay.kernels.npb.grid import Cutting, block_pairs, choose_grid, inner, share_of
-from assay.plans.model import Value
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter, listed
+from assay.kernels.npb.grid import block_pairs, choose_grid, cutting_of, inner, share_of
+from assay.kernels.npb.shared import class_table, constants, formula
+from assay.model.placement import Value
 
 # class: points along each side, steps
-LU_SIZES = {
-    "S": (12, 50),
-    "W": (33, 300),
-    "A": (64, 250),
-    "B": (102, 250),
-    "C": (162, 250),
-    "D": (408, 300),
-    "E": (1020, 300),
-}
+LU_SIZES = class_table("lu", "points", "steps")
 
-_GHOSTS = 2
-_COMPONENTS = 5
-_STATE = 8.0 * _COMPONENTS  # bytes a point
+_CONSTANTS = constants("cfd", "lu")
+_GHOSTS: int = _CONSTANTS["kGhosts"]
+_STATE = 8.0 * _CONSTANTS["kComponents"]  # bytes of a point
+_LANES = 8  # of the widest vectors
 
 # Floating-point operations at a point, counted in the sources: 23 for velocities, pressure and
-# energy and 278 for the operator (native/npb/cfd/operator.cpp); the sweeps (native/npb/
-# lu_sweep.cpp); squares for the norm.
+# energy and 278 for the operator (native/npb/cfd/operator.cpp); the sweeps
+# (native/npb/lu/sweep.cpp); squares for the norm.
 _FLOPS_OPERATOR = 301.0
 _FLOPS_LOWER = 201.0
 _FLOPS_UPPER = 225.0
@@ -35,14 +29,14 @@ _FLOPS_NORM = 10.0
 
 def lu_grid(points: int, ranks: int) -> tuple[int, int]:
     """Blocks along x and y; their product is the number of ranks that work."""
-    cutting = Cutting((points, points, points), (True, True, False), _GHOSTS, 2.0)
+    cutting = cutting_of(_CONSTANTS["kLuCutting"], (points, points, points))
     x, y, _ = choose_grid(cutting, ranks)
     return x, y
 
 
 def lu_planes_per_message(points: int) -> int:
     """Planes whose sums go in one message: as many as fill 2 kB across the whole cube."""
-    return max(1, 2048 // (int(_STATE) * points))
+    return int(formula("lu/message.def", "cfd", "lu")(points=points)["planes"])
 
 
 def _lu_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
@@ -63,23 +57,15 @@ def _lu_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     }
 
 
+def lu_memory(points: int, ranks: int, threads: int, lanes: int) -> float:
+    """Bytes that a rank allocates, the greatest of all, with vectors of so many ``lanes``."""
+    x, y = lu_grid(points, ranks)
+    need = formula("lu/memory.def", "cfd", "lu")
+    return float(need(points=points, x=x, y=y, threads=threads, lanes=lanes)["bytes"])
+
+
 def _lu_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
-    # As lu_bytes_per_rank() in native/npb/lu_solver.cpp, with lanes of eight.
-    lanes = 8
-    n, _ = LU_SIZES[str(parameters["class"])]
-    x, y = lu_grid(n, ranks)
-    count_x, count_y = -(-n // x), -(-n // y)
-    row = _lines(count_x + 2 * _GHOSTS, 8)
-    rows = count_y + (2 * _GHOSTS if y > 1 else 0)
-    field = _STATE * row * rows * n
-    faces = (count_y * n if x > 1 else 0) + (count_x * n if y > 1 else 0)
-    working = min(threads, count_y)
-    hands = _STATE * n * ((working + 1) * count_x + 2 * count_y)
-    steps = _lines(count_x + lanes - 1, lanes)
-    groups = working * -(-count_y // working // lanes)
-    sums = _STATE * lanes * (groups * steps + working * (steps + lanes))
-    walks = 3 * _STATE * row * (count_y + 2 * working)
-    return 3 * field + 4 * _GHOSTS * _STATE * faces + hands + sums + walks
+    return lu_memory(LU_SIZES[str(parameters["class"])][0], ranks, threads, _LANES)
 
 
 def _lu_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peers:
@@ -93,10 +79,6 @@ def _lu_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peer
         sums = inner(n, across, parts) * (n - 2) * steps
         found[one, other] = found[other, one] = _STATE * (halo + sums)
     return found
-
-
-def _lines(elements: int, line: int) -> int:
-    return -(-elements // line) * line
 
 
 KERNEL = Kernel(
@@ -129,8 +111,8 @@ KERNEL = Kernel(
         "sent": "B",
     },
     formulas={
-        "operations": "steps (1984.77 n^3 - 10923.3 n^2 + 27770.9 n - 144010), n = 12, 33, 64, "
-        "102, 162, 408, 1020 points a side for S to E",
+        "operations": "steps (1984.77 n^3 - 10923.3 n^2 + 27770.9 n - 144010), n = "
+        f"{listed(n for n, _ in LU_SIZES.values())} points a side for S to E",
         "flops": "(n - 2)^3 (727 steps + 311)",
         "traffic": "40 n^3 (6 steps + 4): a step reads u, forcing and v, u again, and writes v, u",
         "messages": "for each of (x - 1) y + x (y - 1) pairs of x by y blocks 2 (steps + 1) in "

@@ -8,34 +8,22 @@ from dataclasses import dataclass
 from functools import cache
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter
-from assay.kernels.npb.grid import Blocks, Cutting, block_pairs, choose_grid, share_of
-from assay.plans.model import Value
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter, listed
+from assay.kernels.npb.grid import Blocks, block_pairs, choose_grid, cutting_of, share_of
+from assay.kernels.npb.shared import class_table, constants, formula
+from assay.model.placement import Value
 
 # class: log2 of the cube's extent, V-cycles
-MG_SIZES = {
-    "S": (5, 4),
-    "W": (7, 4),
-    "A": (8, 4),
-    "B": (8, 20),
-    "C": (9, 20),
-    "D": (10, 50),
-    "E": (11, 50),
-}
+MG_SIZES = class_table("mg", "log2_extent", "cycles")
 
-# As in native/npb/mg_solver.cpp and mg_sweep.cpp.
-_U_GHOSTS = 4
-_RIGHT_GHOSTS = 3
-_FACE_COST = 2.0
-_FINER_POINTS = 50
-_FEW_POINTS = 4096
-_SOLO_EXTENT = 16
-_WINDOW_BYTES = 768 << 10
+_CONSTANTS = constants("mg")
+_U_GHOSTS: int = _CONSTANTS["kMgUGhosts"]
+_RIGHT_GHOSTS: int = _CONSTANTS["kMgRightGhosts"]
 _DOUBLE = 8
 
 
 @dataclass(frozen=True)
-class Levels:
+class GridLevels:
     """Levels 1 (2 points each way) to ``finest``; every rank has all of those up to ``whole``."""
 
     finest: int
@@ -72,21 +60,19 @@ class Levels:
 
 
 @cache
-def levels_of(name: str, ranks: int) -> Levels:
+def levels_of(name: str, ranks: int) -> GridLevels:
     """What a class's levels are cut into on so many ranks."""
     finest = MG_SIZES[name][0]
     extent = 1 << finest
-    blocks = choose_grid(
-        Cutting((extent, extent, extent), (False, True, True), _U_GHOSTS, _FACE_COST), ranks
-    )
+    blocks = choose_grid(cutting_of(_CONSTANTS["kMgCutting"], (extent, extent, extent)), ranks)
     working = blocks[1] * blocks[2]
     if working == 1:
-        return Levels(finest, finest, blocks)
+        return GridLevels(finest, finest, blocks)
     whole = finest - 1
-    cheap = max(_FEW_POINTS, extent**3 // working // _FINER_POINTS)
+    cheap = max(_CONSTANTS["kMgFewPoints"], extent**3 // working // _CONSTANTS["kMgFinerPoints"])
 
     def too_thin(level: int) -> bool:
-        levels = Levels(finest, whole, blocks)
+        levels = GridLevels(finest, whole, blocks)
         return any(
             levels.own(level, d, c) < levels.reach(level) + 1
             for d in (1, 2)
@@ -96,7 +82,7 @@ def levels_of(name: str, ranks: int) -> Levels:
 
     while whole > 1 and 8**whole > cheap and not too_thin(whole):
         whole -= 1
-    return Levels(finest, whole, blocks)
+    return GridLevels(finest, whole, blocks)
 
 
 def _mg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
@@ -129,7 +115,7 @@ def _mg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     }
 
 
-def _exchanges(levels: Levels, cycles: int) -> list[tuple[int, int, int]]:
+def _exchanges(levels: GridLevels, cycles: int) -> list[tuple[int, int, int]]:
     """Of ghosts in a run: the level, how many layers, how often."""
     coarser = range(levels.whole + 1, levels.finest)
     return [
@@ -164,30 +150,25 @@ def _mg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
         doubles += stored(level, reach + 1) + stored(level, reach)
     windows = frame = 0
     for level in range(2, finest + 1):
+        extent = 1 << level
         beyond = 0 if level == finest else levels.reach(level)
         rows, planes = levels.stored(level, 1, y, beyond), levels.stored(level, 2, z, beyond)
-        _, in_y, in_z = (1, 1, 1) if 1 << level <= _SOLO_EXTENT else _tiles(rows, planes, threads)
+        solo = extent <= _CONSTANTS["kMgSoloExtent"]
+        _, in_y, in_z = (1, 1, 1) if solo else _tiles(rows, planes, threads)
         rows, planes = -(-rows // in_y), -(-planes // in_z)
-        windows = max(windows, _windows(1 << level, rows))
-        # Of u, rows beside the thread's tile thrice, and whole planes before and behind.
-        frame = (4 * (3 * planes + 2 * (rows + 8))) << level
-    doubles += threads * frame
+        scratch = formula("mg/scratch.def", "mg")(extent=extent, rows=rows, planes=planes)
+        windows = max(windows, int(scratch["windows"]))
+        frame = int(scratch["frame"])  # of the finest
+    doubles += threads * (windows + frame)
     if levels.blocks[1] > 1:  # what is gathered is packed, and what is exchanged along y
         doubles += 8**levels.whole + ((4 * _U_GHOSTS * levels.own(finest, 2, z)) << finest)
         for level in range(levels.whole + 1, finest):
             doubles += (4 * (levels.reach(level) + 1) * levels.own(level, 2, z)) << level
-    return doubles * _DOUBLE + threads * windows
+    return doubles * _DOUBLE
 
 
 def _tiles(rows: int, planes: int, threads: int) -> Blocks:
-    return choose_grid(Cutting((1, rows, planes), (False, True, True), 1, _FACE_COST), threads)
-
-
-def _windows(extent: int, rows: int) -> int:
-    """Bytes of a thread's eight planes of so many rows, or as many as the cache is to hold."""
-    row = (extent + 8) * _DOUBLE
-    blocks = -(-rows // max(_WINDOW_BYTES // 8 // row - 8, 8))
-    return 8 * ((-(-rows // blocks) + 8) * row + 8 * _DOUBLE) + 3 * row
+    return choose_grid(cutting_of(_CONSTANTS["kMgTiling"], (1, rows, planes)), threads)
 
 
 KERNEL = Kernel(
@@ -214,8 +195,9 @@ KERNEL = Kernel(
     "of the official one.",
     work_units={"operations": "op", "flops": "flop", "traffic": "B", "messages": "", "sent": "B"},
     formulas={
-        "operations": "58 c n^3, c = 4, 4, 4, 20, 20, 50, 50 cycles and n = 32, 128, 256, 256, "
-        "512, 1024, 2048 points each way for S, W, A, B, C, D, E",
+        "operations": f"58 c n^3, c = {listed(cycles for _, cycles in MG_SIZES.values())} cycles "
+        f"and n = {listed(1 << log2 for log2, _ in MG_SIZES.values())} points each way for "
+        f"{listed(MG_SIZES)}",
         "flops": "c (50.75 n^3 + 35.75 m) + 18 n^3, m = (n^3 - 64) / 7 points of the coarser "
         "levels; what ranks compute twice at the edges of blocks is not counted",
         "traffic": "26 c (n^3 + m) + 17 n^3: each level's fields once a cycle, nothing of them "

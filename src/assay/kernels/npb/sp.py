@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from assay.kernels.npb.adi import System, adi_kernel
+from assay.kernels.npb.adi import LineSystem, adi_kernel
+from assay.kernels.npb.shared import class_table, constants
 
 # class: points along each side, time steps
-SP_SIZES = {
-    "S": (12, 100),
-    "W": (36, 400),
-    "A": (64, 400),
-    "B": (102, 400),
-    "C": (162, 400),
-    "D": (408, 500),
-    "E": (1020, 500),
-}
+SP_SIZES = class_table("sp", "points", "steps")
 
-# Two coefficients of each of three systems and five values.
-SP_SYSTEM = System(kept=11, handed=2)
+_CONSTANTS = constants("sp")
+SP_SYSTEM = LineSystem(kept=_CONSTANTS["kSpKept"], handed=_CONSTANTS["kSpHanded"])
 
-# Counted in native/npb/cfd/pentadiagonal.hpp, of each of three directions: 13 for the state, 4 for
+# Counted in native/npb/sp/pentadiagonal.hpp, of each of three directions: 13 for the state, 4 for
 # wave speed and diffusion, 72 for elimination, 20 to substitute; 39, 7, 7 and 40 to change
 # coordinates.
 _FLOPS = 3 * 109.0 + 93.0

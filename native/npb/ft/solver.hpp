@@ -1,0 +1,131 @@
+// FT's partial differential equation, du/dt = alpha laplacian(u), solved by Fourier transforms of a
+// grid that is spread over all ranks of MPI.
+#pragma once
+
+#include <mpi.h>
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "harness/phases.hpp"
+#include "memory/huge_array.hpp"
+#include "npb/ft/classes.hpp"
+#include "npb/ft/fft.hpp"
+#include "npb/ft/grid.hpp"
+#include "npb/ft/transpose.hpp"
+
+namespace assay::npb {
+
+inline constexpr std::uint64_t kFtSeed = 314159265;
+inline constexpr double kFtAlpha = 1e-6;
+
+enum FtPhase : std::size_t { kFtCompute, kFtAlltoallv, kFtAllreduce };
+
+// Bytes that the busiest rank allocates.
+double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads);
+
+// All arrays hold packets of kLanes points that follow one another in x, and once x is transformed
+// back, in y.
+class FtSolver {
+ public:
+  // Collective over comm, which has as many ranks as the grid at least. Arrays beyond `cache_bytes`
+  // (a rank's part of the last-level cache) are written past the caches.
+  FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, int threads,
+           std::size_t cache_bytes);
+  FtSolver(const FtSolver&) = delete;
+  FtSolver& operator=(const FtSolver&) = delete;
+
+  // The initial state, drawn anew, and its transform; roots of unity are computed anew too.
+  void start(std::uint64_t seed, Phases& phases);
+
+  // The state at time t and its checksum, the same on every rank. The transform of the initial
+  // state stays as it is: a step needs no other step before it.
+  std::complex<double> state_at(int t, double alpha, Phases& phases);
+
+  // Bytes of this rank's arrays.
+  std::size_t bytes() const;
+
+ private:
+  // Places of packets of a row: all x-packets and z count as one index, x the faster.
+  struct Row {
+    Packet* at;
+    std::size_t step;
+  };
+  struct Work {
+    std::vector<Packet> line;
+    std::vector<Packet> other;
+  };
+  struct Tables {
+    std::unique_ptr<Fft> x, y, z;
+    std::vector<double> decay_x, decay_y, decay_z;
+  };
+  struct Point {
+    const Packet* packet;
+    int lane;
+  };
+  // Those of the communicator that name the same colour; MPI_UNDEFINED takes no part. Collective.
+  class Group {
+   public:
+    Group(MPI_Comm comm, int colour) { MPI_Comm_split(comm, colour, 0, &comm_); }
+    ~Group() {
+      if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+    }
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+    MPI_Comm comm() const { return comm_; }
+
+   private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+  };
+
+  void allocate();
+  void make_places();
+  void make_points();
+  void make_decay(int t, double alpha);
+
+  Packet* tile_row(std::uint64_t x_packet, std::uint64_t y, std::uint64_t z) const;
+  void draw_and_transform_x(std::uint64_t seed, std::uint64_t z, std::uint64_t y_packet,
+                            Work& work);
+  template <bool kInverse>
+  void transform_y(const std::vector<Row>& from, const std::vector<Row>& to, std::uint64_t line,
+                   Work& work);
+  void store_far(Packet* place, Packet value) const;
+  void transform_z(std::uint64_t line, Work& work);
+  void evolve_and_transform_z(std::uint64_t line, Work& work);
+  void transform_back_x(std::uint64_t z, std::uint64_t y_packet, Work& work);
+
+  template <typename PerLine>
+  void for_lines(std::uint64_t lines, PerLine per_line);
+  template <typename First, typename Second>
+  void for_planes(std::uint64_t first_lines, First first, std::uint64_t second_lines,
+                  Second second);
+
+  const FtClass& problem_;
+  MPI_Comm comm_;
+  int ranks_ = 1;
+  int threads_;
+  bool past_caches_ = false;
+  FtGrid grid_;
+  bool works_ = false;
+  std::unique_ptr<Group> across_, along_;  // the ranks that differ from this one there alone
+
+  // This rank's shares: x in packets. y_ is the one while x is whole, y_along_ the one while z is.
+  Share x_{}, y_{}, y_along_{}, z_{};
+  std::unique_ptr<Transpose> z_to_y_;
+  std::unique_ptr<Transpose> y_to_x_;  // none with slabs
+
+  HugeArray<Packet> spectrum_;  // of the initial state: x-packet, y, z
+  HugeArray<Packet> field_;     // with y or x whole
+  HugeArray<Packet> given_;     // what goes to, or came from, other ranks while z or y is whole
+  std::vector<Packet*> z_rows_;
+  std::vector<Row> y_rows_;       // in field_
+  std::vector<Row> y_rows_sent_;  // in given_; none with slabs
+  std::vector<Row> x_rows_;       // of x-packets, in field_; none with slabs
+  std::vector<Point> points_;     // those of the checksum that this rank has
+  Tables tables_;
+  std::vector<Work> work_;
+};
+
+}  // namespace assay::npb

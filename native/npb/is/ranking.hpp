@@ -1,0 +1,108 @@
+// The ranks of integer keys that are spread over all ranks of MPI.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "harness/phases.hpp"
+#include "memory/huge_array.hpp"
+#include "npb/common/share.hpp"
+#include "npb/is/classes.hpp"
+
+namespace assay::npb {
+
+inline constexpr std::uint64_t kIsSeed = 314159265;
+
+enum IsPhase : std::size_t { kIsCompute, kIsAllreduce, kIsAlltoall, kIsAlltoallv };
+
+// Bytes that a rank allocates.
+double is_bytes_per_rank(const IsClass& problem, int ranks, int threads);
+
+// The keys keep to where they were generated. Each ranking counts them by bucket (their upper
+// bits), gives every rank a run of buckets with about as many keys as the others', sends each key
+// whose bucket belongs to another rank there, and counts by value what it keeps and what comes: the
+// number of keys below a value is the rank of a key of that value.
+class IsRanking {
+ public:
+  static constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+
+  // `most`: keys that one call of MPI may send or receive; where a rank's may be more, they go in
+  // pieces.
+  IsRanking(const IsClass& problem, MPI_Comm comm, int threads, std::int64_t most = kMost);
+
+  // Draws this rank's share of the keys, by all threads.
+  void generate(std::uint64_t seed);
+
+  // One iteration, 1 to kIsIterations: two keys change, all are ranked, five are looked at. Returns
+  // how many of those that this rank holds are not ranked as they must be.
+  int rank_keys(int iteration, Phases& phases);
+
+  // Keys that the iterations changed become what they were.
+  void restore();
+
+  // Collective. What is wrong with the last ranking, all of it: keys that would be out of order or
+  // out of place were each put where its rank says, and keys lost or made up. 0 if all is well.
+  std::int64_t faults();
+
+  // Adds one to the count of the lowest value on this rank: a planted fault.
+  void spoil();
+
+ private:
+  using Key = std::uint32_t;
+
+  void change(std::uint64_t index, Key key);
+  void count_buckets();
+  void divide();
+  void partition();
+  void exchange(Phases& phases);
+  void send_at_once();
+  void send_in_pieces();
+  void cumulate();
+  std::uint64_t below(std::size_t value) const;  // keys of values before lowest_ + value
+  void find_values();
+  Key lowest_of(std::size_t rank) const;  // the least value of its buckets
+  Key values_of(std::size_t rank) const;  // how many they hold
+  int failed_tests(int iteration) const;
+  std::size_t room() const;  // for the keys that this rank may send or receive
+
+  const IsClass& problem_;
+  MPI_Comm comm_;
+  int rank_ = 0;
+  int ranks_ = 1;
+  int threads_ = 1;
+  std::int64_t most_;
+  Share mine_{};  // global indices of the keys kept here
+  int bucket_shift_ = 0;
+  std::size_t buckets_ = 0;
+
+  HugeArray<Key> keys_;
+  // Not used on a single rank:
+  HugeArray<Key> sorted_;    // those of other ranks, by receiving rank
+  HugeArray<Key> received_;  // from other ranks
+  std::size_t arrived_ = 0;  // how many
+
+  struct Changed {
+    std::uint64_t index;
+    Key key;
+  };
+  std::vector<Changed> changed_;
+
+  std::vector<std::vector<std::uint32_t>> bucket_counts_;  // a thread each
+  std::vector<std::int64_t> totals_;                       // of all buckets; the test keys follow
+  std::vector<std::size_t> first_bucket_;                  // of each rank, and the end
+  std::vector<std::uint32_t> owner_;                       // of each bucket
+  std::vector<std::size_t> others_;                        // all ranks but this, if they are few
+  std::vector<std::vector<std::size_t>> places_;           // [thread][receiving rank]
+  std::vector<std::int64_t> send_counts_, send_places_, receive_counts_, receive_places_;
+  std::uint64_t lesser_ = 0;  // keys on ranks before this one
+  Key lowest_ = 0;            // value that counts_ begins with
+  // A thread each; [0] becomes all keys', cumulated within each block of values.
+  std::vector<HugeArray<std::uint32_t>> counts_;
+  std::vector<std::uint64_t> before_;  // keys on this rank before each block: 2^32 are not enough
+  std::size_t values_ = 0;             // of this rank's buckets
+};
+
+}  // namespace assay::npb

@@ -1,0 +1,1 @@
+"""What the commands that measure do, from their options to their exit status."""

@@ -1,0 +1,53 @@
+"""``assay measure``: a plan of one kernel, in a run that is forgotten unless it is to be kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.campaign.engine.execute import carry_out, new_run, prepare
+from assay.campaign.machine.bench import MeasuredMachine
+from assay.config import Config
+from assay.kernels.probes import cache_home
+from assay.model.plan import Plan
+from assay.stats.core.model import CellSummary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def measure_cells(
+    machine: MeasuredMachine,
+    plan: Plan,
+    console: Console,
+    command: Sequence[str],
+    root: Path | None,
+) -> list[CellSummary]:
+    """Measure a plan and summarise its cells, in the plan's order; ``root`` None: keep nothing."""
+    from assay.stats.cells.summarise import summarise_cells
+
+    bench = prepare(machine, plan, console)
+    with _root(root, shared=machine.context.nodes > 1) as folder:
+        run = new_run(machine, bench, plan, folder, command)
+        return summarise_cells(carry_out(run, bench, console, kept=root is not None))
+
+
+def runs_folder(config: Config, runs: Path | None, *, keep: bool) -> Path | None:
+    """Where a kept run goes; None if it is not to be kept."""
+    return (runs or config.runs) if keep or runs else None
+
+
+@contextmanager
+def _root(root: Path | None, *, shared: bool) -> Iterator[Path]:
+    """``root``, or a folder that is gone afterwards; ``shared``: one that other hosts see, too."""
+    if root is not None:
+        yield root
+        return
+    place = cache_home() if shared else None
+    if place is not None:
+        place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="assay-", dir=place) as folder:
+        yield Path(folder)

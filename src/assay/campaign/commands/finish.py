@@ -1,0 +1,110 @@
+"""What follows a campaign: the report, the words on the terminal, the exit status."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from assay.hostnames import names_text
+from assay.kernels import is_search
+from assay.model.cell import Cell
+from assay.records.directory import REPORT, RunDirectory
+from assay.records.model import RunData
+from assay.stats.core.model import CellSummary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Cells that are named one by one.
+NAMED = 8
+
+FailOn = Literal["never", "failure", "precision", "nodes"]
+
+
+def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
+    """Write the report and print the summary, or the JSON answer; give the cells back."""
+    from assay.console import console, print_json
+    from assay.report import build_report, print_summary, write_report
+    from assay.report.earlier_runs import read_history
+    from assay.stats.cells.summarise import summarise_cells
+
+    assert run.path is not None
+    cells = summarise_cells(run)
+    model = build_report(run, cells, read_history(run))
+    if report:
+        write_report(model, run.path / REPORT, ["html"])
+    if as_json:
+        print_json(model)
+    else:
+        out = console()
+        print_summary(model, out)
+        if report:
+            out.print(f"\nreport: {run.path / REPORT}", soft_wrap=True)
+    return cells
+
+
+def file_report(run: RunData) -> None:
+    """Write the report of a run into it. Raises AssayError if it can't be written."""
+    from assay.report import build_report, write_report
+    from assay.report.earlier_runs import read_history
+    from assay.stats.cells.summarise import summarise_cells
+
+    assert run.path is not None
+    write_report(build_report(run, summarise_cells(run), read_history(run)), run.path / REPORT)
+
+
+def interrupted(run: RunDirectory, console: Console) -> int:
+    """Say what was kept and how to go on; the shell's status for an interruption."""
+    from assay.records.reading import read_run
+
+    kept = len(read_run(run.path).measurements)
+    console.print(
+        f"Stopped. {kept} measurements are kept in {run.path}\n{_next_session(run)}"
+        f"Go on with: assay run --resume {run.name}",
+        soft_wrap=True,
+        markup=False,
+    )
+    return 130
+
+
+def _next_session(run: RunDirectory) -> str:
+    """A line on when the run's next session is due; nothing if there is none."""
+    from assay.campaign.engine.sessions import begin_time, moment
+
+    begin = begin_time(run, time.time())
+    return f"The next session is due {moment(begin)}.\n" if begin is not None else ""
+
+
+def tell_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> None:
+    """Name the cells that could not be measured for want of hosts, and how to go on."""
+    if not cells:
+        return
+    from assay.campaign.engine.display import describe_cell
+
+    lost = dict.fromkeys(host for launch in run.launches for host in launch.lost)
+    named = "; ".join(describe_cell(cell) for cell in cells[:NAMED])
+    more = f"; and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+    nodes = max(cell.placement.nodes for cell in cells)
+    lines = [f"Left out, for want of {nodes} nodes: {named}{more}."]
+    if lost:
+        lines.insert(0, f"Lost on the way: {names_text(list(lost))}.")
+    lines.append(f"Once there are enough: assay run --resume {run.manifest.run}")
+    console.print("\n".join(lines), soft_wrap=True, markup=False)
+
+
+def exit_status(cells: Sequence[CellSummary], fail_on: FailOn, *, complete: bool = True) -> int:
+    """0, or 1 if a cell did what the user asked to fail on, or could not be measured at all."""
+    if fail_on == "never":
+        return 0
+    if not complete:
+        return 1
+    if any(cell.status == "failed" or cell.verified is False for cell in cells):
+        return 1
+    imprecise = any(
+        metric.stop != "precision"
+        for cell in cells
+        if not is_search(cell.cell)
+        for metric in cell.metrics.values()
+    )
+    return int(fail_on == "precision" and imprecise)

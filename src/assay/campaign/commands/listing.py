@@ -1,0 +1,83 @@
+"""``assay runs``: what it shows, follows and cleans up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.config import Config
+from assay.errors import AssayError
+from assay.records.directory import RunDirectory, find_run, list_runs
+from assay.records.jobs import JobBook
+from assay.records.store import Store
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.campaign.commands.finish import FailOn
+
+
+def show(root: Path, *, check: bool, as_json: bool) -> int:
+    """List the runs; the exit status."""
+    from assay.console import console, print_json
+
+    found = Store(root).listing(check=check)
+    if as_json:
+        print_json(found)
+    elif not found:
+        console().print(f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True)
+    else:
+        from assay.report.runs_table import MANY, run_table
+
+        console().print(run_table(found), soft_wrap=len(found) >= MANY)
+    return int(any(run.state == "damaged" for run in found))
+
+
+def follow_again(
+    root: Path, name: str, console: Console, report: bool, as_json: bool, fail_on: FailOn
+) -> int:
+    """Follow a run that was submitted; the exit status. Raises AssayError."""
+    from assay.campaign.jobs.submission import WhenEnded, follow_run
+
+    run = find_run(root, name) if name else _newest_submitted(root)
+    request = run.request()
+    if request is None:
+        raise AssayError(
+            "This run was not submitted: there is no job to follow.",
+            where=str(run.path),
+            fix=f"`assay run --resume {run.name}` goes on with it, if it is unfinished.",
+        )
+    return follow_run(run, request, console, WhenEnded(report, as_json, fail_on))
+
+
+def _newest_submitted(root: Path) -> RunDirectory:
+    """The newest run that jobs carry out, an unfinished one if there is any. Raises AssayError."""
+    submitted = [run for run in list_runs(root) if JobBook(run.path).jobs()]
+    if not submitted:
+        raise AssayError(
+            "No run was submitted here.",
+            where=str(root),
+            fix="`assay run quick --submit` submits one.",
+        )
+    return next((run for run in reversed(submitted) if not run.complete), submitted[-1])
+
+
+def clean_up(root: Path, config: Config, *, end: bool, as_json: bool) -> int:
+    """Show what is left of runs, and end it if so asked; the exit status. Raises AssayError."""
+    from assay.campaign.jobs.clean import leftovers
+    from assay.console import console, print_json
+
+    found = leftovers(list_runs(root), config, end=end)
+    if as_json:
+        print_json(found)
+        return 0
+    out = console()
+    for each in found:
+        whose = f" of {each.run}" if each.run else ""
+        done = "ended" if each.ended else each.state
+        out.print(f"{each.kind} {each.name}{whose}: {done}", soft_wrap=True, markup=False)
+    if not found:
+        out.print(f"Nothing is left of the runs in {root}.", soft_wrap=True, markup=False)
+    elif not end:
+        out.print("`assay runs --clean --yes` ends these.", markup=False)
+    return 0

@@ -1,0 +1,225 @@
+"""``assay run``: begin a run, or go on with one, here or in jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay.campaign.commands.finish import exit_status, interrupted, present
+from assay.campaign.commands.run_request import RunOptions
+from assay.campaign.engine.execute import carry_out, new_run, prepare, tell_choices
+from assay.campaign.engine.state import Interruption
+from assay.campaign.jobs.job import deadline_here, make_ready
+from assay.campaign.jobs.submission import (
+    JobOptions,
+    Submission,
+    WhenEnded,
+    conclude,
+    follow_run,
+    ready,
+    resume_submitted,
+    scripts,
+    submit_run,
+    where,
+)
+from assay.campaign.machine.bench import Bench, machine_for
+from assay.config import ClusterConfig, Config
+from assay.errors import AssayError
+from assay.records.directory import RunDirectory, create_requested, find_run
+from assay.records.request import RunRequest
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """How a run is to be carried out, by the command line."""
+
+    config: Config
+    root: Path
+    console: Console
+    command: list[str]
+    fake: Path | None = None
+    submit: bool = False
+    here: bool = False
+    detach: bool = False
+    dry_run: bool = False
+    per_node: bool = False
+    site: JobOptions = field(default_factory=JobOptions)
+    after: WhenEnded = field(default_factory=WhenEnded)
+
+
+def begin(asked: RunOptions, how: StartOptions) -> int:
+    """Begin a run; the exit status. Raises AssayError."""
+    away = where(how.config, submit=how.submit or how.dry_run, here=how.here) == "away"
+    if not away and how.detach:
+        raise AssayError("--detach needs jobs.", fix="Add --submit, or leave --detach out.")
+    if how.per_node:
+        return _per_node(asked, how, away=away)
+    if away:
+        return _send(_order(asked, how, None), how)
+    machine = machine_for(how.config, how.fake)
+    plan = asked.plan_on(machine.context)
+    tell_choices(plan, how.console)
+    bench = prepare(machine, plan, how.console)
+    return _measure(new_run(machine, bench, plan, how.root, how.command), bench, how)
+
+
+def resume_run(name: str, how: StartOptions) -> int:
+    """Go on with an unfinished run; the exit status. Raises AssayError."""
+    run = find_run(how.root, name, incomplete=True)
+    request = run.request()
+    if where(how.config, submit=how.submit, here=how.here, resumed=request) == "away":
+        return _resume_away(run, request, how)
+    if request is not None and request.members is not None:
+        return _let_measure(run, request, _cluster(how.config), how)
+    if request is not None:
+        return _measure(run, make_ready(run, request, how.console, how.config), how)
+    bench = prepare(machine_for(how.config, how.fake), run.manifest().plan, how.console)
+    return _measure(run, bench, how)
+
+
+def _resume_away(run: RunDirectory, request: RunRequest | None, how: StartOptions) -> int:
+    if request is None or request.job is None:
+        raise AssayError(
+            "This run was not begun through a scheduler.",
+            where=str(run.path),
+            fix="Go on with it where it was begun, or in an allocation.",
+        )
+    longest = how.site.seconds
+    request = msgspec.structs.replace(
+        request,
+        scheduler=how.site.applied(request.scheduler),
+        job=msgspec.structs.replace(request.job, longest=longest, seconds=longest)
+        if longest is not None
+        else request.job,
+    )
+    resume_submitted(run, request, how.console)
+    return 0 if how.detach else follow_run(run, request, how.console, how.after)
+
+
+def _send(order: Submission, how: StartOptions) -> int:
+    """Submit a run and follow it, or say what would be submitted."""
+    if how.dry_run:
+        return _show(order, how)
+    run = submit_run(order, how.console)
+    if how.detach:
+        how.console.print(
+            f"Follow it with: assay runs --follow {run.name}", soft_wrap=True, markup=False
+        )
+        return 0
+    request = run.request()
+    assert request is not None
+    return follow_run(run, request, how.console, how.after)
+
+
+def _show(order: Submission, how: StartOptions) -> int:
+    """The scripts of all jobs, as they would be submitted."""
+    from assay.console import print_json
+
+    found = scripts(order)
+    if how.after.as_json:
+        print_json(
+            [
+                {
+                    "name": job.name,
+                    "nodes": job.nodes,
+                    "tasks": job.tasks,
+                    "walltime": job.walltime,
+                    "begin": job.begin,
+                    "script": script,
+                }
+                for job, script in found
+            ]
+        )
+        return 0
+    how.console.print(order.sentence, soft_wrap=True, markup=False)
+    for _, script in found:
+        print(script)
+    return 0
+
+
+def _per_node(asked: RunOptions, how: StartOptions, *, away: bool) -> int:
+    """Let nodes measure themselves, in an array of jobs or on the hosts that there are."""
+    count = _count(asked.nodes)
+    if away:
+        if count is None:
+            raise AssayError("--per-node needs a number of nodes.", fix="Add --nodes 16, say.")
+        return _send(_order(replace(asked, nodes=None), how, count), how)
+    cluster = _cluster(how.config)
+    members = len(cluster.hosts) if count is None else count
+    if members > len(cluster.hosts):
+        raise AssayError(
+            f"There are {len(cluster.hosts)} hosts, not {members}.",
+            where=f"--nodes {members}",
+            fix="Ask for fewer.",
+        )
+    order = _order(replace(asked, nodes=None), how, members)
+    alone = msgspec.structs.replace(order.request, job=None, scheduler=None)
+    run = create_requested(order.root, order.stem, alone)
+    request = run.request()
+    assert request is not None
+    return _let_measure(run, request, cluster, how)
+
+
+def _order(asked: RunOptions, how: StartOptions, members: int | None) -> Submission:
+    return ready(
+        asked,
+        how.config,
+        how.site,
+        how.root,
+        command=how.command,
+        fake=how.fake,
+        report=how.after.report,
+        members=members,
+    )
+
+
+def _let_measure(
+    run: RunDirectory, request: RunRequest, cluster: ClusterConfig, how: StartOptions
+) -> int:
+    """Let a group's hosts measure themselves, and present what came of it."""
+    from assay.campaign.commands.per_node import measure_members
+
+    ending = measure_members(run, request, cluster, how.console)
+    return conclude(run, request, ending, how.console, how.after)
+
+
+def _count(nodes: str | None) -> int | None:
+    if nodes is None:
+        return None
+    if not nodes.isascii() or not nodes.isdigit() or int(nodes) < 1:
+        raise AssayError(
+            f"'{nodes}' is no number of nodes.",
+            where="--nodes",
+            fix="With --per-node it is one number, such as 16.",
+        )
+    return int(nodes)
+
+
+def _cluster(config: Config) -> ClusterConfig:
+    """The hosts that there are: the allocation's, else the config's. Raises AssayError."""
+    from assay.launch.allocation import find_allocation
+
+    allocation = find_allocation()
+    cluster = allocation.cluster if allocation is not None else config.cluster
+    if cluster is None:
+        raise AssayError(
+            "There are no nodes here but this one.",
+            fix="Add --submit, run it in an allocation, or name hosts in [cluster] of assay.toml.",
+        )
+    return cluster
+
+
+def _measure(run: RunDirectory, bench: Bench, how: StartOptions) -> int:
+    """Carry a run out in this process, and present it."""
+    try:
+        data = carry_out(run, bench, how.console, deadline=deadline_here())
+    except Interruption:
+        return interrupted(run, how.console)
+    cells = present(data, report=how.after.report, as_json=how.after.as_json)
+    return exit_status(cells, how.after.fail_on, complete=data.complete)

@@ -1,0 +1,182 @@
+"""The live display of a campaign: what is measured now, how precisely, and how long to go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay.campaign.engine.state import CampaignState
+from assay.kernels import known_kernel, parameters_text
+from assay.launch.executor import LaunchOrder
+from assay.model.cell import Cell
+from assay.model.placement import Value
+from assay.records.schema import MeasurementBegin, MeasurementRecord, Progress, StreamRecord
+from assay.units import counted, format_duration, format_quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+# Seconds between redraws: the display runs on the cores that are being measured.
+REDRAW = 0.5
+
+
+class Silent:
+    """Watches and says nothing: for pipes, logs and programs."""
+
+    def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
+        """Nothing."""
+
+    def record(self, record: StreamRecord) -> None:
+        """Nothing."""
+
+    def tick(self, state: CampaignState) -> None:
+        """Nothing."""
+
+    def note(self, sentence: str) -> None:
+        """Nothing."""
+
+
+def describe_cell(cell: Cell, used: Mapping[str, Value] | None = None) -> str:
+    """A cell in a few words: ``npb.cg class=A · 2 ranks``.
+
+    ``used``: the parameters that it is measured with, of which the size is shown where the plan
+    left it open.
+    """
+    if used and cell.parameters.get("n") == 0:
+        cell = msgspec.structs.replace(cell, parameters={**cell.parameters, "n": used["n"]})
+    words = f"{cell.kernel} {parameters_text(cell)}".rstrip()
+    placement = cell.placement
+    threads = f" × {placement.threads} threads" if placement.threads != 1 else ""
+    return f"{words} · {counted(placement.ranks, 'rank')}{threads}"
+
+
+class _SampleUnderWay:
+    """How far a long sample is: share, rate so far, and the time that it will take yet."""
+
+    def __init__(self) -> None:
+        self._first: tuple[float, float] | None = None  # seconds and share at its first word
+        self._share = 0.0
+
+    def seen(self, record: Progress, unit: str) -> str:
+        """``"43%, 187 Gflop/s, about 25 s left"``; empty where the kernel doesn't tell."""
+        share = record.share
+        if share is None:
+            self._first = None
+            return ""
+        if self._first is None or share < self._share:  # a new sample
+            self._first = (record.elapsed, share)
+        self._share = share
+        text = f"{100 * share:.0f}%"
+        if record.rate is not None:
+            text += f", {format_quantity(record.rate, unit)}"
+        since, begun = self._first
+        if share > begun:
+            left = (record.elapsed - since) / (share - begun) * (1.0 - share)
+            text += f", about {format_duration(left)} left"
+        return text
+
+
+class Display:
+    """Draws on a terminal. Use as a context manager around ``Campaign.execute``."""
+
+    def __init__(self, console: Console, title: str) -> None:
+        self._console = console
+        self._title = title
+        self._began = time.monotonic()
+        self._drawn = 0.0
+        self._cells: dict[str, Cell] = {}
+        self._parameters: dict[str, dict[str, Value]] = {}
+        self._current = ""
+        self._launch = ""
+        self._samples: str = ""
+        self._sample = _SampleUnderWay()
+        self._live: Live | None = None
+        # What is shown beside the campaign's own progress: of the job that it runs in, say.
+        self.status = ""
+
+    def __enter__(self) -> Display:
+        from rich.live import Live
+
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._live is not None:
+            self._live.__exit__(None, None, None)
+
+    def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
+        """A launch is about to start."""
+        self._cells = {cell.id: cell for cell in cells}
+        self._parameters = {m.measurement: m.parameters for m in order.job.measurements}
+        self._launch = f"launch {replicate + 1} of each cell, {order.toolchain}"
+        self._current, self._samples = "starting", ""
+
+    def record(self, record: StreamRecord) -> None:
+        """A record has come in."""
+        if isinstance(record, MeasurementBegin):
+            cell = self._cells.get(record.measurement.rpartition("-")[0])
+            used = self._parameters.get(record.measurement, {})
+            self._current = describe_cell(cell, used) if cell else record.kernel
+            self._samples = ""
+            self._sample = _SampleUnderWay()
+        elif isinstance(record, Progress):
+            cell = self._cells.get(record.measurement.rpartition("-")[0])
+            kernel = known_kernel(cell.kernel) if cell else None
+            metric = kernel.metric("rate") if kernel else None
+            texts = [
+                f"{record.samples} samples" if record.samples or record.share is None else "",
+                "" if record.median is None else format_quantity(record.median, "s"),
+                "" if record.half_width is None else f"±{100 * record.half_width:.2g}%",
+                self._sample.seen(record, metric.unit if metric else ""),
+            ]
+            self._samples = ", ".join(text for text in texts if text)
+        elif isinstance(record, MeasurementRecord):
+            width = "" if record.half_width is None else f", ±{100 * record.half_width:.2g}%"
+            count = len(record.series[0].values) if record.series else 0
+            self._samples = f"{count} samples{width}"
+
+    def expect(self, cells: Sequence[Cell]) -> None:
+        """The cells that records may be of, where launches belong to another process."""
+        self._cells = {cell.id: cell for cell in cells}
+
+    def tick(self, state: CampaignState | None) -> None:
+        """Redraw if it is time to; without a state there is no plan yet."""
+        now = time.monotonic()
+        if self._live is not None and now - self._drawn >= REDRAW:
+            self._drawn = now
+            self._live.update(self._render(state), refresh=True)
+
+    def note(self, sentence: str) -> None:
+        """Say it above the live lines, where it stays."""
+        self._console.print(sentence, style="dim", markup=False)
+
+    def _render(self, state: CampaignState | None) -> RenderableType:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        elapsed = time.monotonic() - self._began
+        status = Text(self.status, style="yellow", no_wrap=True, overflow="ellipsis")
+        if state is None:
+            gone = Text(f"{self._title}  ", style="bold")
+            return Group(gone.append(f"{format_duration(elapsed)} gone", style="dim"), status)
+        head = Table.grid(padding=(0, 1))
+        head.add_row(
+            Text(self._title, style="bold"),
+            ProgressBar(total=max(state.expected, 1), completed=state.done, width=30),
+            Text(f"{state.done}/{state.expected} measurements"),
+            Text(f"{format_duration(elapsed)} gone", style="dim"),
+            Text(f"about {format_duration(state.remaining_seconds())} to go"),
+        )
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append(self._current)
+        if self._samples:
+            line.append(f"  {self._samples}", style="cyan")
+        parts: list[RenderableType] = [head, line, Text(self._launch, style="dim", no_wrap=True)]
+        return Group(*parts, status) if self.status else Group(*parts)

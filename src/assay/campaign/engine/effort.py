@@ -1,0 +1,140 @@
+"""What the launches of a campaign gave and took, and how many samples the next ones may take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from statistics import median
+
+from assay.kernels import is_search, known_kernel
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.model.plan import Plan
+from assay.model.replication import Replication
+from assay.records.model import LaunchRecord
+from assay.records.schema import MeasurementRecord
+from assay.stats.cells.effort import (
+    LaunchEffort,
+    LaunchVariation,
+    asked_at,
+    levels_of,
+    most_samples,
+)
+
+# What shares its launches.
+Place = tuple[str, Placement]
+
+
+class Efforts:
+    """Those of a plan's cells whose launches may be more and shorter; ``chosen``: ids of cells that
+    only searches ask for, which say by themselves when it is enough.
+    """
+
+    def __init__(self, plan: Plan, chosen: Collection[str]) -> None:
+        self._rule = plan.replication
+        self._seconds = plan.replication.budget / max(len(plan.cells), 1)
+        self._launches: dict[str, dict[int, LaunchEffort]] = {
+            cell.id: {}
+            for cell in plan.cells
+            if cell.id not in chosen and may_be_short(cell, plan.replication)
+        }
+        self._unbroken = dict.fromkeys(self._launches, 0)  # launches from the first without a gap
+        # Seconds beside all measurements, of launches that ended as they should.
+        self._beside: dict[Place, dict[str, float]] = {}
+        self._levels: dict[str, tuple[int, LaunchVariation | None]] = {}
+
+    def add(
+        self,
+        cell: Cell,
+        replicate: int,
+        record: MeasurementRecord,
+        *,
+        value: float,
+        samples: int,
+        launch: str,
+        beside: float | None,
+    ) -> None:
+        """A measurement that counts: its value, and how many samples it took.
+
+        ``beside``: seconds that its launch took beside all measurements, None where none saw it end
+        as it should.
+        """
+        if cell.id not in self._launches:
+            return
+        self._launches[cell.id][replicate] = LaunchEffort(
+            value=value,
+            half_width=record.half_width,
+            samples=samples,
+            warmup=min(record.warmup or 0, samples // 2),
+            sampling=sampling_seconds(record),
+            wall=record.wall,
+        )
+        if beside is not None:
+            self._beside.setdefault(_place(cell), {})[launch] = max(beside, 0.0)
+
+    def most(self, replicate: int, cells: Collection[Cell]) -> dict[str, int]:
+        """The most samples that each of a block's cells is to take, by their ids.
+
+        What it goes by are the launches of earlier blocks, without gaps, so that it makes no
+        difference what a killed run did out of turn.
+        """
+        together = Counter(map(_place, cells)) if self._launches else {}
+        shared = {
+            place: median(self._beside[place].values()) / count
+            for place, count in together.items()
+            if place in self._beside
+        }
+        return {cell.id: self._most(replicate, cell, shared) for cell in cells}
+
+    def _most(self, replicate: int, cell: Cell, shared: Mapping[Place, float]) -> int:
+        levels = self._levels_of(cell.id, replicate)
+        if levels is None:
+            return self._rule.max_samples
+        return most_samples(levels, shared.get(_place(cell), 0.0), self._seconds, self._rule)
+
+    def _levels_of(self, name: str, replicate: int) -> LaunchVariation | None:
+        launches = self._launches.get(name)
+        if launches is None:
+            return None
+        while self._unbroken[name] in launches:
+            self._unbroken[name] += 1
+        point = asked_at(min(self._unbroken[name], replicate))
+        known = self._levels.get(name)
+        if known is None or known[0] != point:
+            first = [launches[k] for k in range(point)]
+            known = self._levels[name] = point, levels_of(first, self._rule)
+        return known[1]
+
+
+def may_be_short(cell: Cell, rule: Replication) -> bool:
+    """Whether the samples of a cell's launches serve for nothing but its median across launches.
+
+    Not where the number of launches is given, or their time: there all are to be alike. Not of
+    searches, and of kernels whose result is another series than the time of a sample, such as what
+    noise took: there the samples themselves are the result.
+    """
+    kernel = known_kernel(cell.kernel)
+    headline = kernel.metric(kernel.headline) if kernel else None
+    return (
+        rule.min_launches < rule.max_launches
+        and rule.min_samples < rule.max_samples
+        and not rule.unbroken
+        and not rule.repeated
+        and not is_search(cell)
+        and headline is not None
+        and headline.series == "time"
+    )
+
+
+def sampling_seconds(record: MeasurementRecord) -> float:
+    """Seconds of a measurement that went into its samples; all of them where nothing tells."""
+    return min(record.covariates.get("sampling_seconds") or record.wall, record.wall)
+
+
+def beside_measurements(launch: LaunchRecord, records: Sequence[MeasurementRecord]) -> float:
+    """Seconds that a launch took beside its measurements."""
+    return launch.wall - sum(record.wall for record in records)
+
+
+def _place(cell: Cell) -> Place:
+    return cell.toolchain, cell.placement

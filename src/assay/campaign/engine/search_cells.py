@@ -1,0 +1,92 @@
+"""Cells that a search chooses: which of them a block has, as a function of the blocks before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+from assay.model.cell import Cell
+from assay.model.plan import Plan
+from assay.models.placement.candidates import PlacementSearch, placement_searches
+from assay.models.placement.search import SearchStatus
+
+# Measurements that a search may be expected to need, of those that all candidates would.
+EXPECTED_SHARE = 0.25
+
+
+class SearchProgress(Protocol):
+    """What a search goes by: a cell's costs (s) by block, and how and when it failed."""
+
+    cell: Cell
+    values: dict[int, float]
+    failure: str | None
+    failed_in: int | None
+    left_out: bool
+
+
+S = TypeVar("S", bound=SearchProgress)
+
+
+class ChosenCells:
+    """The searches of a plan. ``candidates``: ids of the cells that only they ask for."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._searches = placement_searches(plan)
+        self.candidates = frozenset(plan.search.optional if plan.search else ())
+        self._fewest = plan.replication.min_launches
+        self._known: dict[tuple[int, int], tuple[object, SearchStatus]] = {}
+
+    def next_block(
+        self, states: Mapping[str, S], can_have: Callable[[S, int], bool]
+    ) -> tuple[int, list[Cell]]:
+        """The block that is under way, or the next one, and what it lacks; nothing when all
+        searches have ended.
+
+        ``can_have``: whether there is time for a cell in a block; what there is none for is done
+        without.
+        """
+        names = [name for search in self._searches for name in search.ids]
+        block = max([0, *(_latest(states[name]) for name in names)])
+        for number in (block, block + 1):
+            lacking = [
+                state.cell
+                for search in self._searches
+                for state in self._asked(search, states, number)
+                if state.failure is None and not state.left_out and number not in state.values
+                if can_have(state, number)
+            ]
+            if lacking:
+                return number, lacking
+        return block + 1, []
+
+    def share(self, states: Mapping[str, SearchProgress]) -> float:
+        """The part of the time left that one measurement of a candidate may take."""
+        made = sum(len(states[name].values) for name in self.candidates)
+        expected = math.ceil(EXPECTED_SHARE * self._fewest * len(self.candidates))
+        return 1.0 / max(expected - made, 2 * len(self._searches), 1)
+
+    def _asked(self, search: PlacementSearch, states: Mapping[str, S], block: int) -> list[S]:
+        """The candidates that a search asks for in a block, by what the blocks before it gave."""
+        costs = {
+            name: {number: cost for number, cost in states[name].values.items() if number < block}
+            for name in search.ids
+        }
+        refused = [
+            name
+            for name in search.ids
+            if states[name].failure is not None and (states[name].failed_in or 0) < block
+        ]
+        # The same question comes again with every launch of a block, and thinking takes time.
+        place = self._searches.index(search), block
+        question = (costs, refused)
+        known = self._known.get(place)
+        if known is None or known[0] != question:
+            known = self._known[place] = (question, search.find(costs, refused))
+        return [states[search.cells[asked].id] for asked in known[1].ask]
+
+
+def _latest(state: SearchProgress) -> int:
+    """The last block that a cell was measured in or failed in; -1 before the first."""
+    last = max(state.values, default=-1)
+    return last if state.failed_in is None else max(last, state.failed_in)

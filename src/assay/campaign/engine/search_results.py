@@ -1,0 +1,74 @@
+"""What searches leave to later cells: a function of the plan and the searches' records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.kernels import left_open
+from assay.model.cell import Cell
+from assay.model.placement import Value
+from assay.model.plan import Plan
+from assay.models.linpack import (
+    Settled,
+    is_open,
+    read_search,
+    searches_for,
+    settle,
+    sizing_text,
+)
+from assay.units import counted
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """How a search ended: its facts, or why it failed."""
+
+    facts: Mapping[str, Value]
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """What a cell is measured with, and a sentence on how that came; no sentence where nothing."""
+
+    settled: Settled
+    note: str = ""
+
+
+def settle_cell(cell: Cell, plan: Plan, outcomes: Mapping[str, SearchOutcome]) -> Settlement:
+    """Settle a cell by the searches that have ended (by cell id).
+
+    The first search that is usable counts, in the plan's order. Where all of them failed, the
+    kernel chooses by itself, and the note says so.
+    """
+    if not is_open(cell):
+        return Settlement(Settled(dict(cell.parameters)))
+    budget = plan.replication.budget
+    at = f"linpack on {counted(cell.placement.ranks, 'rank')}"
+    why = ""
+    for search in searches_for(cell, plan.cells):
+        outcome = outcomes.get(search.id)
+        if outcome is None:
+            continue
+        found = read_search(outcome.facts, cell.placement.ranks)
+        if found is not None and outcome.failure is None:
+            settled = settle(cell, found, budget)
+            return Settlement(settled, f"{at}: {_found_text(settled, cell)}.")
+        why = why or outcome.failure or "its facts are no outcome"
+    note = f"{at}: the search failed ({why}), so the kernel chooses {_words(cell)} by itself."
+    return Settlement(settle(cell, None, budget), note if why else "")
+
+
+def _found_text(settled: Settled, cell: Cell) -> str:
+    chosen = settled.parameters
+    names = [name for name in left_open(cell) if name != "n"]
+    grid = f"process grid {chosen['p']} × {cell.placement.ranks // int(chosen['p'])}"
+    words = ", ".join(grid if name == "p" else f"{name} {chosen[name]}" for name in names)
+    parts = [f"{words} by search"] if words else []
+    return "; ".join([*parts, *([sizing_text(settled.largest)] if settled.largest else [])])
+
+
+def _words(cell: Cell) -> str:
+    *most, last = left_open(cell)
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,240 @@
+"""Repetition over time: which session comes next, the wait for it, and its lines in the run.
+
+Like everything of a campaign it follows from the records and the time: a run that was killed goes
+on with the session that is due then.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from assay.campaign.engine.clocks import CampaignClock, Wakefulness
+from assay.campaign.engine.state import Interruption, OutOfTime
+from assay.errors import AssayError
+from assay.kernels import is_search
+from assay.model.cell import Cell
+from assay.model.replication import Replication
+from assay.model.sessions import LATEST, NextSession, next_session, session_of
+from assay.records.directory import RunDirectory
+from assay.records.model import Manifest, RunData
+from assay.records.reading import read_run
+from assay.records.sessions import (
+    How,
+    SessionEvent,
+    append_session,
+    held_sessions,
+    read_sessions,
+)
+from assay.units import format_duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.campaign.engine.display import Display
+
+
+def upcoming(run: RunDirectory, now: float) -> NextSession | None:
+    """The session of a run that comes next, or goes on; None if there is none, or no plan yet."""
+    if not run.begun:
+        return None
+    rule = run.manifest().plan.replication
+    if not rule.repeated:
+        return None
+    return next_session(rule, held_sessions(read_sessions(run.path)), now)
+
+
+def begin_time(run: RunDirectory, now: float) -> float | None:
+    """When the next job of a run has something to do, Unix time; None: at once."""
+    following = upcoming(run, now)
+    if following is None or following.begun or following.due <= now:
+        return None
+    return following.due
+
+
+class Sessions:
+    """The sessions of one run, for the process that holds it.
+
+    ``tell``: where sentences for people go. ``tick``: called with a few words on what goes on.
+    """
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        manifest: Manifest,
+        clock: CampaignClock,
+        tell: Callable[[str], None],
+        tick: Callable[[str], None] = lambda words: None,
+    ) -> None:
+        self.run = run
+        self.clock = clock
+        self._manifest = manifest
+        self._rule: Replication = manifest.plan.replication
+        self._tell = tell
+        self._tick = tick
+        events, launches = read_sessions(run.path), run.launches()
+        times = [*(e.utc for e in events), *(each.utc + each.wall for each in launches)]
+        clock.resume(max(times, default=0.0))
+        self._note = ""  # what happened to the clock while the next session was waited for
+
+    def next(self) -> NextSession | None:
+        """The session that comes next; one that was cut short and can't go on has ended by then."""
+        held = held_sessions(read_sessions(self.run.path))
+        following = next_session(self._rule, held, self.clock.now())
+        if held and not held[-1].over and not (following and following.begun):
+            number = held[-1].number
+            how = self._how_it_ended(number)
+            self._end(number, how)
+            lost = "; it does not count" if how == "void" else ""
+            self._tell(f"{self.words(number)} was cut short{lost}.")
+            return self.next()
+        return following
+
+    def begin(self, following: NextSession) -> None:
+        """Note that a session begins, and say what was missed before it."""
+        if following.missed:
+            one = following.missed == 1
+            words = "A session was" if one else f"{following.missed} sessions were"
+            self._tell(
+                f"{words} missed: nothing was at work on this run, or what came before took "
+                f"longer. {'It is' if one else 'They are'} not caught up."
+            )
+        append_session(
+            self.run.path,
+            SessionEvent(
+                "begun",
+                following.number,
+                self.clock.now(),
+                due=following.due,
+                missed=following.missed,
+                note=self._note,
+            ),
+        )
+        self._note = ""
+        self._tell(f"{self.words(following.number)} begins.")
+        self._tick(self.words(following.number))
+
+    def end(self, number: int) -> None:
+        """Note that a session was measured to its end."""
+        self._end(number, "over")
+
+    def wait(self, following: NextSession) -> bool:
+        """Wait until a session is due, or until the clock is no longer what it was; whether it is
+        due. Raises Interruption if asked to stop.
+        """
+        wakefulness = Wakefulness(self.clock)
+        what = f"{self.words(following.number)} begins {moment(following.due)}"
+        self._tell(f"{what}.")
+        try:
+            while (left := following.due - self.clock.now()) > 0:
+                self._tick(f"{what}, in {format_duration(left)}")
+                self.clock.sleep(min(left, self.clock.nap))
+                if happened := wakefulness.look():
+                    self._note = f"{self._note} {happened}".strip()
+                    self._tell(happened)
+                    return False
+        except KeyboardInterrupt:
+            raise Interruption from None
+        return True
+
+    def words(self, number: int) -> str:
+        """``"Session 3 of 8"``, counted from 1."""
+        held = held_sessions(read_sessions(self.run.path))
+        voids = sum(one.over and not one.counts for one in held if one.number < number)
+        return f"Session {number - voids + 1} of {self._rule.planned}"
+
+    def _end(self, number: int, how: How) -> None:
+        append_session(self.run.path, SessionEvent("ended", number, self.clock.now(), how=how))
+
+    def _how_it_ended(self, number: int) -> How:
+        """Whether a session that was cut short has measured each cell, or met its failure."""
+        data = read_run(self.run.path, samples=False)
+        met = {
+            m.cell.id for m in data.measurements if session_of(m.replicate, self._rule) == number
+        }
+        for launch in data.launches:
+            if launch.session == number and launch.blamed:
+                met.add(launch.blamed.rpartition("-")[0])
+        cells = (cell for cell in self._manifest.plan.cells if not is_search(cell))
+        return "cut" if all(cell.id in met for cell in cells) else "void"
+
+    def too_early(self, following: NextSession) -> AssayError | None:
+        """Why a session that is due is not begun; None where it is."""
+        assert self._rule.every is not None
+        early = following.due - self.clock.now()
+        if following.set_back or early <= LATEST * self._rule.every:
+            return None
+        return AssayError(
+            f"{self.words(following.number)} begins {moment(following.due)}, and not yet.",
+            where=str(self.run.path),
+            fix="See that the scheduler holds jobs back until their begin time.",
+        )
+
+
+def carry_on(
+    sessions: Sessions,
+    execute: Callable[[int], tuple[RunData, list[Cell]]],
+    *,
+    one: bool = False,
+    deadline: float | None = None,
+    between: Callable[[RunData], None] = lambda data: None,
+) -> tuple[RunData, list[Cell], bool]:
+    """Measure the sessions that are left, each by ``execute`` of its number, and wait between them.
+
+    ``one``: the next alone, now, whenever it is due. ``deadline``: Unix time after which there is
+    no more time. ``between``: called after a session that isn't the last. Gives what was measured,
+    the cells that were left out and have no number at all, and whether more sessions are to come.
+    Raises as ``execute`` does, and Interruption, OutOfTime.
+    """
+    left_out: dict[str, Cell] = {}
+    data: RunData | None = None
+    try:
+        while (following := sessions.next()) is not None:
+            if not following.begun:
+                if one and data is not None:
+                    break
+                early = sessions.clock.now() < following.due
+                if one and early and (problem := sessions.too_early(following)):
+                    raise problem
+                if early and not one:
+                    if data is not None:
+                        between(data)
+                    if deadline is not None and following.due >= deadline:
+                        raise OutOfTime
+                    if not sessions.wait(following):
+                        continue
+                sessions.begin(following)
+            data, lacking = execute(following.number)
+            left_out |= {cell.id: cell for cell in lacking}
+            sessions.end(following.number)
+    except KeyboardInterrupt:
+        raise Interruption from None
+    if data is None:
+        data = read_run(sessions.run.path)
+    measured = {measurement.cell.id for measurement in data.measurements}
+    lacking = [cell for id_, cell in left_out.items() if id_ not in measured]
+    return data, lacking, following is not None
+
+
+class Teller:
+    """Tells what sessions do: above the display where there is one, else on lines of their own."""
+
+    def __init__(self, console: Console, display: Display | None) -> None:
+        self._console = console
+        self._display = display
+
+    def tell(self, sentence: str) -> None:
+        """Say it, where it stays."""
+        self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
+
+    def tick(self, words: str) -> None:
+        """Show it, as long as it is so."""
+        if self._display is not None:
+            self._display.status = words
+            self._display.tick(None)
+
+
+def moment(utc: float) -> str:
+    """A time of day as people here have it: ``"on Sunday, 22 November 2026, at 18:00"``."""
+    return time.strftime("on %A, %d %B %Y, at %H:%M", time.localtime(utc))

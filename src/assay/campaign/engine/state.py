@@ -1,0 +1,333 @@
+"""How far a run has come, and what it needs next: a function of its records alone.
+
+That is what makes resuming exact: a run that was killed decides as if it never had been.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from assay.campaign.engine.budget_shares import LEAST_BUDGET, fair_share
+from assay.campaign.engine.cell_state import CellState, Tally, tally_of
+from assay.campaign.engine.effort import Efforts, sampling_seconds
+from assay.campaign.engine.search_cells import ChosenCells
+from assay.campaign.engine.search_results import SearchOutcome, Settlement, settle_cell
+from assay.campaign.engine.timeouts import time_limit
+from assay.kernels import is_search
+from assay.model.cell import Cell
+from assay.model.plan import Plan
+from assay.model.sessions import first_replicate
+from assay.records.model import LaunchRecord, Measurement
+
+# Share of the budget by which its last measurements may be expected to exceed it.
+TOLERANCE = 0.05
+
+
+class Interruption(Exception):
+    """The campaign was asked to stop; everything measured is filed."""
+
+
+class OutOfTime(Interruption):
+    """The time that there is for it is over; what is missing is for another time."""
+
+
+class CampaignState:
+    """The state of all cells of a plan, in one of its sessions.
+
+    ``value_of`` reduces a measurement to the number whose interval across launches decides (None
+    where it has none); ``enough`` says whether the values so far suffice. Replicates are counted
+    from 0 here; in records the session's begin with ``first``. What searches found holds for all
+    sessions.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        value_of: Callable[[Measurement], float | None],
+        enough: Callable[[Sequence[float]], bool],
+        session: int = 0,
+    ) -> None:
+        self.plan = plan
+        self.session = session
+        self.first = first_replicate(session, plan.replication)
+        self.cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
+        self._searches = [state for state in self.cells.values() if state.search]
+        self._chosen = ChosenCells(plan)
+        for name in self._chosen.candidates:
+            self.cells[name].idle = True
+        self._efforts = Efforts(plan, self._chosen.candidates)
+        self.spent = 0.0
+        self._value_of = value_of
+        self._enough = enough
+        self._tally: Tally | None = None
+
+    def add(self, measurement: Measurement, beside: float | None = None) -> None:
+        """Take in one finished measurement; one of another session is passed over.
+
+        ``beside``: seconds that its launch took beside all measurements, where that ended well.
+        """
+        state = self.cells[measurement.cell.id]
+        replicate = measurement.replicate - self.first
+        rule = self.plan.replication
+        if rule.repeated and not state.search and not 0 <= replicate < rule.max_launches:
+            return
+        self._tally = None
+        record = measurement.record
+        state.wall = record.wall
+        state.facts = record.facts if state.search else {}
+        state.sampling = sampling_seconds(record)
+        count = len(record.series[0].values) if record.series else 0
+        state.sample = state.sampling / count if count else 0.0
+        state.sated = record.stop in ("precision", "samples")
+        state.short = record.stop == "samples" and count < rule.max_samples
+        value = self._value_of(measurement)
+        if record.status == "failed":
+            state.failure = record.error or "failed"
+        elif record.verified is False:
+            state.failure = "verification failed"
+        elif value is None:
+            state.failure = "no samples"
+        else:
+            state.values[replicate] = value
+            self._efforts.add(
+                state.cell,
+                replicate,
+                record,
+                value=value,
+                samples=count,
+                launch=measurement.launch,
+                beside=beside,
+            )
+            state.satisfied = self._is_satisfied(state)
+        if state.failure is not None:
+            state.failed_in = replicate
+
+    def blame(self, launch: LaunchRecord, cells: Sequence[Cell], *, progressed: bool) -> None:
+        """A launch ended badly and left ``cells`` unmeasured.
+
+        The one it died in has failed. If none was under way and the launch brought nothing at all,
+        another would not either: all of them have failed.
+        """
+        self._tally = None
+        blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
+        guilty = [cell for cell in cells if cell.id == blamed]
+        if not guilty and not progressed:
+            guilty = list(cells)
+        block = launch.blamed.rpartition("-")[2] if launch.blamed else ""
+        met = int(block) - self.first if block.isdigit() else None
+        for cell in guilty:
+            state = self.cells[cell.id]
+            state.failure = launch.error or launch.outcome
+            state.failed_in = max(state.values, default=-1) + 1 if met is None else met
+
+    def leave_out(self, cells: Sequence[Cell]) -> None:
+        """There are not hosts enough for these cells: they are for another execution to measure."""
+        self._tally = None
+        for cell in cells:
+            self.cells[cell.id].left_out = True
+
+    def _is_satisfied(self, state: CellState) -> bool:
+        if state.search:
+            return True
+        if state.cell.id in self._chosen.candidates:
+            return False  # its search says when it is enough
+        # Replicates count from 0 without gaps, so that the decision doesn't depend on what a killed
+        # run did out of turn.
+        series: list[float] = []
+        while len(series) in state.values:
+            series.append(state.values[len(series)])
+        return len(series) >= self.plan.replication.min_launches and self._enough(series)
+
+    def next_block(self) -> tuple[int, list[Cell]] | None:
+        """The lowest replicate that a cell still needs, and all cells that need it; None: done.
+
+        Searches come before all others. After the first replicate, what can't be done in the time
+        that is left is not begun. Candidates of a search for the best placement are measured in
+        the blocks in which it asks for them, together with what else those hold.
+        """
+        searches = [state.cell for state in self._searches if state.pending]
+        if searches:
+            return 0, searches
+        asked = self._ask()
+        plain = self._next_plain()
+        if plain is None or (asked is not None and asked[0] < plain[0]):
+            return asked
+        if asked is not None and asked[0] == plain[0]:
+            both = {cell.id: cell for cell in (*plain[1], *asked[1])}
+            return plain[0], list(both.values())
+        return plain
+
+    def _next_plain(self) -> tuple[int, list[Cell]] | None:
+        """The next block of the cells that are measured whatever they yield."""
+        rule = self.plan.replication
+        lacking: dict[int, list[CellState]] = {}
+        for name, state in self.cells.items():
+            if state.pending and name not in self._chosen.candidates:
+                lacking.setdefault(state.missing, []).append(state)
+        for replicate in sorted(lacking):
+            if replicate >= rule.max_launches or (replicate > 0 and self.spent >= rule.budget):
+                return None
+            wanted = [
+                state.cell
+                for state in lacking[replicate]
+                if replicate == 0 or state.least <= self._time_left
+            ]
+            if wanted:
+                return replicate, wanted
+        return None
+
+    def _ask(self) -> tuple[int, list[Cell]] | None:
+        """The block that the searches for the best placement are in, and what it lacks.
+
+        What they ask for in a block follows from the blocks before it.
+        """
+        if not self._chosen.candidates:
+            return None
+        self._tally = None
+        block, wanted = self._chosen.next_block(self.cells, self._can_have)
+        names = {cell.id for cell in wanted}
+        for name in self._chosen.candidates:
+            self.cells[name].idle = name not in names
+        return (block, wanted) if wanted else None
+
+    def _can_have(self, state: CellState, block: int) -> bool:
+        """Whether there is time for it in a block, and a number for the block in its session."""
+        rule = self.plan.replication
+        if block == 0 or (rule.repeated and block >= rule.max_launches):
+            return block == 0
+        return self.spent < self.plan.replication.budget and state.least <= self._time_left
+
+    @property
+    def _time_left(self) -> float:
+        """Seconds that what is begun now may be expected to take."""
+        return self.plan.replication.budget * (1.0 + TOLERANCE) - self.spent
+
+    def affordable(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
+        """Of cells that one launch would measure, in their order, those that there is time for.
+
+        In the first replicate all of them. Afterwards a cell is left out if it alone, for its one
+        sample, would take more than those before it leave.
+        """
+        if replicate == 0:
+            return list(cells)
+        left = self._time_left
+        kept = []
+        for cell in cells:
+            least = self.cells[cell.id].least
+            if least <= left:
+                kept.append(cell)
+                left -= least
+        return kept
+
+    def settle(self, cell: Cell) -> Settlement:
+        """What a cell is measured with, by the searches that have ended."""
+        settlement = settle_cell(cell, self.plan, self._outcomes())
+        state = self.cells[cell.id]
+        if state.wall is None and settlement.settled.seconds is not None:
+            state.sample = settlement.settled.seconds
+            self._tally = None
+        return settlement
+
+    def _outcomes(self) -> dict[str, SearchOutcome]:
+        return {
+            search.cell.id: SearchOutcome(search.facts, search.failure)
+            for search in self._searches
+            if not search.pending
+        }
+
+    def measurement_budgets(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
+        """Seconds that each of ``cells`` may take in this block: a fair share of what is left.
+
+        What a cell spent on set-up it will need again. Of the rest each gets an equal share, and
+        what those leave that had enough with less goes to the others (water-filling). What takes
+        more than its share for one sample takes it from all.
+        """
+        rule = self.plan.replication
+        if rule.cell_budget is not None:
+            return {cell.id: rule.cell_budget for cell in cells}
+        if self._chosen.candidates:
+            return self._shares_with_searches(replicate, cells)
+        return self._shares(replicate, cells)
+
+    def _shares_with_searches(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
+        """What a search asks for takes even shares of half of what is left, or of all of it when no
+        other cells need any: as if the search needed the most that it may be expected to.
+        """
+        plain = [c for c in cells if c.id not in self._chosen.candidates and self._lacks(c)]
+        chosen = [cell for cell in cells if cell not in plain]
+        part = 0.5 if plain else 1.0
+        left = part * max(self.plan.replication.budget - self.spent, 0.0)
+        each = max(self._chosen.share(self.cells) * left, LEAST_BUDGET)
+        granted = {cell.id: self.cells[cell.id].overhead + each for cell in chosen}
+        return granted | (self._shares(replicate, plain, part) if plain else {})
+
+    def _lacks(self, cell: Cell) -> bool:
+        """Whether a cell is to be measured again by the rule for all cells."""
+        return self.cells[cell.id].pending
+
+    def _shares(self, replicate: int, cells: Sequence[Cell], part: float = 1.0) -> dict[str, float]:
+        """Fair shares of a part of the budget, without the candidates of a search."""
+        rule, chosen = self.plan.replication, self._chosen.candidates
+        # Shares are worked out over all cells left of the block, however many launches that takes;
+        # the block's part of the budget is what it was before its first launch.
+        states = [
+            state
+            for name, state in self.cells.items()
+            if state.pending and replicate not in state.values and name not in chosen
+        ]
+        blocks = max(rule.min_launches - replicate, 1)
+        if rule.unbroken:  # nothing but time ends it: the last blocks take no longer than the first
+            pace = rule.budget / rule.min_launches
+            blocks = max(blocks, math.ceil((rule.budget - self.spent) / pace))
+        gone = sum(
+            state.wall or 0.0
+            for name, state in self.cells.items()
+            if replicate in state.values and not state.search and name not in chosen
+        )
+        left = part * max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
+        left -= sum(state.overhead for state in states)
+        most = self.most_samples(replicate)
+        share = fair_share(left, [(s.sample, self._wanted(s, most[s.cell.id])) for s in states])
+        return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
+
+    def _wanted(self, state: CellState, most_samples: int) -> float:
+        """Seconds of samples that a cell will have enough with; inf where that isn't known."""
+        wanted = state.sampling if state.sated and not state.short else math.inf
+        if state.sated and most_samples < self.plan.replication.max_samples:
+            wanted = min(wanted, most_samples * state.sample)
+        return wanted
+
+    def most_samples(self, replicate: int) -> dict[str, int]:
+        """Samples that each cell that a block has or had may take at most in a launch of it."""
+        # Cells that were measured before a crash or a kill shared their launch too.
+        here = [s for s in self.cells.values() if s.pending or replicate in s.values]
+        return self._efforts.most(replicate, [state.cell for state in here])
+
+    def time_limit(self, cells: Sequence[Cell]) -> float:
+        """Seconds that one launch of these cells may take, inf where only silence ends it."""
+        return time_limit(cells, self.cells.values())
+
+    @property
+    def expected(self) -> int:
+        """Measurements that the fewest launches of the cells that still stand come to."""
+        return self._counted().expected
+
+    @property
+    def done(self) -> int:
+        """Measurements made and counted."""
+        return self._counted().done
+
+    def remaining_seconds(self) -> float:
+        """An estimate of the time to the end, from the last wall times and the budget."""
+        left = max(self.plan.replication.budget - self.spent, 0.0)
+        return min(self._counted().seconds, left)
+
+    def _counted(self) -> Tally:
+        """Counted again only after something was added: displays ask several times a second."""
+        if self._tally is None:
+            once = self._chosen.candidates
+            fewest = self.plan.replication.min_launches
+            self._tally = tally_of(self.cells.values(), fewest, once)
+        return self._tally

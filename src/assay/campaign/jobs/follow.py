@@ -1,0 +1,353 @@
+"""Following a run that jobs carry out: until it is complete, or nothing more will come of it.
+
+The scheduler is asked seldom and believed late: what a job has filed counts first. One that doesn't
+answer is waited for; a job that it has forgotten has ended, however that was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from assay.campaign.engine.sessions import moment
+from assay.campaign.jobs.batch import submit
+from assay.campaign.jobs.run_watch import GroupWatch, RunWatch, Watch
+from assay.errors import AssayError
+from assay.hostnames import compress_hosts
+from assay.launch.outcome import last_words
+from assay.records.directory import NODES, RunDirectory
+from assay.records.group import unfinished_members
+from assay.records.jobs import JobBook, JobEnd, JobEvent, JobStory
+from assay.records.request import RunRequest
+from assay.schedulers.model import BatchScheduler, JobStatus, SchedulerSilent
+from assay.system.survey import read_nodes
+from assay.units import format_duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Seconds between looks at the run's files, which may lie in a file system that many share.
+LOOK = 1.0
+# Seconds from the first question to the scheduler on to the second, and the most between two: what
+# a site's thousands of users may all do without its controller noticing.
+FIRST_POLL, POLL_GROWTH, SLOWEST_POLL = 2.0, 1.5, 30.0
+# Seconds to wait, once a job has ended, for what it wrote to be seen here, and for the scheduler to
+# say how it ended.
+LATE = 90.0
+# Seconds to wait for a job that was asked to end: schedulers kill it half a minute after asking.
+ENDING = 60.0
+# How often a job's account is asked for while there is none yet.
+ACCOUNTS = 4
+# Scheduler's states after which a job's run goes on in another.
+_GO_ON = ("timeout", "node-failed", "preempted")
+
+
+@dataclass
+class Poll:
+    """When to ask the scheduler next."""
+
+    wait: float = field(default_factory=lambda: FIRST_POLL)
+    due: float = field(default_factory=lambda: time.monotonic() + FIRST_POLL)
+
+    def next(self) -> None:
+        """It was asked now."""
+        self.wait = min(self.wait * POLL_GROWTH, SLOWEST_POLL)
+        self.due = time.monotonic() + self.wait
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What became of the run, as far as it was followed.
+
+    ``how``: ``complete``; ``ended`` (no job of it is left, and it isn't complete); ``stopped`` (the
+    person ended the job); ``left`` (the job may go on, and the person has gone). ``sentence`` says
+    what happened; ``problem`` is what kept the job from measuring.
+    """
+
+    how: Literal["complete", "ended", "stopped", "left"]
+    sentence: str = ""
+    problem: AssayError | None = None
+
+
+@contextlib.contextmanager
+def watching(run: RunDirectory, request: RunRequest, console: Console) -> Iterator[Watch]:
+    """The watch for a run or a group, with its display on a terminal."""
+    if request.members is not None:
+        with GroupWatch(run.path, request.members, console) as group:
+            yield group
+        return
+    from assay.campaign.engine.display import Display
+
+    display = Display(console, request.suite) if console.is_terminal else None
+    with display or contextlib.nullcontext():
+        yield RunWatch(run, display)
+
+
+class Follower:
+    """Follows one run. ``console``: where its sentences go."""
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        request: RunRequest,
+        scheduler: BatchScheduler,
+        console: Console,
+        watch: Watch,
+    ) -> None:
+        self._run = run
+        self._request = request
+        self._scheduler = scheduler
+        self._console = console
+        self._watch = watch
+        self._book = JobBook(run.path)
+        self._silent_since: float | None = None
+        self._state: JobStatus | None = None
+        self._since = time.monotonic()
+
+    def follow(self, number: int) -> Ending:
+        """Follow from a job on, through those that continue it. Raises AssayError."""
+        try:
+            while True:
+                before = self._watch.measured
+                status = self._until_over(number)
+                end = self._book.end(number)
+                self._note_end(number, status, end)
+                if self._complete():
+                    with contextlib.suppress(KeyboardInterrupt):  # there is nothing left to end
+                        self._account()
+                    return Ending("complete")
+                following = self._next(number, status, end, self._watch.measured > before)
+                self._account()
+                if following is None:
+                    return self._ended(number, status, end)
+                number = following
+        except KeyboardInterrupt:
+            return self._stop(max([number, *(story.number for story in self._book.jobs())]))
+
+    def _complete(self) -> bool:
+        if self._request.members is not None:
+            return not unfinished_members(self._run.path, self._request.members)
+        return self._run.complete
+
+    # ---- one job ---------------------------------------------------------------------------------
+
+    def _until_over(self, number: int) -> JobStatus | None:
+        """Wait for a job's end; how the scheduler says that it ended, None if it wasn't asked."""
+        story = self._book.job(number)
+        self._state, self._since = None, time.monotonic()
+        poll = Poll()
+        self._wait(lambda: self._watch.over(number) or self._asked(story, poll))
+        end = self._book.end(number)
+        # Whether it was asked to end by a person or by its scheduler, that alone can tell.
+        asked = end is not None and end.how in ("asked", "warned")
+        if asked and not self._known_to_have_ended():
+            self._wait(lambda: self._asked(story, poll), LATE)
+        # What it wrote may be seen later than its end; one that never began wrote nothing.
+        late = LATE if self._begun(story) else LATE / 10
+        self._wait(lambda: self._watch.over(number), late)
+        if self._book.end(number) is not None:
+            self._wait(lambda: self._all_seen(number), LATE)
+        return self._state
+
+    def _all_seen(self, number: int) -> bool:
+        end = self._book.end(number)
+        sealed = end is None or end.how != "complete" or self._complete()
+        return sealed and self._watch.settled()
+
+    def _wait(self, done: Callable[[], bool], patience: float = float("inf")) -> None:
+        """Look at the run until something is so, or for so many seconds."""
+        until = time.monotonic() + patience
+        while True:
+            self._watch.look(self._status_line())
+            if done() or time.monotonic() >= until:
+                return
+            time.sleep(LOOK)
+
+    def _known_to_have_ended(self) -> bool:
+        return self._state is not None and (self._state.ended or self._state.state == "unknown")
+
+    def _asked(self, story: JobStory, poll: Poll) -> bool:
+        """Ask the scheduler if it is time to; whether the job has ended by what it says."""
+        if time.monotonic() < poll.due or not story.job:
+            return self._known_to_have_ended()
+        poll.next()
+        try:
+            status = self._scheduler.status([story.job]).get(story.job, JobStatus("unknown"))
+        except SchedulerSilent as silent:
+            if self._silent_since is None:
+                self._silent_since = time.monotonic()
+                self._say(f"The scheduler does not answer; it is asked again. ({silent.what})")
+            return False
+        if self._silent_since is not None:
+            gone = format_duration(time.monotonic() - self._silent_since)
+            self._say(f"The scheduler answers again, after {gone}.")
+            self._silent_since = None
+        if self._state is None or status.state != self._state.state:
+            self._since = time.monotonic()
+        self._state = status
+        return self._known_to_have_ended()
+
+    def _status_line(self) -> str:
+        """The job's state in a few words: ``"job 12: queued for 3 min: Resources"``."""
+        jobs = self._book.jobs()
+        if not jobs:
+            return ""
+        story = jobs[-1]
+        words = [f"job {story.job or story.number}"]
+        gone = format_duration(time.monotonic() - self._since)
+        if self._silent_since is not None:
+            silent = format_duration(time.monotonic() - self._silent_since)
+            words.append(f"no answer from the scheduler for {silent}")
+        elif self._state is not None and self._state.state == "queued":
+            words.append(f"queued for {gone}")
+            begin = story.submitted.begin if story.submitted else None
+            if begin is not None and begin > time.time():
+                words = [words[0], f"begins {moment(begin)}"]
+            words += [self._state.reason] if self._state.reason else []
+        elif story.started is not None:
+            words.append(f"running on {self._hosts(story.started)}")
+            walltime = story.submitted.walltime if story.submitted else None
+            if walltime is not None:
+                left = story.started.utc + walltime - time.time()
+                words.append(f"{format_duration(max(left, 0.0))} left")
+        elif self._state is not None:
+            words.append(self._state.state)
+        return ": ".join((words[0], ", ".join(words[1:]))) if words[1:] else words[0]
+
+    def _hosts(self, started: JobEvent) -> str:
+        """The nodes of a job, once it has looked at them; before that, the first."""
+        nodes = [node for node in read_nodes(self._run.path / NODES) if node.utc >= started.utc]
+        return compress_hosts([node.host for node in nodes]) or started.host or "its first node"
+
+    # ---- after it --------------------------------------------------------------------------------
+
+    def _note_end(self, number: int, status: JobStatus | None, end: JobEnd | None) -> None:
+        with contextlib.suppress(AssayError):
+            if end is not None:
+                self._book.ended(number, end.how, end.error or "")
+            elif status is not None:
+                self._book.ended(number, status.state, status.reason)
+
+    def _account(self) -> None:
+        """Ask for the accounts of the jobs that have ended, until they are there or aren't kept.
+
+        A job says that it ends before its scheduler knows. That there are none is no matter.
+        """
+        for attempt in range(ACCOUNTS):
+            open_ = {s.job: s for s in self._book.jobs() if s.job and s.ended and not s.accounted}
+            if not open_ or self._request.members is not None:
+                return
+            if attempt:
+                time.sleep(min(FIRST_POLL * POLL_GROWTH ** (attempt - 1), SLOWEST_POLL))
+            try:
+                found = self._scheduler.accounting(open_)
+                for job, accounting in (found or {}).items():
+                    self._book.account(open_[job].number, accounting)
+            except AssayError:
+                return
+            if found is None:
+                return
+
+    def _next(
+        self, number: int, status: JobStatus | None, end: JobEnd | None, progress: bool
+    ) -> int | None:
+        """The job that goes on after this one, submitted here if need be; None: there is none."""
+        later = [story.number for story in self._book.jobs() if story.number > number]
+        if end is not None and end.next is not None:
+            later.append(end.next)
+        if later:
+            story = self._book.job(max(later))
+            self._say(f"Job {story.job or max(later)} goes on{beginning(story)}.")
+            return max(later)
+        if self._request.members is not None:
+            return None
+        state = status.state if status is not None else None
+        over = end is not None and (
+            end.how in ("time", "incomplete", "session")
+            or (end.how == "warned" and state != "cancelled")
+        )
+        progress |= end is not None and end.made > 0
+        if not progress or not (over or state in _GO_ON):
+            return None
+        story = submit(self._run, self._request, self._scheduler, after=number)
+        why = {"node-failed": "a node failed", "preempted": "it was preempted"}
+        reason = why.get(state or "", "its time was over")
+        if end is not None and end.how == "session":
+            reason = "its session is over"
+        self._say(
+            f"Job {self._id(number)} ended before the run did ({reason}); job {story.job} goes on"
+            f"{beginning(story)}."
+        )
+        return story.number
+
+    def _ended(self, number: int, status: JobStatus | None, end: JobEnd | None) -> Ending:
+        """No job is left, and the run isn't complete: why."""
+        state = status.state if status is not None else "unknown"
+        how = state.replace("node-failed", "a node failed").replace("unknown", "ended")
+        if end is not None and end.how in ("time", "incomplete", "session"):
+            how = "ended without having measured anything more"
+        if end is not None and end.how == "complete":
+            how = "it is complete, by its own account, and not all that it wrote is seen here yet"
+        reason = f" ({status.reason})" if status is not None and status.reason else ""
+        said = ""
+        if end is None:
+            said = last_words(*sorted(self._book.folder.glob(f"{number:04d}*.out")))
+        problem = end.problem() if end is not None else None
+        sentence = f"Job {self._id(number)}: {how}{reason}."
+        if said:
+            sentence += f" Its last words:\n{said}"
+        return Ending("ended", sentence, problem)
+
+    def _stop(self, number: int) -> Ending:
+        """Ctrl-C: end the job in good order, or, at the second, leave it."""
+        job = self._id(number)
+        try:
+            self._say(f"Ending job {job}; Ctrl-C again leaves at once.")
+            story = self._book.job(number)
+            told = self._cancel(story)
+            poll = Poll()
+            self._wait(lambda: self._watch.over(number) or self._asked(story, poll), ENDING)
+            self._wait(lambda: self._watch.over(number), LATE if self._begun(story) else 0.0)
+            self._note_end(number, self._state, self._book.end(number))
+        except KeyboardInterrupt:
+            return Ending(
+                "left",
+                f"Job {job} may still run. `assay runs --clean` shows and ends it, "
+                f"`assay runs --follow {self._run.name}` follows it.",
+            )
+        if not told:
+            return Ending("left", f"Job {job} may still run: the scheduler does not answer.")
+        return Ending("stopped")
+
+    def _begun(self, story: JobStory) -> bool:
+        return self._book.job(story.number).started is not None
+
+    def _cancel(self, story: JobStory) -> bool:
+        """Ask the scheduler to end the job, for a while; whether it took the order."""
+        until = time.monotonic() + ENDING
+        while story.job:
+            try:
+                self._scheduler.cancel([story.job])
+            except SchedulerSilent as silent:
+                if time.monotonic() >= until:
+                    return False
+                self._say(f"The scheduler does not answer; it is asked again. ({silent.what})")
+                time.sleep(FIRST_POLL)
+            else:
+                return True
+        return False
+
+    def _id(self, number: int) -> str:
+        return self._book.job(number).job or str(number)
+
+    def _say(self, sentence: str) -> None:
+        self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
+
+
+def beginning(story: JobStory) -> str:
+    """When a job begins that is held back until its session is due: ``", beginning on …"``."""
+    begin = story.submitted.begin if story.submitted else None
+    return f", beginning {moment(begin)}" if begin is not None else ""

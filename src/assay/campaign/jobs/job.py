@@ -1,0 +1,336 @@
+"""A job of a run, on the first of its nodes: plan, build, measure, and say how it ended.
+
+Everything that a follower must know stands in files afterwards: the scheduler may forget the job,
+and nobody may be following.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import socket
+import stat
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from assay.campaign.commands.finish import file_report
+from assay.campaign.commands.run_request import RunOptions
+from assay.campaign.engine.clocks import MachineClock
+from assay.campaign.engine.execute import (
+    begin_run,
+    carry_out,
+    new_run,
+    prepare,
+    stopping_at_sigterm,
+)
+from assay.campaign.engine.sessions import upcoming
+from assay.campaign.engine.state import Interruption, OutOfTime
+from assay.campaign.jobs.batch import scheduler_of, submit
+from assay.campaign.machine.bench import Bench, machine_for
+from assay.config import Config, load_config
+from assay.errors import AssayError
+from assay.records.directory import RunDirectory
+from assay.records.files import BUSY
+from assay.records.jobs import How, JobBook, JobEnd, JobEvent
+from assay.records.model import RunData
+from assay.records.reading import read_run
+from assay.records.request import RunRequest
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.launch.allocation import Allocation
+
+# Seconds to wait for what was written on another node to be seen on this one: NFS clients may
+# believe for a minute that a file isn't there (acdirmax in NFS(5)).
+LATE = 90.0
+# Seconds to wait for the job before this one, or any other process, to release the run.
+HANDOVER = 60.0
+# What a job keeps of its time for ending: a share of it, and no more than so many seconds.
+ENDING_SHARE, ENDING = 0.1, 120.0
+# Schedulers are asked to warn jobs of so many seconds; the warning may come so long before the end
+# (a minute, and Slurm up to another one earlier: sbatch(1), --signal).
+WARNED, WARNING = 300.0, 125.0
+
+_T = TypeVar("_T")
+
+
+@dataclasses.dataclass(frozen=True)
+class JobTurn:
+    """One job's turn at a run.
+
+    ``number``: of the job. ``walltime``: seconds that it asked for. ``task``: of its array, from 0.
+    ``leashed``: no scheduler but another assay has started it, and it ends when that one lets go of
+    its standard input.
+    """
+
+    number: int
+    walltime: float | None = None
+    task: int = 0
+    leashed: bool = False
+
+
+def work(path: Path, turn: JobTurn, console: Console) -> int:
+    """Do a job's part of a run or group; the exit status of the command."""
+    began = time.time()
+    with stopping_at_sigterm():
+        part = _Part(path, turn, began, console)
+        try:
+            part.find()
+            end = part.measure()
+        except OutOfTime:
+            end = part.end("time")
+        except (Interruption, KeyboardInterrupt):
+            end = part.end("warned" if part.near_its_end() else "asked")
+        except AssayError as error:
+            refused = error.what == BUSY
+            end = part.end("refused" if refused else "failed", error)
+        with _undisturbed():
+            return part.close(end)
+
+
+class _Part:
+    """What this process does of a run: all of it, or one member's of a group."""
+
+    def __init__(self, path: Path, turn: JobTurn, began: float, console: Console) -> None:
+        self._path = path
+        self._turn = turn
+        self._began = began
+        self._console = console
+        self._book = JobBook(path)
+        self._request: RunRequest | None = None
+        self._run: RunDirectory | None = None
+        self._before = 0
+        self.ending = min(ENDING, ENDING_SHARE * (turn.walltime or 0.0))
+        self.deadline: float | None = None
+
+    def find(self) -> None:
+        """Wait for what was written elsewhere, and take the turn. Raises AssayError."""
+        turn = self._turn
+        if turn.leashed:
+            _on_a_leash()
+        allocation = _allocation()
+        self._request = _wait_for(RunDirectory(self._path).request, self._path)
+        if self._request.members is None:
+            self._run = RunDirectory(self._path)
+            self._note(
+                "started", host=socket.gethostname(), job=allocation.job if allocation else ""
+            )
+        else:
+            members = _wait_for(lambda: self._book.job(turn.number).members, self._path)
+            self._run = RunDirectory(self._path).member(members[turn.task])
+        self._before = _measured(self._run)
+        if turn.walltime is not None:
+            told = allocation.ends if allocation else None
+            ends = told or self._began + turn.walltime
+            self.deadline = ends - self.ending
+
+    def near_its_end(self) -> bool:
+        """Whether a request to end may be the scheduler's warning that the time is over."""
+        if self.deadline is None:
+            return False
+        long = self._turn.walltime is not None and self._turn.walltime >= WARNED
+        left = self.deadline + self.ending - time.time()
+        return left <= (WARNING if long else 2 * self.ending)
+
+    def measure(self) -> JobEnd:
+        """Measure what is missing and file it. Raises as ``carry_out`` does."""
+        assert self._request is not None
+        assert self._run is not None
+        request, run = self._request, self._run
+        bench = make_ready(run, request, self._console)
+        data = carry_out(
+            run,
+            bench,
+            self._console,
+            deadline=self.deadline,
+            patience=HANDOVER,
+            clock=MachineClock() if request.members is None else None,
+        )
+        if request.report and data.complete:
+            with contextlib.suppress(AssayError):  # it can be written at any time
+                file_report(data)
+        if not data.complete and upcoming(run, time.time()) is not None:
+            return self.end("session")
+        return self.end("complete" if data.complete else "incomplete")
+
+    def end(self, how: How, error: AssayError | None = None) -> JobEnd:
+        """How this part ended, with what it has brought."""
+        made, missing = 0, None
+        if self._run is not None and self._run.begun:
+            with contextlib.suppress(AssayError):
+                data = read_run(self._run.path)
+                made = len(data.measurements) - self._before
+                missing = missing_cells(data)
+        return JobEnd(
+            number=self._turn.number,
+            utc=time.time(),
+            how=how,
+            made=made,
+            missing=missing,
+            error=error.what if error else None,
+            where=error.where if error else "",
+            fix=error.fix if error else "",
+            detail=error.detail if error else "",
+        )
+
+    def close(self, end: JobEnd) -> int:
+        """File the end, after submitting the job that goes on, if there is to be one."""
+        if end.how in ("time", "incomplete", "session") and end.made > 0:
+            end = self._continued(end)
+        problem = end.problem()
+        if problem is not None:
+            print(f"assay: {problem}", file=sys.stderr)
+        group = self._request is not None and self._request.members is not None
+        try:
+            self._book.write_end(end, self._turn.task if group else None)
+            if not group:
+                self._note("ended", state=end.how, reason=end.error or "")
+        except AssayError as error:
+            print(f"assay: {error}", file=sys.stderr)
+            return 1
+        return 0 if end.how in ("complete", "session", "time", "asked", "warned") else 1
+
+    def _continued(self, end: JobEnd) -> JobEnd:
+        """Submit the next job from within this one, where nodes may do that."""
+        request = self._request
+        if request is None or request.members is not None or request.job is None:
+            return end
+        try:
+            story = submit(
+                RunDirectory(self._path),
+                request,
+                scheduler_of(request.scheduler),
+                after=self._turn.number,
+            )
+        except AssayError as error:  # the process that follows, or resumes, will
+            print(f"assay: no further job from here: {error}", file=sys.stderr)
+            return end
+        return msgspec.structs.replace(end, next=story.number)
+
+    def _note(self, event: str, **what: str) -> None:
+        """Add a line to the run's jobs; that it can't be written is no reason not to measure."""
+        with contextlib.suppress(AssayError):
+            self._book.append(
+                msgspec.convert(
+                    {"event": event, "number": self._turn.number, "utc": time.time(), **what},
+                    JobEvent,
+                )
+            )
+
+
+def make_ready(
+    run: RunDirectory, request: RunRequest, console: Console, config: Config | None = None
+) -> Bench:
+    """Look at the machine, build what is needed, and give the run its plan if it has none yet.
+
+    ``config``: in place of the request's. Raises AssayError.
+    """
+    settings = config or load_config(Path(request.config) if request.config else None)
+    folder = msgspec.structs.replace(settings.defaults, runs=str(run.path.parent.absolute()))
+    settings = dataclasses.replace(settings, defaults=folder)
+    if request.members is not None:  # each node by itself
+        settings = dataclasses.replace(settings, cluster=None)
+    node = int(run.name) if request.members is not None else 0  # a member is called by its number
+    machine = machine_for(settings, Path(request.fake) if request.fake else None, node)
+    if run.begun:
+        return prepare(machine, run.manifest().plan, console)
+    plan = RunOptions.again(request).plan_on(machine.context)
+    bench = prepare(machine, plan, console)
+    if request.members is not None:
+        new_run(machine, bench, plan, run.path.parent, request.command, name=run.name)
+        return bench
+    with run.locked(patience=HANDOVER):
+        if not run.begun:
+            begin_run(run, machine, bench, plan, request.command)
+    return bench
+
+
+def missing_cells(data: RunData) -> list[str]:
+    """The ids of the cells that have no number, though no search had a say in it."""
+    plan = data.manifest.plan
+    have = {m.cell.id for m in data.measurements if m.record.status == "ok"}
+    have |= set(plan.search.optional if plan.search else ())
+    return [cell.id for cell in plan.cells if cell.id not in have]
+
+
+def _measured(run: RunDirectory) -> int:
+    return len(read_run(run.path).measurements) if run.begun else 0
+
+
+def deadline_here() -> float | None:
+    """When a campaign in this process must have ended, Unix time; None outside an allocation."""
+    allocation = _allocation()
+    if allocation is None or allocation.ends is None:
+        return None
+    left = allocation.ends - time.time()
+    return allocation.ends - min(ENDING, ENDING_SHARE * max(left, 0.0))
+
+
+def _allocation() -> Allocation | None:
+    """What the scheduler has given to this job; None where it can't be known."""
+    from assay.launch.allocation import find_allocation
+
+    try:
+        return find_allocation()
+    except AssayError:  # it is said where it matters, when the machine is looked at
+        return None
+
+
+def _wait_for(look: Callable[[], _T | None], path: Path) -> _T:
+    """What was written on another node, once it is seen here. Raises AssayError after ``LATE``."""
+    until = time.monotonic() + LATE
+    while not (found := look()):
+        if time.monotonic() > until:
+            raise AssayError(
+                f"What this job needs was not to be seen within {LATE:g} s.",
+                where=str(path),
+                fix="Keep runs in a file system that all nodes share under the same path.",
+            )
+        time.sleep(0.2)
+    return found
+
+
+def _on_a_leash() -> None:
+    """End in good order when standard input does: a remote shell's death reaches no further.
+
+    A remote shell that passes no input on (pbs_tmrsh) leaves none but /dev/null, which tells
+    nothing. The allocation around this process is not its own: it measures this node alone.
+    """
+    from assay.schedulers import job_variables
+
+    prefixes = job_variables()
+    for name in list(os.environ):
+        if name.startswith(prefixes):
+            del os.environ[name]
+
+    held = os.fstat(0).st_mode
+    if not (stat.S_ISFIFO(held) or stat.S_ISSOCK(held)):
+        return
+
+    def watch() -> None:
+        while os.read(0, 64):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let no further request to end come between what is measured and its being filed."""
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    previous = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

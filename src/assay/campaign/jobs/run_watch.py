@@ -1,0 +1,187 @@
+"""Watching a run that is carried out elsewhere: its streams feed the display as its own would."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from assay.campaign.engine.display import Display
+from assay.campaign.engine.execute import state_of
+from assay.campaign.engine.state import CampaignState
+from assay.errors import AssayError
+from assay.model.sessions import session_of
+from assay.records.directory import LAUNCHES, RunDirectory
+from assay.records.group import describe_members
+from assay.records.jobs import JobBook
+from assay.records.model import Measurement
+from assay.records.reading import measurements_of
+from assay.records.schema import MeasurementRecord, StreamStart
+from assay.records.stream import Stream, StreamTail, read_stream
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Watch(Protocol):
+    """What a follower sees of a run or a group on disk."""
+
+    @property
+    def measured(self) -> int:
+        """How much has been measured so far, in whatever is counted."""
+        ...
+
+    def look(self, status: str) -> None:
+        """Take in what has come, and show it with the state of the job."""
+        ...
+
+    def settled(self) -> bool:
+        """Whether everything that was written is seen here, as far as can be seen."""
+        ...
+
+    def over(self, number: int) -> bool:
+        """Whether a job has said that its part is over."""
+        ...
+
+
+class RunWatch:
+    """A run. Whatever its streams hold is taken in once; ``display`` None shows nothing."""
+
+    def __init__(self, run: RunDirectory, display: Display | None) -> None:
+        self._run = run
+        self._display = display
+        self._state: CampaignState | None = None
+        self._tails: dict[Path, StreamTail] = {}
+        self._starts: dict[Path, StreamStart] = {}
+        self._seen: set[str] = set()
+        self._launches = 0
+
+    @property
+    def measured(self) -> int:
+        """Measurements that count."""
+        return len(self._seen)
+
+    def look(self, status: str) -> None:
+        """Take in what has come, and show it with the state of the job."""
+        if self._state is None and self._run.begun:
+            with suppress(AssayError):  # half of it is seen yet
+                manifest = self._run.manifest()
+                self._state = state_of(manifest)
+                if self._display is not None:
+                    self._display.expect(manifest.plan.cells)
+        if self._state is not None:
+            for path in self._run.streams():
+                self._read(path)
+            self._spend()
+        if self._display is not None:
+            self._display.status = status
+            self._display.tick(self._state)
+
+    def settled(self) -> bool:
+        """Whether a sealed run is whole, or the streams of another one end as they should."""
+        if self._run.complete:
+            with suppress(AssayError):
+                return not self._run.broken_seal()
+            return False
+        return all(not read_stream(path).torn for path in self._run.streams())
+
+    def over(self, number: int) -> bool:
+        """Whether the job has filed its end."""
+        return JobBook(self._run.path).end(number) is not None
+
+    def _read(self, path: Path) -> None:
+        assert self._state is not None
+        tail = self._tails.setdefault(path, StreamTail(path))
+        for record in tail.new():
+            if isinstance(record, StreamStart):
+                self._starts[path] = record
+            elif isinstance(record, MeasurementRecord) and record.measurement not in self._seen:
+                stream = Stream(start=self._starts.get(path), measurements=[record])
+                cells = self._state.plan.cells
+                for measurement in measurements_of([(path.stem, stream)], cells):
+                    self._take(measurement)
+                    self._seen.add(record.measurement)
+            if self._display is not None:
+                self._display.record(record)
+
+    def _take(self, measurement: Measurement) -> None:
+        """Add a measurement; the first one of a later session begins anew."""
+        assert self._state is not None
+        session = session_of(measurement.replicate, self._state.plan.replication)
+        if session > self._state.session:
+            self._state = state_of(self._run.manifest(), session)
+            self._launches = 0
+        self._state.add(measurement)
+
+    def _spend(self) -> None:
+        """The time that launches took, for the estimate of what is left."""
+        assert self._state is not None
+        with suppress(OSError):
+            size = (self._run.path / LAUNCHES).stat().st_size
+            if size != self._launches:
+                self._launches = size
+                self._state.spent = sum(
+                    record.wall
+                    for record in self._run.launches()
+                    if record.session == self._state.session
+                )
+
+
+class GroupWatch:
+    """A group: how many of its members are done."""
+
+    def __init__(self, group: Path, expected: int, console: Console) -> None:
+        from rich.live import Live
+
+        self._group = group
+        self._expected = expected
+        self._console = console
+        self._live: Live | None = None
+        self._counts: dict[str, int] = {}
+        self._looked = 0.0
+        if console.is_terminal:
+            self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> GroupWatch:
+        if self._live is not None:
+            self._live.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._live is not None:
+            self._live.__exit__(None, None, None)
+
+    @property
+    def measured(self) -> int:
+        """Members that are complete."""
+        return self._counts.get("complete", 0)
+
+    def look(self, status: str) -> None:
+        """Count the members, and show it with the state of the jobs."""
+        self._counts = describe_members(self._group, self._expected)
+        if self._live is not None:
+            from rich.console import Group
+            from rich.progress_bar import ProgressBar
+            from rich.table import Table
+            from rich.text import Text
+
+            head = Table.grid(padding=(0, 1))
+            words = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
+            head.add_row(
+                ProgressBar(total=self._expected, completed=self.measured, width=30),
+                Text(f"{self.measured}/{self._expected} nodes"),
+                Text(words, style="dim"),
+            )
+            self._live.update(Group(head, Text(status, style="yellow")), refresh=True)
+
+    def settled(self) -> bool:
+        """Each member says for itself whether it is whole."""
+        return True
+
+    def over(self, number: int) -> bool:
+        """Whether each task of the job has filed its end."""
+        book = JobBook(self._group)
+        members = book.job(number).members
+        return bool(members) and all(
+            book.end(number, task) is not None for task in range(len(members))
+        )

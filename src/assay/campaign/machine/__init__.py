@@ -1,0 +1,1 @@
+"""What a campaign runs on: hosts surveyed, kernels built for them, MPI tried."""

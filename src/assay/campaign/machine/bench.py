@@ -1,0 +1,244 @@
+"""What a campaign runs on: this machine or a cluster's hosts with toolchains, or a fake one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from assay.campaign.engine.clocks import CampaignClock, MachineClock
+from assay.config import NO_PRICES, PATIENCE, ClusterConfig, Config, Prices
+from assay.launch.executor import Executor
+from assay.model.cell import OWN_TOOLCHAIN
+from assay.model.plan import ASSUMED_CACHES, PlanContext
+from assay.system.model import Memory, NumaNode, Processor, System
+
+if TYPE_CHECKING:
+    from assay.campaign.machine.survey import Surveyed
+    from assay.kernels.building import BuildProgress
+    from assay.launch.allocation import Allocation
+    from assay.launch.fake.scenario import Scenario
+    from assay.system.survey import HostSurvey
+
+
+# Cores of a fake node whose scenario names none.
+FAKE_CORES = 2
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Ready to measure: the executor, and what the manifest says of the toolchains.
+
+    ``patience``: seconds without a word from kernels after which they are given up. ``nodes``: the
+    hosts as they are now, empty for this machine alone. ``clock``: sessions are waited for by it.
+    """
+
+    executor: Executor
+    toolchains: dict[str, dict[str, object]]
+    patience: float = PATIENCE
+    nodes: tuple[HostSurvey, ...] = ()
+    clock: CampaignClock = MachineClock()  # noqa: RUF009
+
+
+class MeasuredMachine(Protocol):
+    """Where cells can be measured."""
+
+    name: str
+    context: PlanContext
+    system: System
+    prices: Prices
+
+    def prepare(
+        self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
+    ) -> Bench:
+        """Build what these toolchains need. Raises AssayError with the compiler's output."""
+        ...
+
+
+class ThisMachine:
+    """The machine that assay runs on, or the hosts of its allocation or of ``[cluster]``.
+
+    ``runs``: the folder that the hosts must share. An allocation around this process comes before
+    ``[cluster]``; one that is this machine alone needs no way to other hosts. Over several hosts
+    the facts are those of the smallest in each respect, and ``system`` is the first host.
+    """
+
+    def __init__(self, config: Config, runs: Path | None = None) -> None:
+        from assay.campaign.machine.survey import survey_hosts
+        from assay.kernels.toolchains import detect_toolchains, select_toolchain
+        from assay.launch.allocation import find_allocation
+        from assay.system.detect import detect
+
+        self._config = config
+        self.allocation: Allocation | None = find_allocation()
+        self.cluster = _cluster(self.allocation, config)
+        self.surveyed: Surveyed | None = None
+        self.system = detect()
+        if self.cluster is not None:
+            self.surveyed = survey_hosts(self.cluster, runs or config.runs, config.path)
+            answering = tuple(node.host for node in self.surveyed.nodes)
+            self.cluster = msgspec.structs.replace(self.cluster, hosts=answering)
+            self.system = self.surveyed.systems[0]
+        self.prices = config.prices
+        self.name = config.system.name or self.system.os.hostname or "unnamed"
+        found = detect_toolchains(config)
+        self.context = replace(
+            _context(
+                self.system,
+                self.surveyed,
+                default_toolchain=select_toolchain(None, config).name,
+                toolchains=tuple(t.name for t in found if not t.problem),
+            ),
+            crossed=config.crossed,
+            unusable={t.name: t.problem for t in found if t.problem},
+        )
+
+    def prepare(
+        self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
+    ) -> Bench:
+        """Build the kernels with each toolchain, for each kind of processor among the hosts."""
+        from assay.campaign.machine.processor_builds import build_everywhere
+        from assay.kernels.toolchains import select_toolchain
+        from assay.launch.mpi.local import LocalExecutor
+
+        names = sorted(name for name in toolchains if name != OWN_TOOLCHAIN)
+        selected = {name: select_toolchain(name, self._config) for name in names}
+        nodes = self.surveyed.nodes if self.surveyed else ()
+        built = build_everywhere(selected, nodes, self.cluster, self._config.path, progress)
+        own: dict[str, dict[str, object]] = {n: {} for n in toolchains if n == OWN_TOOLCHAIN}
+        return Bench(
+            LocalExecutor(
+                selected,
+                {name: build.program for name, build in built.items()},
+                cluster=self.cluster,
+            ),
+            {
+                name: {**msgspec.to_builtins(t), **built[name].described}
+                for name, t in selected.items()
+            }
+            | own,
+            self._config.patience,
+            nodes,
+        )
+
+
+def _cluster(allocation: Allocation | None, config: Config) -> ClusterConfig | None:
+    if allocation is None:
+        return config.cluster
+    by_srun = any(entry.launcher == "srun" for entry in config.toolchains.values())
+    if allocation.hosts in ((_own_name(),), (os.uname().nodename,)) and not by_srun:
+        return None
+    return allocation.cluster
+
+
+def _own_name() -> str:
+    """This host's name without its domain, as schedulers have it."""
+    return os.uname().nodename.partition(".")[0]
+
+
+def _context(
+    system: System,
+    surveyed: Surveyed | None,
+    *,
+    default_toolchain: str,
+    toolchains: tuple[str, ...],
+) -> PlanContext:
+    from assay.system.nodes import common_adapters, common_numa, least
+
+    if surveyed is None:
+        return PlanContext(
+            cores=system.usable_cores or 1,
+            memory=system.memory.available,
+            numa=system.usable_numa,
+            caches=system.last_level_caches or ASSUMED_CACHES,
+            adapters=tuple(adapter.name for adapter in system.adapters) or None,
+            default_toolchain=default_toolchain,
+            toolchains=toolchains,
+            hardware_threads=system.usable_threads or 0,
+        )
+    nodes = surveyed.nodes
+    return PlanContext(
+        cores=least([node.cores for node in nodes]) or 1,
+        nodes=len(nodes),
+        memory=least([node.available for node in nodes]),
+        numa=common_numa(nodes),
+        # The largest: what must not fit into caches must not fit into any host's.
+        caches=max((node.caches or 0 for node in nodes), default=0) or ASSUMED_CACHES,
+        adapters=common_adapters(nodes) or None,
+        default_toolchain=default_toolchain,
+        toolchains=toolchains,
+        notes=surveyed.notes,
+        hardware_threads=least([node.threads for node in nodes]) or 0,
+    )
+
+
+class FakeMachine:
+    """A machine that exists in a scenario file alone: times, noise, delays, failures.
+
+    ``node``: which of the scenario's nodes it begins with, where each measures itself.
+    """
+
+    def __init__(self, scenario: Path, prices: Prices = NO_PRICES, node: int = 0) -> None:
+        from assay.launch.fake.scenario import load_scenario
+
+        self._node = node
+        self._scenario = load_scenario(scenario)
+        self.system = _fake_system(self._scenario)
+        self.prices = prices
+        self.name = "fake"
+        toolchains = tuple(self._scenario.toolchain) or ("fake",)
+        self.context = PlanContext(
+            cores=self._scenario.cores or FAKE_CORES,
+            hardware_threads=(self._scenario.cores or FAKE_CORES) * self._scenario.smt,
+            numa=self.system.usable_numa,
+            nodes=self._scenario.nodes or 1,
+            default_toolchain=toolchains[0],
+            toolchains=toolchains,
+        )
+
+    def prepare(
+        self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
+    ) -> Bench:
+        """Nothing needs building."""
+        from assay.launch.fake.executor import FakeClock, FakeExecutor
+
+        executor = FakeExecutor(self._scenario, self._node)
+        facts = self._scenario.toolchain
+        known: dict[str, dict[str, object]] = {
+            name: dict(facts.get(name, {})) for name in toolchains
+        }
+        return Bench(executor, known, clock=FakeClock(executor))
+
+
+def _fake_system(scenario: Scenario) -> System:
+    """What a fake node says of its CPUs; nothing where a scenario has the simplest ones."""
+    from assay.launch.fake.seats import of_domain, siblings_of
+
+    cores, smt, domains = scenario.cores, scenario.smt, scenario.domains
+    if cores is None or (smt == 1 and domains == 1):
+        return System()
+    siblings = siblings_of(cores, smt)
+    nodes = [
+        NumaNode(
+            id=domain,
+            cpus=sorted(
+                cpu for core in of_domain(domain, cores, domains) for cpu in siblings[core]
+            ),
+        )
+        for domain in range(domains)
+    ]
+    return System(
+        processor=Processor(
+            cores=cores, threads=cores * smt, threads_per_core=smt, siblings=siblings
+        ),
+        memory=Memory(nodes=nodes),
+    )
+
+
+def machine_for(config: Config, fake: Path | None, node: int = 0) -> MeasuredMachine:
+    """This machine, or the one that a scenario file describes, there from a ``node`` on."""
+    return FakeMachine(fake, config.prices, node) if fake else ThisMachine(config)

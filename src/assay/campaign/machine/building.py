@@ -1,0 +1,65 @@
+"""Building kernels, with progress on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.config import Config
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import TaskID
+
+    from assay.kernels.building import BuildProgress
+
+
+@dataclass(frozen=True)
+class Built:
+    """An executable and the toolchain it was built with."""
+
+    toolchain: str
+    executable: str
+
+
+def build_for(name: str | None, config: Config, console: Console) -> Built:
+    """Build the kernels with a toolchain, or find them built. Raises AssayError."""
+    from assay.kernels.building import build_kernels
+    from assay.kernels.toolchains import select_toolchain
+
+    toolchain = select_toolchain(name, config)
+    with build_display(console) as progress:
+        executable: Path = build_kernels(toolchain, progress)
+    return Built(toolchain.name, str(executable))
+
+
+@contextmanager
+def build_display(console: Console) -> Iterator[Callable[[BuildProgress], None] | None]:
+    """A bar on a terminal while kernels are compiled; nothing elsewhere."""
+    if not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    ) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(progress: BuildProgress) -> None:
+            task = tasks.get(progress.toolchain)
+            if task is None:
+                task = bars.add_task(
+                    f"building kernels, {progress.toolchain}", total=progress.total
+                )
+                tasks[progress.toolchain] = task
+            bars.update(task, completed=progress.done, total=progress.total)
+
+        yield show

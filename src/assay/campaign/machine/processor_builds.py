@@ -1,0 +1,185 @@
+"""Building kernels for every kind of processor among the hosts, each on a host of that kind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.config import ClusterConfig
+from assay.errors import AssayError
+from assay.hostnames import names_text
+from assay.kernels.building import build_kernels, cpu_kind
+from assay.kernels.probes import cache_home
+from assay.kernels.toolchains import Toolchain
+from assay.launch.remote import python_command, run_on_hosts
+from assay.records.files import write_atomically
+from assay.system.nodes import kinds
+
+if TYPE_CHECKING:
+    from assay.kernels.building import BuildProgress
+    from assay.system.survey import HostSurvey
+
+# Seconds for a build elsewhere: minutes on a quick host, and compute nodes may be slow ones.
+PATIENCE = 3600.0
+
+Progress = Callable[["BuildProgress"], None]
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a launch starts: the executable, or a script that picks the host's own.
+
+    ``executables``: by processor kind, where there are several.
+    """
+
+    program: Path
+    executables: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def described(self) -> dict[str, object]:
+        """What the manifest says of it."""
+        several = {kind: str(path) for kind, path in self.executables.items()}
+        return {"executable": str(self.program), **({"executables": several} if several else {})}
+
+
+def build_everywhere(
+    toolchains: Mapping[str, Toolchain],
+    nodes: Sequence[HostSurvey],
+    cluster: ClusterConfig | None,
+    config: Path | None,
+    progress: Progress | None,
+) -> dict[str, Build]:
+    """Build with each toolchain, by its name. Raises AssayError with the compiler's output.
+
+    What is compiled for "native" is built once for each processor kind among ``nodes``: here if
+    this machine is of that kind, else on the first host that is. Builds on hosts go on while this
+    machine builds its own.
+    """
+    here = cpu_kind()
+    elsewhere = {kind: group for kind, group in kinds(nodes).items() if kind != here}
+    native = [name for name, toolchain in toolchains.items() if "native" in toolchain.flags]
+    remote = _Remote(elsewhere if native else {}, native, cluster, config)
+    everyone_elsewhere = bool(nodes) and len(elsewhere) == len(kinds(nodes))
+    with remote:
+        own = {
+            name: build_kernels(toolchain, progress)
+            for name, toolchain in toolchains.items()
+            if name not in native or not everyone_elsewhere
+        }
+    built = {}
+    for name in toolchains:
+        found = {kind: paths[name] for kind, paths in remote.executables.items() if name in paths}
+        if name in own and (not found or not everyone_elsewhere):
+            found[here] = own[name]
+        if len(found) == 1:
+            built[name] = Build(next(iter(found.values())))
+        else:
+            built[name] = Build(_selector(found, nodes), found)
+    return built
+
+
+class _Remote:
+    """Builds on hosts, one of each kind, under way while the body of ``with`` runs."""
+
+    def __init__(
+        self,
+        groups: Mapping[str, Sequence[HostSurvey]],
+        toolchains: Sequence[str],
+        cluster: ClusterConfig | None,
+        config: Path | None,
+    ) -> None:
+        self._hosts = {group[0].host: kind for kind, group in groups.items()}
+        self._groups = groups
+        self._toolchains = toolchains
+        self._shell = cluster.remote_shell if cluster else ""
+        self._config = config
+        self._error: AssayError | None = None
+        self._given_up = threading.Event()
+        self._thread = threading.Thread(target=self._build, daemon=True)
+        self.executables: dict[str, dict[str, Path]] = {kind: {} for kind in groups}
+
+    def __enter__(self) -> None:
+        if self._hosts:
+            self._thread.start()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self._hosts:
+            return
+        if kind is not None:
+            self._given_up.set()
+        self._thread.join()
+        if kind is None and self._error is not None:
+            raise self._error
+
+    def _build(self) -> None:
+        try:
+            for name in self._toolchains:
+                self._build_with(name)
+        except AssayError as error:
+            self._error = error
+
+    def _build_with(self, toolchain: str) -> None:
+        words = ["assay", "kernels", "--build", "--toolchain", toolchain, "--json"]
+        words += ["--config", str(self._config.absolute())] if self._config else []
+        replies = run_on_hosts(
+            self._shell,
+            list(self._hosts),
+            python_command(*words),
+            patience=PATIENCE,
+            given_up=self._given_up,
+        )
+        for host, reply in replies.items():
+            path = _executable(reply.out) if reply.ok else None
+            if path is None:
+                group = [node.host for node in self._groups[self._hosts[host]]]
+                raise AssayError(
+                    f"The kernels can't be built on '{host}' with the toolchain '{toolchain}'.",
+                    where=f"for {names_text(group)}, whose processor is another than this "
+                    "machine's",
+                    fix="See that the compiler works there, or set flags without -march=native "
+                    f"in [toolchains.{toolchain}] of assay.toml, so that one build suits all.",
+                    detail=reply.complaint,
+                )
+            self.executables[self._hosts[host]][toolchain] = path
+
+
+def _executable(said: str) -> Path | None:
+    """The path in what `assay kernels --build --json` printed, after whatever a login greeted."""
+    start = said.find("{")
+    try:
+        return Path(json.loads(said[start:])["executable"]) if start >= 0 else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def selector_script(executables: Mapping[str, Path], nodes: Iterable[HostSurvey]) -> str:
+    """A POSIX shell script that becomes the build for the host it finds itself on."""
+    cases = ""
+    for kind, path in executables.items():
+        names = [node.hostname for node in nodes if node.identity == kind]
+        if names:
+            words = " | ".join(shlex.quote(name) for name in dict.fromkeys(names))
+            cases += f'  {words})\n    exec {shlex.quote(str(path))} "$@" ;;\n'
+    return f"""\
+#!/bin/sh
+# Becomes the build that was made for the processor of the host it is started on.
+case "$(uname -n)" in
+{cases}  *) echo "assay: no kernels were built for the host $(uname -n)" >&2; exit 127 ;;
+esac
+"""
+
+
+def _selector(executables: Mapping[str, Path], nodes: Sequence[HostSurvey]) -> Path:
+    script = selector_script(executables, nodes)
+    digest = hashlib.sha256(script.encode()).hexdigest()[:16]
+    path = cache_home() / "selectors" / digest / "assay-kernels"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, script.encode(), mode=0o755)
+    return path

@@ -1,0 +1,121 @@
+"""Asking all hosts at once what they are, before a campaign on them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from assay.config import ClusterConfig
+from assay.errors import AssayError
+from assay.hostnames import names_text
+from assay.launch.remote import HostReply, python_command, run_on_hosts
+from assay.system.model import System
+from assay.system.nodes import differences
+from assay.system.survey import MARK, HostSurvey, SurveyReply, SurveyRequest
+
+# Seconds that a host may take: Python's start from a shared file system that is busy is slow.
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """The hosts that answered, in their order, and why the others didn't, by host.
+
+    ``systems``: all facts of each host that answered.
+    """
+
+    nodes: tuple[HostSurvey, ...]
+    systems: tuple[System, ...]
+    silent: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on hosts that are left out, and on hosts that are not like the others."""
+        if not self.silent:
+            return tuple(differences(self.nodes))
+        names = list(self.silent)
+        why = next(iter(self.silent.values())).splitlines() or [""]
+        some = "does not answer and is" if len(names) == 1 else "do not answer and are"
+        left = f"{names_text(names)} {some} left out: {why[-1].strip().rstrip('.')}."
+        return (left, *differences(self.nodes))
+
+
+def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> Surveyed:
+    """Ask each host of a cluster. Raises AssayError if none answers.
+
+    ``folder``: one that all hosts should see, made if it isn't there; ``config``: the assay.toml in
+    force.
+    """
+    with _token(folder) as (token, word):
+        question = SurveyRequest(
+            config=str(config.absolute()) if config else None,
+            token=str(token) if token else None,
+            word=word,
+        )
+        # The host's own name is filled in here: all get the same words.
+        text = msgspec.json.encode(question).decode()
+        command = python_command("assay.system.survey", text)
+        replies = run_on_hosts(cluster.remote_shell, cluster.hosts, command, patience=PATIENCE)
+    told, silent = {}, {}
+    for host, reply in replies.items():
+        answer = _read(reply)
+        if answer is None:
+            silent[host] = reply.complaint
+        else:
+            told[host] = answer
+    if not told:
+        host, why = next(iter(silent.items()))
+        raise AssayError(
+            f"None of the {len(silent)} hosts answers."
+            if len(silent) > 1
+            else f"The host '{host}' does not answer.",
+            detail=why,
+            fix=f"See that `{cluster.remote_shell} {host} true` works without a password, and "
+            "that the hosts see this Python and this assay under the same paths.",
+        )
+    return Surveyed(
+        tuple(answer.survey for answer in told.values()),
+        tuple(answer.system for answer in told.values()),
+        silent,
+    )
+
+
+def _read(reply: HostReply) -> SurveyReply | None:
+    """The answer in what a host printed; None where there is none."""
+    for line in reversed(reply.out.splitlines()):
+        if line.startswith(MARK):
+            try:
+                told = msgspec.json.decode(line.removeprefix(MARK), type=SurveyReply)
+            except msgspec.DecodeError:
+                return None
+            found = told.survey
+            # It spoke at some time between being asked and being heard.
+            ahead = (found.utc - reply.answered, found.utc - reply.asked)
+            survey = msgspec.structs.replace(
+                found, host=reply.host, utc=reply.answered, ahead=ahead
+            )
+            return SurveyReply(survey, told.system)
+    return None
+
+
+@contextlib.contextmanager
+def _token(folder: Path) -> Iterator[tuple[Path | None, str]]:
+    """A file with a word in it, for a while; None where the folder can't be written."""
+    word = secrets.token_hex(8)
+    token = folder.absolute() / f".seen-{os.getpid()}-{word}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        token.write_text(word)
+    except OSError:
+        yield None, word
+        return
+    try:
+        yield token, word
+    finally:
+        token.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""What all figures share: the specification, marks, colours, and drawing outside a browser."""

@@ -1,0 +1,216 @@
+"""The shape that most figures share: medians with intervals over an axis, in layers.
+
+Rows hold SI base units, as they can be downloaded; a chart scales its value axis for people. A
+figure of another kind (a matrix, a timeline) writes its own specification with ``charts.marks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import (
+    Row,
+    Spec,
+    band,
+    colour,
+    data_fields,
+    error_bars,
+    level,
+    line,
+    logarithmic_axis,
+    scale_of,
+    scaled_fields,
+    tooltip,
+    y_axis,
+)
+
+
+def named(field: str, *, sort: Sequence[str] | None = None, title: str | None = None) -> Spec:
+    """Names along x, level, in the order of the rows or of ``sort``."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": None if sort is None else list(sort),
+        "title": title,
+        "axis": {"labelAngle": 0, "ticks": False, "labelPadding": 8},
+        "scale": {"paddingInner": 0.3, "paddingOuter": 0.15},
+    }
+
+
+def numbers(field: str, title: str, **more: Spec) -> Spec:
+    """Numbers along an axis; ``more``: its scale and its axis (``charts.marks`` has several)."""
+    return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+class Chart:
+    """A chart whose rows have ``median``, ``low``, ``high`` (``questions.common.figure_rows``).
+
+    ``x``: the encoding of the horizontal axis. ``what``: the quantity upwards, in ``unit`` (SI).
+    ``hue``: the field that colours tell apart. ``names``: pairs of field and title that a point
+    shows before its numbers. ``values``: by which the scale is chosen, where it is not by the
+    medians; ``scale``: factor and prefix, where they are given.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        x: Spec,
+        what: str,
+        unit: str,
+        *,
+        hue: str | None = None,
+        hue_title: str | None = None,
+        names: Sequence[tuple[str, str]] = (),
+        values: Iterable[float] | None = None,
+        scale: tuple[float, str] | None = None,
+        zero: bool = True,
+        logarithmic: bool = False,
+        height: int = 260,
+    ) -> None:
+        self.rows = list(rows)
+        medians = (float(row["median"] or 0.0) for row in rows)
+        self.factor, prefix = scale or scale_of(medians if values is None else values)
+        self.unit = f"{prefix}{unit}"
+        self._si_unit = unit
+        title = f"{what} ({self.unit})" if self.unit else what
+        self.y = (
+            logarithmic_axis(title, rows, self.factor) if logarithmic else y_axis(title, zero=zero)
+        )
+        self.hue = None if hue is None else colour(hue, rows, hue_title)
+        self.tooltip = tooltip(names, self.unit or "ratio")
+        self.encoding: dict[str, Spec] = {"x": x}
+        self.height = height
+        self._transforms = scaled_fields(self.factor)
+        self._layers: list[Spec] = []
+
+    def add(self, *layers: Spec) -> Chart:
+        """Further layers on top; their ``y`` is in the axis's unit."""
+        self._layers += layers
+        return self
+
+    def calculate(self, field: str, expression: str) -> Chart:
+        """A further field for layers, by a Vega expression over a row (``datum``)."""
+        self._transforms.append({"calculate": expression, "as": field})
+        return self
+
+    def bars(self, beside: str | None = None) -> Chart:
+        """A bar per row; ``beside``: the field by which bars stand side by side."""
+        return self._marks({"type": "bar", "cornerRadiusEnd": 2}, beside)
+
+    def points(
+        self, size: int = 60, *, beside: str | None = None, opaque: bool = False, **channels: Spec
+    ) -> Chart:
+        """A dot per row; ``beside`` as of bars; ``channels``: further encodings, as ``shape``."""
+        opacity = {"opacity": 1} if opaque else {}
+        mark = {"type": "point", "filled": True, "size": size, **opacity}
+        return self._marks(mark, beside, **channels)
+
+    def _marks(self, mark: Spec, beside: str | None, **channels: Spec) -> Chart:
+        if beside is not None:
+            self.encoding["xOffset"] = {
+                "field": beside,
+                "sort": None,
+                "scale": {"paddingInner": 0.08},
+            }
+        encoding = {"y": self.y, **self._colour(), "tooltip": self.tooltip, **channels}
+        return self.add({"mark": mark, "encoding": encoding})
+
+    def lines(self, size: int = 30, **channels: Spec) -> Chart:
+        """The medians joined; ``channels``: further encodings, such as ``strokeDash``."""
+        layer = line(self.y, self.hue or {}, self.tooltip, **channels)
+        layer["mark"]["point"]["size"] = size
+        if self.hue is None:
+            del layer["encoding"]["color"]
+        return self.add(layer)
+
+    def curves(self, **channels: Spec) -> Chart:
+        """The medians joined, over the band of their 95% intervals."""
+        return self.bands(**channels).lines(30, **channels)
+
+    def bands(self, **channels: Spec) -> Chart:
+        """The 95% intervals as areas."""
+        return self.add(band(self.y, self.hue or {}, **channels))
+
+    def whiskers(self, *, coloured: bool = False) -> Chart:
+        """The 95% intervals, where there are any; ``coloured``: in the colour of their row."""
+        encoding = {"encoding": self._colour()} if coloured else {}
+        return self.add({**error_bars(), **encoding})
+
+    def rules(self) -> Chart:
+        """The 95% intervals as plain lines in the colour of what they belong to."""
+        scale = {"scale": self.y["scale"]} if "scale" in self.y else {}
+        return self.add(
+            {
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": {"type": "rule", "strokeWidth": 1.5},
+                "encoding": {
+                    "y": {"field": "y_low", "type": "quantitative", **scale},
+                    "y2": {"field": "y_high"},
+                    **self._colour(),
+                },
+            }
+        )
+
+    def level(self, at: float) -> Chart:
+        """A dashed line from side to side at a value of the axis."""
+        layer = level(at)
+        if "xOffset" in self.encoding:  # else its row would be one more bar
+            layer["encoding"]["xOffset"] = {"value": 0}
+        return self.add(layer)
+
+    def rings(self, flag: str, size: int = 220) -> Chart:
+        """A ring around each row whose field ``flag`` is true."""
+        return self.add(
+            {
+                "transform": [{"filter": f"datum.{flag}"}],
+                "mark": {"type": "point", "size": size, "strokeWidth": 2, "filled": False},
+                "encoding": {"y": {"field": "y", "type": "quantitative"}, **self._colour()},
+            }
+        )
+
+    def figure(
+        self,
+        id: str,  # noqa: A002 - the name of the field in the report's JSON
+        title: str,
+        *,
+        caption: str,
+        alt: str,
+        fields: Sequence[Field],
+        width: Literal["full", "half"] = "half",
+        statistics: Sequence[Field] | None = None,
+    ) -> Figure:
+        """The figure. ``fields``: what the rows hold; those of the statistics are added.
+
+        A field named ``*`` says where the statistics stand among the others; without one they are
+        last. ``statistics``: their fields, where they are not those of a metric's median.
+        """
+        if statistics is None:
+            statistics = data_fields(self._si_unit)
+        written: list[Field] = []
+        for field in fields:
+            written += statistics if field.name == "*" else [field]
+        if all(field.name != "*" for field in fields):
+            written += statistics
+        return Figure(
+            id=id,
+            title=title,
+            caption=caption,
+            alt=alt,
+            fields=written,
+            rows=self.rows,
+            spec={
+                "height": self.height,
+                "transform": self._transforms,
+                "encoding": self.encoding,
+                "layer": self._layers,
+            },
+            width=width,
+        )
+
+    def _colour(self) -> dict[str, Spec]:
+        return {} if self.hue is None else {"color": self.hue}
+
+
+STATISTICS = Field("*", "", "where the fields of the statistics stand")

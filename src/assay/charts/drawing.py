@@ -1,0 +1,58 @@
+"""Figures outside a browser: SVG for print, for Markdown and for readers without scripts; CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+from assay.charts.figure import Datum, Figure
+from assay.charts.theme import Theme, vega_config
+
+# All but the characters of XML 1.0, 2.2 that UTF-16 writes as one unit.
+_UNDRAWABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
+_WIDTHS = {"full": 760, "half": 420}
+
+
+def drawable(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
+    """The whole Vega-Lite specification at a fixed width, with data and theme."""
+    return {
+        **figure.spec,
+        "width": _WIDTHS[figure.width],
+        "params": [{"name": "room", "value": _WIDTHS[figure.width]}],
+        "data": {"values": [_drawable_row(row) for row in figure.rows]},
+        "config": vega_config(theme),
+    }
+
+
+def _drawable_row(row: dict[str, Datum]) -> dict[str, Datum]:
+    """The row without the characters that vl-convert 1.9 can't draw.
+
+    It ends the whole process over a character that XML forbids, and fails on a label that is cut
+    within a surrogate pair. The browser's figure and all text keep them.
+    """
+    return {
+        name: _UNDRAWABLE.sub("\N{REPLACEMENT CHARACTER}", value)
+        if isinstance(value, str)
+        else value
+        for name, value in row.items()
+    }
+
+
+def svg(figure: Figure, theme: Theme = "light") -> str:
+    """The figure as an SVG document."""
+    import vl_convert
+
+    drawn: str = vl_convert.vegalite_to_svg(drawable(figure, theme))
+    return drawn
+
+
+def csv_text(figure: Figure) -> str:
+    """The figure's data, SI base units, with a heading ``name (unit)``; missing is empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([f"{f.name} ({f.unit})" if f.unit else f.name for f in figure.fields])
+    for row in figure.rows:
+        writer.writerow([row.get(field.name) for field in figure.fields])
+    return stream.getvalue()

@@ -1,0 +1,354 @@
+"""What the figures share: scaled data, whiskers, tooltips, colours, axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from assay.charts.figure import Datum, Field
+from assay.charts.theme import LONGEST_LABEL
+
+Row = dict[str, Datum]
+Spec = dict[str, Any]
+
+_PREFIXES = (
+    (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""),
+    (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"),
+)  # fmt: skip
+_STATISTICS = [
+    Field("median", "", "median over launches of each launch's median"),
+    Field("low", "", "lower end of its 95% interval; empty under six launches"),
+    Field("high", "", "upper end of its 95% interval"),
+    Field("launches", "", "number of launches"),
+]
+# Pixels of a legend's entry without its label, and of a character of 12 px, about.
+_ENTRY, _CHARACTER = 34, 7
+# Measured values up to which an axis ticks each of them.
+_MOST_TICKS = 12
+# Sizes in bytes worth a tick; 0 has its place because the axis is linear below 1 B.
+_SIZE_TICKS = [0, 1, 8, 64, 512, *(1 << p for p in range(12, 34, 3))]
+_SIZE_LABEL = (
+    "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB' : "
+    "datum.value >= 1048576 ? datum.value / 1048576 + ' MiB' : "
+    "datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'"
+)
+
+
+def size_axis(field: str, title: str, sizes: Sequence[int]) -> Spec:
+    """Sizes in bytes along x, logarithmic with a place for 0; ``sizes`` ascend."""
+    ticks = [tick for tick in _SIZE_TICKS if sizes[0] <= tick <= sizes[-1]]
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": {"type": "symlog", "constant": 1, "nice": False},
+        "axis": {"values": ticks, "labelExpr": _SIZE_LABEL, "labelOverlap": "greedy"},
+    }
+
+
+def order_axis(orders: Sequence[int]) -> Spec:
+    """Logarithmic where the orders span more than a decade; ticks where something was measured."""
+    scale: Spec = {"zero": False, "nice": True, "padding": 16}
+    if orders[-1] > 10 * max(orders[0], 1):
+        scale = {"type": "log", "nice": False, "padding": 16}
+    axis: Spec = {"format": "d", "labelOverlap": "greedy", "labelSeparation": 6}
+    if len(orders) <= _MOST_TICKS:
+        axis["values"] = list(orders)
+    return {"scale": scale, "axis": axis}
+
+
+def count_axis(counts: Sequence[int], title: str) -> Spec:
+    """Ascending counts along x, by their logarithm."""
+    return {
+        "field": "cores",
+        "type": "quantitative",
+        "title": title,
+        "scale": {"type": "log", "base": 2, "domain": [counts[0], counts[-1]], "padding": 12},
+        "axis": {"values": list(counts), "format": "d", "labelOverlap": "greedy"},
+    }
+
+
+def decades(rows: Sequence[Row], factor: float) -> list[float]:
+    """The powers of ten around the medians, in the axis's unit."""
+    shown = [float(row["median"] or 0.0) / factor for row in rows]
+    low = math.floor(math.log10(min(value for value in shown if value > 0)))
+    high = math.ceil(math.log10(max(shown)))
+    return [10.0**power for power in range(low, high + 1)]
+
+
+def peak_layers(hue: Spec, factor: float) -> list[Spec]:
+    """A dashed line per placement at the peak of its cores, named once at its left end."""
+    return [
+        {
+            "transform": [
+                {"filter": "isValid(datum.peak)"},
+                {
+                    "aggregate": [{"op": "max", "field": "peak", "as": "peak"}],
+                    "groupby": ["placement"],
+                },
+                {"calculate": f"datum.peak / {factor!r}", "as": "y_peak"},
+            ],
+            "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
+            "encoding": {
+                "x": {"value": 0},
+                "x2": {"value": "width"},
+                "y": {"field": "y_peak", "type": "quantitative"},
+                "color": hue,
+            },
+        },
+        {
+            "transform": [
+                {"filter": "isValid(datum.peak)"},
+                {"aggregate": [{"op": "max", "field": "peak", "as": "peak"}], "groupby": ["peak"]},
+                {"calculate": f"datum.peak / {factor!r}", "as": "y_peak"},
+            ],
+            "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 4, "dy": -3},
+            "encoding": {
+                "x": {"value": 0},
+                "y": {"field": "y_peak", "type": "quantitative"},
+                "text": {"value": "theoretical peak"},
+            },
+        },
+    ]
+
+
+def error_bars() -> Spec:
+    """Whiskers from one end of the 95% interval to the other, where there is one."""
+    return {
+        "transform": [{"filter": "isValid(datum.low)"}],
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 1.5},
+                "encoding": {
+                    "y": {"field": "y_low", "type": "quantitative"},
+                    "y2": {"field": "y_high"},
+                },
+            },
+            *(
+                {
+                    "mark": {"type": "tick", "size": 9, "thickness": 1.5, "orient": "horizontal"},
+                    "encoding": {"y": {"field": end, "type": "quantitative"}},
+                }
+                for end in ("y_low", "y_high")
+            ),
+        ],
+    }
+
+
+def band(y: Spec, hue: Spec, **channels: Spec) -> Spec:
+    """The 95% interval as an area, on the scale of ``y``; ``channels`` as of ``line``."""
+    scale = {"scale": y["scale"]} if "scale" in y else {}
+    details = [{"field": channel["field"], "type": "nominal"} for channel in channels.values()]
+    return {
+        "transform": [{"filter": "isValid(datum.low)"}],
+        "mark": {"type": "area", "opacity": 0.25},
+        "encoding": {
+            "y": {"field": "y_low", "type": "quantitative", **scale},
+            "y2": {"field": "y_high"},
+            "color": hue,
+            **({"detail": details} if details else {}),
+        },
+    }
+
+
+def line(y: Spec, hue: Spec, told: Sequence[Spec], **channels: Spec) -> Spec:
+    """The medians, joined. ``channels``: further encodings, such as strokeDash."""
+    return {
+        "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
+        "encoding": {"y": y, "color": hue, "tooltip": list(told), **channels},
+    }
+
+
+def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
+    """The scaled median upwards, on a logarithmic axis."""
+    return {
+        "field": "y",
+        "type": "quantitative",
+        "title": title,
+        "scale": {"type": "log", "nice": True},
+        "axis": {"values": decades(rows, factor), "format": "~g"},
+    }
+
+
+def level(at: float) -> Spec:
+    """A dashed line from side to side, where y is ``at``; it draws without data."""
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
+        "encoding": {"x": {"value": 0}, "x2": {"value": "width"}, "y": {"datum": at}},
+    }
+
+
+def vertical_level(at: float) -> Spec:
+    """The same from bottom to top, where x is ``at``."""
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
+        "encoding": {
+            "y": {"value": 0},
+            "y2": {"value": "height"},
+            "x": {"datum": at, "type": "quantitative"},
+        },
+    }
+
+
+def named_level(at: float, name: str) -> list[Spec]:
+    """The same, named above its left end."""
+    text = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -3}
+    return [
+        level(at),
+        {
+            "data": {"values": [{}]},
+            "mark": {"type": "text", **text},
+            "encoding": {
+                "x": {"value": 0},
+                "y": {"datum": at},
+                "text": {"value": name},
+            },
+        },
+    ]
+
+
+def vertical_rule(field: str, at: float, name: str) -> list[Spec]:
+    """A dashed line where the field of x is ``at``, named at its upper end."""
+    data = {"values": [{field: at}]}
+    return [
+        {
+            "data": data,
+            "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5, "opacity": 0.6},
+        },
+        {
+            "data": data,
+            "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 2},
+            "encoding": {"y": {"value": 0}, "text": {"value": name}},
+        },
+    ]
+
+
+def ideal_line(x: str, start: tuple[float, float], end: tuple[float, float]) -> list[Spec]:
+    """A dashed line from point to point, named ``ideal`` at its end.
+
+    ``x``: the field of the horizontal axis. Both points: x, and y in the axis's unit.
+    """
+    data = {"values": [{x: start[0], "x_end": end[0], "y_start": start[1], "y_end": end[1]}]}
+    return [
+        {
+            "data": data,
+            "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5, "opacity": 0.6},
+            "encoding": {
+                "x2": {"field": "x_end"},
+                "y": {"field": "y_start", "type": "quantitative"},
+                "y2": {"field": "y_end"},
+            },
+        },
+        {
+            "data": {"values": [{x: end[0], "y_end": end[1]}]},
+            "mark": {"type": "text", "align": "right", "baseline": "bottom", "dx": -8},
+            "encoding": {
+                "y": {"field": "y_end", "type": "quantitative"},
+                "text": {"value": "ideal"},
+            },
+        },
+    ]
+
+
+def scaled_fields(factor: float) -> list[Spec]:
+    """What is drawn, in the axis's unit, beside what was measured in SI base units."""
+    fields = {"y": "median", "y_low": "low", "y_high": "high"}
+    made: list[Spec] = [
+        {
+            "calculate": f"isValid(datum.{source}) ? datum.{source} / {factor!r} : null",
+            "as": target,
+        }
+        for target, source in fields.items()
+    ]
+    interval = "format(datum.y_low, '.4~g') + ' to ' + format(datum.y_high, '.4~g')"
+    made.append(
+        {"calculate": f"isValid(datum.low) ? {interval} : 'too few launches'", "as": "interval"}
+    )
+    return made
+
+
+def tooltip(names: Sequence[tuple[str, str]], unit: str) -> list[Spec]:
+    """What a point says when it is pointed at: who it is, median, interval, launches."""
+    return [
+        *({"field": field, "title": title} for field, title in names),
+        {"field": "y", "type": "quantitative", "title": f"median ({unit})", "format": ".4~g"},
+        {"field": "interval", "title": f"95% interval ({unit})"},
+        {"field": "launches", "title": "launches"},
+    ]
+
+
+def ratio_tooltip(names: Sequence[tuple[str, str]]) -> list[Spec]:
+    """The same of a ratio of two medians."""
+    return [
+        *({"field": field, "title": title} for field, title in names),
+        {"field": "y", "type": "quantitative", "title": "ratio", "format": ".4~g"},
+        {"field": "interval", "title": "95% interval"},
+        {"field": "launches", "title": "launches"},
+    ]
+
+
+def y_axis(title: str, *, zero: bool) -> Spec:
+    """The scaled median upwards, on a linear axis."""
+    return {
+        "field": "y",
+        "type": "quantitative",
+        "title": title,
+        "scale": {"zero": zero, "nice": True},
+        "axis": {"tickCount": 6},
+    }
+
+
+def colour(field: str, rows: Sequence[Row], title: str | None = None) -> Spec:
+    """Colour by a field in the order of the rows; no legend where there is but one value.
+
+    The values themselves, which may be anything that a user wrote, stay out of the specification:
+    Vega-Lite puts the sort orders it is given into expressions.
+    """
+    labels = {str(row[field]) for row in rows}
+    # A band of little opacity must not pale the legend too.
+    legend = {
+        "title": title,
+        "symbolOpacity": 1,
+        "columns": _columns(labels),
+        "labelLimit": {"expr": f"min({LONGEST_LABEL}, room - {_ENTRY})"},
+    }
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": None,
+        "legend": legend if len(labels) > 1 else None,
+    }
+
+
+def _columns(labels: Collection[str]) -> Spec:
+    """One line where all of a legend's entries have room in the figure's width, else as few as do.
+
+    Vega-Lite puts them all into one line, and cuts off what sticks out. ``room``, the pixels there
+    are, is said by whoever draws it: Vega's own ``width`` changes while it lays out.
+    """
+    widths = [_ENTRY + min(_CHARACTER * len(label), LONGEST_LABEL) for label in labels]
+    return {"expr": f"room < {sum(widths)} ? max(1, floor(room / {max(widths)})) : {len(widths)}"}
+
+
+def data_fields(unit: str, suffix: str = "") -> list[Field]:
+    """What the fields of ``statistics`` mean, in the unit of the metric."""
+    *of_metric, launches = _STATISTICS
+    return [*(Field(field.name, unit, field.meaning + suffix) for field in of_metric), launches]
+
+
+def ratio_fields(meaning: str) -> list[Field]:
+    """The same fields where they are of a ratio of two medians."""
+    return [
+        Field("median", "", meaning),
+        *_STATISTICS[1:3],
+        Field("launches", "", "number of launches, the lesser of the two"),
+    ]
+
+
+def scale_of(values: Iterable[float]) -> tuple[float, str]:
+    """The factor and SI prefix that suit the greatest of the values."""
+    top = max((abs(value) for value in values if math.isfinite(value)), default=1.0)
+    return next(((f, p) for f, p in _PREFIXES if top >= f), (1.0, ""))

@@ -1,0 +1,46 @@
+"""End what runs on a lab and remove it.
+
+Examples::
+
+    assay lab down grid
+    assay lab down --all
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def down(
+    name: str | None = None,
+    *,
+    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """End what runs on a lab and remove it, or what is left of it.
+
+    Parameters
+    ----------
+    name
+        The lab's name.
+    every
+        Remove all labs.
+    json
+        Print the removed labs' names on stdout.
+    """
+    from assay.console import console, print_json
+    from assay.errors import AssayError
+    from assay.lab.store import check_root, labs, take_down
+
+    check_root()
+    if (name is None) != every:
+        raise AssayError("Which lab?", fix="Name one, or give --all: `assay lab list` has them.")
+    names = [lab.name for lab in labs()] if name is None else [name]
+    for each in names:
+        take_down(each)
+    if json:
+        print_json(names)
+    else:
+        console().print(f"Removed: {', '.join(names) or 'nothing'}.", soft_wrap=True)

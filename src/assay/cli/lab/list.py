@@ -1,0 +1,46 @@
+"""List the labs there are.
+
+Examples::
+
+    assay lab list
+    assay lab list --json                     with addresses, cores and namespaces
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def list_labs(*, json: Annotated[bool, Parameter(negative=())] = False) -> None:
+    """List the labs there are, also what is left of one whose making was cut short.
+
+    Parameters
+    ----------
+    json
+        Print a list of objects on stdout.
+    """
+    from assay.cli.lab.describe import facts, in_words
+    from assay.console import console, print_json
+    from assay.lab.spec import shipped
+    from assay.lab.store import labs
+
+    found = labs()
+    if json:
+        print_json([facts(lab) for lab in found])
+        return
+    out = console()
+    if not found:
+        specs = ", ".join(shipped())
+        out.print(f"No labs. `assay lab up SPEC` makes one; SPEC can be: {specs}.", soft_wrap=True)
+        return
+
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("lab", "state", "what it is"):
+        table.add_column(column, overflow="fold")
+    for lab in found:
+        table.add_row(lab.name, lab.state, in_words(lab))
+    out.print(table)

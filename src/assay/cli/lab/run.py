@@ -1,0 +1,26 @@
+"""Run a command on a lab's host.
+
+Examples::
+
+    assay lab run grid -- ip route
+    assay lab run grid --host node3 -- uname -n
+"""
+
+from __future__ import annotations
+
+
+def run(name: str, *command: str, host: str | None = None) -> None:
+    """Run a command on a lab's host; it ends with the command's exit status.
+
+    Parameters
+    ----------
+    name
+        The lab's name.
+    command
+        The command and its words, after --.
+    host
+        The host's name [default: the first, node1].
+    """
+    from assay.lab.entering import run_on
+
+    run_on(name, host, command)

@@ -1,0 +1,64 @@
+"""Make a lab, which stays until it is taken down.
+
+Examples::
+
+    assay lab up                              four hosts on one switch
+    assay lab up switches --name grid         a grid of switches, called grid
+    assay lab up my-cluster.toml --json
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def up(
+    spec: str = "single",
+    *,
+    name: str | None = None,
+    slurm: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Make a lab, which stays until it is taken down or the machine starts anew. Needs root.
+
+    Parameters
+    ----------
+    spec
+        A TOML file (docs/formats/config.md), or one that comes with assay: single, two-rails,
+        switches, helix, torus-2d, torus-3d, fat-tree. Up to 250 hosts.
+    name
+        What the lab is called [default: as the spec].
+    slurm
+        Start a Slurm over the hosts, too; `assay lab run NAME -- sbatch JOB` submits to it.
+    json
+        Print one JSON object on stdout.
+    """
+    from dataclasses import replace
+
+    from assay.cli.lab.describe import facts, in_words, watched
+    from assay.console import console, print_json
+    from assay.lab.spec import find_spec, load_spec
+    from assay.lab.store import bring_up, check_name, check_root, labs
+
+    path = find_spec(spec)
+    wanted = load_spec(path)
+    wanted = replace(wanted, slurm=wanted.slurm or slurm)
+    called = name if name is not None else path.stem
+    check_name(called)
+    check_root()
+    with watched(f"making {called}") as progress:
+        bring_up(wanted, called, progress)
+    made = next(lab for lab in labs() if lab.name == called)
+    if json:
+        print_json(facts(made))
+        return
+    out = console()
+    out.print(f"{called}: {in_words(made)}", markup=False, soft_wrap=True)
+    out.print(
+        f"`assay lab run {called} -- COMMAND` runs on it, `assay run network --lab {called}` "
+        f"measures it, `assay lab down {called}` removes it.",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,160 @@
+"""What Python shares with the native kernels of the NPB: classes, constants and formulas.
+
+Each of these facts stands once, in the files ``native/npb/**/*.def``, which C++ includes as macros
+(``native/npb/common/shared.hpp`` has the rules) and which are read here:
+
+* ``classes.def``: sizes, iterations and official results of the problem classes;
+* ``constants.def``: what the catalogue must know of an implementation, such as how a cube may be
+  cut among ranks, or how large a message is;
+* all other files: formulas, term by term, for the memory of a rank, the cost of a process grid, the
+  size of a batch.
+
+Why files of their own: a plan needs grids and memory before anything is built, maybe on a machine
+without a compiler; and the kernels need them without Python. The expressions are those that mean
+the same in both languages.
+
+What both languages still have is the search for the cheapest process grid (``grid.choose_grid``,
+``ft.ft_grid``), which levels of MG are gathered (``mg.levels_of``), and of MG's memory the sizes of
+the levels' fields: native code takes those from what it allocates. ``tests/native/npb/test_*.py``
+compare them over many sizes by running native code.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from types import CodeType
+from typing import Any
+
+from assay.kernels.sources import native_sources
+
+_COMMENT = re.compile(r"//[^\n]*")
+_MACRO = re.compile(r"\s*NPB_(CLASS|CONSTANT|TERM)\(")
+_BRACKETS = {"(": 1, "{": 1, ")": -1, "}": -1}
+_NODES = (
+    *(ast.Expression, ast.Name, ast.Load, ast.Constant, ast.Call, ast.Compare, ast.BinOp),
+    *(ast.UnaryOp, ast.USub, ast.Add, ast.Sub, ast.Mult, ast.Div),
+    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq),
+)
+
+
+def _pick(condition: bool, then: float, otherwise: float) -> float:
+    return then if condition else otherwise
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "__builtins__": {},
+    "min": min,
+    "max": max,
+    "pick": _pick,
+    "ceil_div": lambda a, b: -(-a // b),
+    "floor_div": lambda a, b: a // b,
+    "round_up": lambda a, unit: -(-a // unit) * unit,
+    "power_of_two": lambda least: 2 ** math.ceil(math.log2(least)),
+}
+
+
+@dataclass(frozen=True)
+class SharedFormula:
+    """The terms of a file, in order: names and compiled expressions."""
+
+    terms: tuple[tuple[str, CodeType], ...]
+    constants: Mapping[str, Any]
+
+    def __call__(self, **inputs: float) -> dict[str, float]:
+        """All terms by name, the inputs among them."""
+        values: dict[str, Any] = {**self.constants, **inputs}
+        for name, code in self.terms:
+            values[name] = eval(code, _FUNCTIONS, values)
+        return values
+
+
+def class_table(benchmark: str, *fields: str) -> dict[str, tuple[Any, ...]]:
+    """These fields of each class of ``benchmark``, by the classes' names."""
+    table = {}
+    for _, body in _macros(f"{benchmark}/classes.def"):
+        row = dict(_designated(part) for part in _split(body))
+        table[json.loads(row["name"])] = tuple(_value(row[field], {}) for field in fields)
+    return table
+
+
+@cache
+def constants(*folders: str) -> Mapping[str, Any]:
+    """The constants of these folders; a later one may use those before it."""
+    found: dict[str, Any] = {}
+    for folder in folders:
+        for _, body in _macros(f"{folder}/constants.def"):
+            _, name, *value = _split(body)
+            found[name] = _value(", ".join(value), found)
+    return found
+
+
+@cache
+def formula(file: str, *folders: str) -> SharedFormula:
+    """The formula in ``file``, below ``native/npb``, which needs the constants of these folders."""
+    terms = []
+    for _, body in _macros(file):
+        name, *expression = _split(body)
+        terms.append((name, _compiled(", ".join(expression))))
+    return SharedFormula(tuple(terms), constants(*folders))
+
+
+def _macros(file: str) -> list[tuple[str, str]]:
+    """Kind and arguments of each macro in a file, which contains nothing else but comments."""
+    path = native_sources() / "npb" / file
+    text = _COMMENT.sub("", path.read_text("utf-8"))
+    found, at = [], 0
+    while text[at:].strip():
+        start = _MACRO.match(text, at)
+        if start is None:
+            raise ValueError(f"{path}: no macro of common/shared.hpp: {text[at:].split()[0]}")
+        depth, at = 1, start.end()
+        while depth:
+            if at == len(text):
+                raise ValueError(f"{path}: a bracket is not closed")
+            depth += _BRACKETS.get(text[at], 0)
+            at += 1
+        found.append((start[1], text[start.end() : at - 1]))
+    return found
+
+
+def _split(text: str) -> list[str]:
+    """What lies between commas that are in no brackets."""
+    depth, commas = 0, [-1]
+    for at, letter in enumerate(text):
+        depth += _BRACKETS.get(letter, 0)
+        if letter == "," and depth == 0:
+            commas.append(at)
+    return [text[a + 1 : b].strip() for a, b in pairwise([*commas, len(text)])]
+
+
+def _designated(text: str) -> tuple[str, str]:
+    """Name and value of ``.name = value``."""
+    name, value = text.removeprefix(".").split("=", 1)
+    return name.strip(), value.strip()
+
+
+def _value(text: str, names: Mapping[str, Any]) -> object:
+    if not text.startswith("{"):
+        text = {"true": "1 == 1", "false": "1 == 0"}.get(text, text)
+        return eval(_compiled(re.sub(r"\w+::", "", text)), _FUNCTIONS, dict(names))
+    parts = _split(text[1:-1])
+    if all(part.startswith(".") for part in parts):
+        return {key: _value(value, names) for key, value in map(_designated, parts)}
+    return tuple(_value(part, names) for part in parts)
+
+
+def _compiled(expression: str) -> CodeType:
+    """An expression that means the same in C++ and in Python; ValueError for any other."""
+    tree = ast.parse(" ".join(expression.split()), mode="eval")
+    for node in ast.walk(tree):
+        literal = isinstance(node, ast.Constant) and not isinstance(node.value, int | float)
+        if not isinstance(node, _NODES) or literal:
+            raise ValueError(f"no expression of common/shared.hpp: {expression}")
+    return compile(tree, "<native/npb>", "eval")

@@ -1,0 +1,21 @@
+"""Where the native sources are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import assay
+from assay.errors import AssayError
+
+
+def native_sources() -> Path:
+    """The native sources: in the wheel beside this package, in a checkout two folders above it."""
+    package = Path(assay.__file__).resolve().parent
+    for folder in (package / "native", package.parents[1] / "native"):
+        if (folder / "CMakeLists.txt").is_file():
+            return folder
+    raise AssayError(
+        "The native sources are missing.",
+        where=str(package / "native"),
+        fix="Install assay anew: pip install --force-reinstall assay.",
+    )

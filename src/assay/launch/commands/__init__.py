@@ -1,0 +1,1 @@
+"""Launching commands that are no kernels of assay."""

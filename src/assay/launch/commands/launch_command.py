@@ -1,0 +1,86 @@
+"""Launching a command of the user's: its words, its environment, its hosts, and who times it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay import __version__
+from assay.kernels import known_kernel
+from assay.launch.commands import runner
+from assay.launch.executor import LaunchOrder
+from assay.model.command import command_words, environment, placement_values
+from assay.model.placement import Placement
+from assay.model.rank_order import seats_by_rank
+from assay.records.files import write_atomically
+
+# What a launch is asked to end by: the runner, which hands it on to the command.
+RUNNER = Path(sys.executable)
+
+
+def is_command(order: LaunchOrder) -> bool:
+    """Whether a launch is of a program that brings its own launcher."""
+    kernels = [known_kernel(entry.kernel) for entry in order.job.measurements]
+    return any(kernel is not None and kernel.outside for kernel in kernels)
+
+
+def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
+    """Write what the runner needs beside the stream; the words that start it.
+
+    ``hosts``: those of the placement, empty for this machine. Raises AssayError for a command that
+    can't be filled in.
+    """
+    placement = order.placement
+    hostfile = order.stream.with_suffix(".hosts")
+    names = list(hosts) or ["localhost"] * placement.nodes
+    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+    write_atomically(hostfile, "".join(f"{names[node]}\n" for node, _ in seats).encode())
+    rankfile = order.stream.with_suffix(".ranks")
+    write_atomically(rankfile, rankfile_text(placement, names).encode())
+    values = placement_values(placement, str(hostfile.absolute()), str(rankfile.absolute()))
+    measurements = []
+    for entry in order.job.measurements:
+        parameters = entry.parameters
+        command, shell = str(parameters["command"]), bool(parameters["shell"])
+        measurements.append(
+            {
+                "measurement": entry.measurement,
+                "kernel": entry.kernel,
+                "parameters": parameters,
+                "words": command_words(command, values, shell=shell),
+                "environment": environment(placement, command),
+                "time": parameters["time"],
+                "verify": parameters["verify"],
+            }
+        )
+    spec = {
+        "job": order.job.job,
+        "version": __version__,
+        "ranks": placement.ranks,
+        "here": placement.nodes == 1 and not hosts,
+        "stream": str(order.stream.absolute()),
+        "out": str(order.stream.with_suffix(".out").absolute()),
+        "err": str(order.stream.with_suffix(".err").absolute()),
+        "measurements": measurements,
+    }
+    path = order.stream.with_suffix(".job.json")
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(spec)) + b"\n")
+    return [sys.executable, "-I", "-S", runner.__file__, str(path.absolute())]
+
+
+def rankfile_text(placement: Placement, names: Sequence[str]) -> str:
+    """Open MPI's rankfile (mpirun(1), "--map-by rankfile"): each rank's host and cores.
+
+    Ranks take the cores of their host in the order of their seats, one for each of their threads.
+    """
+    lines = []
+    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+    for rank, (node, local) in enumerate(seats):
+        first = local * placement.threads
+        last = first + placement.threads - 1
+        cores = f"{first}-{last}" if last > first else f"{first}"
+        lines.append(f"rank {rank}={names[node]} slot={cores}\n")
+    return "".join(lines)

@@ -1,0 +1,317 @@
+"""The runner: runs a command that is no kernel of assay's, times it, and writes its stream.
+
+``python -I -S runner.py SPEC`` is a program of its own, started under the warden, so that nothing
+of assay's works while the command does. It takes wall time by the monotonic clock from before the
+command is started until its end was seen, and CPU time from the kernel's account of the command and
+of whatever it waited for (wait4(2)). What the command prints goes where the runner's own output
+goes, and is read there afterwards. The stream is that of docs/formats/stream.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import resource
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+EXIT_MEASUREMENT = 4
+CANNOT_START = 127
+# Where Linux shows the counters of energy (RAPL), and W that no package takes: until a counter that
+# is full at this power begins anew, what lies between two readings is known. native/harness/energy
+# reads them alike for kernels.
+POWERCAP = "/sys/class/powercap"
+_MOST_POWER = 1000.0
+# Of a line that a command prints, so many characters are looked at.
+_LINE = 1 << 16
+_WORDS = 300
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
+
+_asked = False
+_child = 0
+
+
+class Failed(Exception):
+    """Why a command has no time."""
+
+
+def main(path: str) -> int:
+    """Run what the file says; the exit status."""
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        spec = json.load(file)
+    signal.signal(signal.SIGTERM, _hand_on)
+    begun = time.monotonic()
+    stream = os.open(spec["stream"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def write(**record: object) -> None:
+        os.write(stream, json.dumps(record, allow_nan=False).encode() + b"\n")
+
+    write(
+        record="start",
+        schema=1,
+        program="assay-runner",
+        version=spec["version"],
+        job=spec["job"],
+        ranks=spec["ranks"],
+        utc=time.time(),
+        clock={
+            "source": "CLOCK_MONOTONIC",
+            "overhead": _overhead(),
+            "resolution": time.get_clock_info("monotonic").resolution,
+        },
+    )
+    done, good = 0, True
+    for entry in spec["measurements"]:
+        named = {"measurement": entry["measurement"], "kernel": entry["kernel"]}
+        write(record="begin", **named)
+        record = _measure(entry, spec, begun)
+        write(record="measurement", **named, parameters=entry["parameters"], **record)
+        done += 1
+        good &= record["status"] == "ok" and record.get("verified") is not False
+        if _asked:
+            break
+    write(record="end", measurements=done, reason="signal" if _asked else "complete")
+    return 0 if good else EXIT_MEASUREMENT
+
+
+def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) -> dict[str, Any]:
+    """One run of the command, as a record."""
+    where = [spec["out"], spec["err"]]
+    said = [_size(path) for path in where]
+    before = _machine() if spec["here"] else {}
+    energy = _energy() if spec["here"] else {}
+    start = time.monotonic()
+    status, used = _run(entry["words"], {**os.environ, **entry["environment"]})
+    wall = time.monotonic() - start
+    covariates: dict[str, float | None] = {"sampling_seconds": wall}
+    cpu = used.ru_utime + used.ru_stime
+    if spec["here"]:
+        covariates |= _around(before, _machine(), used)
+        covariates["energy"] = _energy_between(energy, _energy(), wall)
+    record: dict[str, Any] = {"start": start - begun, "wall": wall, "covariates": covariates}
+    if _asked:
+        return {**record, "status": "interrupted", "stop": "signal"}
+    try:
+        _check_end(status, where, said)
+        seconds, verified = _read(entry, where, said)
+    except Failed as failed:
+        return {**record, "status": "failed", "error": str(failed)}
+    if verified is not None:
+        record["verified"] = verified
+        what = f"it prints what matches '{entry['verify']}'"
+        record["verification"] = {"what": what, "value": None, "tolerance": None}
+    values = {"time": wall if seconds is None else seconds, "wall": wall}
+    if spec["here"]:
+        values["cpu"] = cpu
+    return {
+        **record,
+        "status": "ok",
+        "batch": 1,
+        "warmup": 0,
+        "stop": "samples",
+        "series": [
+            {
+                "metric": name,
+                "unit": "s",
+                "rank": None,
+                "peer": None,
+                "starts": [start - begun] if name == "time" else [],
+                "values": [value],
+            }
+            for name, value in values.items()
+        ],
+    }
+
+
+def _run(words: list[str], environment: Mapping[str, str]) -> tuple[int, resource.struct_rusage]:
+    """Start a command and wait for its end: its wait status, and what it used."""
+    global _child
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.execvpe(words[0], words, environment)
+        except OSError as error:
+            os.write(2, f"{words[0]}: {error.strerror}\n".encode())
+        finally:
+            os._exit(CANNOT_START)
+    _child = pid
+    if _asked:  # before there was a process to hand it on to
+        _hand_on(signal.SIGTERM, None)
+    _, status, used = os.wait4(pid, 0)
+    _child = 0
+    return status, used
+
+
+def _hand_on(number: int, frame: object) -> None:
+    """Asked to end: the command is asked, and what it leaves is written."""
+    global _asked
+    _asked = True
+    if _child:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(_child, number)
+
+
+def _check_end(status: int, where: list[str], said: list[int]) -> None:
+    """Raise Failed unless a command ended well."""
+    if os.WIFSIGNALED(status):
+        how = f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}"
+    elif os.waitstatus_to_exitcode(status) != 0:
+        how = f"it ended with exit status {os.waitstatus_to_exitcode(status)}"
+    else:
+        return
+    words = next(
+        filter(None, (_last_line(p, s) for p, s in reversed([*zip(where, said, strict=False)]))), ""
+    )
+    raise Failed(f"{how}: {words}" if words else how)
+
+
+def _read(
+    entry: Mapping[str, Any], where: list[str], said: list[int]
+) -> tuple[float | None, bool | None]:
+    """The seconds that a command printed last, and whether it printed that its result is right;
+    each None where no pattern says how.
+    """
+    time_by = re.compile(entry["time"]) if entry["time"] else None
+    right_by = re.compile(entry["verify"]) if entry["verify"] else None
+    found, right = None, False
+    for path, size in zip(where, said, strict=False):
+        for line in _lines(path, size):
+            if time_by is not None and (match := time_by.search(line)):
+                found = match[time_by.groups and 1]
+            right = right or (right_by is not None and right_by.search(line) is not None)
+    if time_by is None:
+        return None, right if right_by else None
+    if found is None:
+        raise Failed(f"it printed no time: nothing matches '{entry['time']}'")
+    number = _NUMBER.search(found)
+    seconds = float(re.sub("[dD]", "e", number[0])) if number else 0.0
+    if not 0.0 < seconds < float("inf"):
+        raise Failed(f"it printed '{found}' where its time should stand")
+    return seconds, right if right_by else None
+
+
+def _lines(path: str, start: int) -> Iterator[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline=None) as file:  # noqa: PTH123
+            file.seek(start)
+            while line := file.readline(_LINE):
+                yield line
+    except OSError:
+        return
+
+
+def _last_line(path: str, start: int) -> str:
+    last = ""
+    for line in _lines(path, start):
+        last = line.strip() or last
+    return last[:_WORDS]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except OSError:
+        return 0
+
+
+def _machine() -> dict[str, float]:
+    """What Linux counts of the whole machine: seconds that CPUs were busy, and were taken away."""
+    counted = {}
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        with open("/proc/stat", encoding="ascii") as file:  # noqa: PTH123
+            ticks = [int(word) for word in file.readline().split()[1:9]]
+        second = os.sysconf("SC_CLK_TCK")
+        user, nice, system, _, _, irq, soft, steal = ticks
+        counted["busy"] = (user + nice + system + irq + soft) / second
+        counted["steal"] = steal / second
+    with contextlib.suppress(OSError):
+        counted["load"] = os.getloadavg()[0]
+    with contextlib.suppress(OSError, StopIteration, ValueError):
+        with open("/proc/meminfo", encoding="ascii") as file:  # noqa: PTH123
+            line = next(line for line in file if line.startswith("MemAvailable:"))
+        counted["available"] = 1024.0 * int(line.split()[1])
+    return counted
+
+
+def _energy(folder: str = POWERCAP) -> dict[str, tuple[float, float]]:
+    """What each counter of packages and of their memory shows, and at how much it begins anew, J.
+
+    Empty where there are none, or one of them can't be read: a part would be taken for the whole.
+    """
+    found = {}
+    with contextlib.suppress(FileNotFoundError):
+        for zone in os.listdir(folder):  # noqa: PTH208
+            if not zone.startswith("intel-rapl:"):
+                continue
+            try:
+                name = _text(folder, zone, "name")
+                part = zone.count(":") > 1
+                if name == "dram" if part else name.startswith("package"):
+                    shown = _text(folder, zone, "energy_uj")
+                    full = _text(folder, zone, "max_energy_range_uj")
+                    found[zone] = 1e-6 * int(shown), 1e-6 * int(full)
+            except (OSError, ValueError):
+                return {}
+    return found
+
+
+def _text(*path: str) -> str:
+    with open(os.path.join(*path), encoding="ascii") as file:  # noqa: PTH118, PTH123
+        return file.read().strip()
+
+
+def _energy_between(
+    before: Mapping[str, tuple[float, float]],
+    after: Mapping[str, tuple[float, float]],
+    span: float,
+) -> float | None:
+    """J between two readings so many seconds apart; None where a counter may have begun twice."""
+    if not before or before.keys() != after.keys():
+        return None
+    total = 0.0
+    for zone, (shown, full) in after.items():
+        if not span * _MOST_POWER < full:
+            return None
+        step = shown - before[zone][0]
+        total += step + full if step < 0 else step
+    return total
+
+
+def _around(
+    before: Mapping[str, float], after: Mapping[str, float], used: resource.struct_rusage
+) -> dict[str, float | None]:
+    """Covariates of docs/formats/stream.md, of a command on this machine."""
+    cpu = used.ru_utime + used.ru_stime
+    known: dict[str, float | None] = {
+        "user_seconds": used.ru_utime,
+        "system_seconds": used.ru_stime,
+        "voluntary_switches": used.ru_nvcsw,
+        "involuntary_switches": used.ru_nivcsw,
+        "minor_faults": used.ru_minflt,
+        "major_faults": used.ru_majflt,
+        "load_average": before.get("load"),
+        "memory_available": after.get("available"),
+    }
+    if "busy" in before and "busy" in after:
+        known["other_cpu_seconds"] = max(after["busy"] - before["busy"] - cpu, 0.0)
+        known["steal_seconds"] = after["steal"] - before["steal"]
+    return known
+
+
+def _overhead() -> float:
+    """Seconds that reading the clock takes, of a hundred times in a row."""
+    start = time.monotonic()
+    for _ in range(98):
+        time.monotonic()
+    return max((time.monotonic() - start) / 99, 1e-9)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

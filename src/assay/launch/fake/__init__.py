@@ -1,0 +1,1 @@
+"""An executor that measures nothing: a machine that a scenario describes."""

@@ -1,0 +1,230 @@
+"""The samples of one measurement on a scenario's machine, taken in simulated time."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import NormalDist, median
+from typing import Literal
+
+from assay.errors import AssayError
+from assay.launch.executor import LaunchOrder
+from assay.launch.fake.scenario import Compiled, CompiledScenario, Failure, FailureKind
+from assay.model.placement import Value
+from assay.records.schema import (
+    MeasurementOrder,
+    MeasurementRecord,
+    Progress,
+    SampleSeries,
+    Verification,
+)
+
+# A sample lasts at least so many times the clock's resolution, by batching.
+TICKS_PER_SAMPLE = 1000
+_NORMAL = NormalDist()
+
+
+@dataclass
+class FakeSamples:
+    """Takes samples by the harness's stop rule, and makes the record of them."""
+
+    machine: CompiledScenario
+    behaviour: Compiled
+    entry: MeasurementOrder
+    order: LaunchOrder
+    nodes: Sequence[int]  # the number of each rank's host
+    epoch: float  # of the launch, in the executor's time
+    start: float  # of the measurement, in the launch's
+    starts: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    batch: int = 1
+    elapsed: float = 0.0
+    stop: Literal["precision", "budget", "samples"] = "samples"
+
+    def take(self) -> None:
+        """Take samples until the order is met. Looks at the precision at geometric counts."""
+        self.names = self.behaviour.names(self.entry.kernel, self.parameters, self.order.placement)
+        self.elapsed = self.behaviour.setup
+        self._batch(self._time())
+        noise = self._noise()
+        look = self.entry.min_samples
+        steady = not {"t", "rank"} & self.behaviour.time.names
+        planted = self._time()
+        while len(self.values) < self.entry.max_samples:
+            value = (planted if steady else self._time()) * next(noise)
+            cost = self.batch * value + self.machine.clock_overhead
+            enough = len(self.values) >= self.entry.min_samples
+            if self.values and self.elapsed + (cost if enough else 0.0) >= self.entry.budget:
+                self.stop = "budget"
+                return
+            self.starts.append(self.start + self.elapsed)
+            self.values.append(self._seen(value))
+            self.elapsed += cost
+            if len(self.values) >= look:
+                width = self.half_width(self.values)
+                if width is not None and width <= self.entry.precision:
+                    self.stop = "precision"
+                    return
+                look = max(look + 1, math.ceil(1.5 * look))
+
+    @property
+    def parameters(self) -> dict[str, Value]:
+        """As resolved on the scenario's machine."""
+        return self.behaviour.resolve(self.entry.parameters)
+
+    def _time(self, rank: int | None = None) -> float:
+        """Seconds of an operation now, on one rank or on the slowest."""
+        now: dict[str, Value] = {**self.names, "t": self.epoch + self.start + self.elapsed}
+        formula = self.behaviour.time
+        differ = bool({"rank", "node"} & formula.names)
+        everyone = range(self.order.placement.ranks) if differ else (0,)
+        ranks = everyone if rank is None else (rank,)
+        seconds = max(formula.number({**now, "rank": r, "node": self.nodes[r]}) for r in ranks)
+        if not seconds > 0:
+            raise AssayError(f"The time '{formula.text}' of the scenario comes to {seconds:g} s.")
+        return seconds
+
+    @cached_property
+    def slow(self) -> float | None:
+        """How many times as long this measurement takes for being a slow one; None if it isn't.
+
+        By a generator of its own: scenarios without slow launches give what they always gave.
+        """
+        noise = self.behaviour.written.noise
+        generator = random.Random(f"{self.machine.scenario.seed}/{self.entry.measurement}/slow")
+        if generator.random() >= noise.slow_launches:
+            return None
+        return noise.slow_factor * (1.0 - noise.slow_tail * math.log(1.0 - generator.random()))
+
+    def _batch(self, seconds: float) -> None:
+        shortest = TICKS_PER_SAMPLE * self.machine.clock_resolution
+        while self.batch * 2 <= self.behaviour.written.max_batch and (
+            self.batch * seconds < shortest
+        ):
+            self.batch *= 2
+
+    def _seen(self, seconds: float) -> float:
+        """The time of an operation as the clock shows it: in whole ticks for the batch."""
+        tick = self.machine.clock_resolution
+        if tick == 0:
+            return seconds
+        return round(self.batch * seconds / tick) * tick / self.batch
+
+    def _noise(self) -> Iterator[float]:
+        """Factors with median 1, sample by sample."""
+        noise, warmup = self.behaviour.written.noise, self.behaviour.written.warmup
+        where = f"/{self.nodes[0]}" if self.nodes[0] else ""  # nodes don't scatter alike
+        generator = random.Random(f"{self.machine.scenario.seed}/{self.entry.measurement}{where}")
+
+        def normal() -> float:
+            # Python promises to keep the sequence of random(), and not that of gauss().
+            return _NORMAL.inv_cdf(min(max(generator.random(), 1e-15), 1 - 1e-15))
+
+        launch = noise.launch_sigma * normal()
+        state = normal()
+        index = 0
+        while True:
+            factor = (self.slow or 1.0) * math.exp(launch + noise.sigma * state)
+            if generator.random() < noise.outliers:
+                factor *= noise.outlier_factor
+            if index < warmup.samples:
+                factor *= warmup.factor
+            yield factor
+            state = noise.phi * state + math.sqrt(1 - noise.phi**2) * normal()
+            index += 1
+
+    @property
+    def warmup(self) -> int:
+        """Leading samples that a perfect detector would drop, at most half."""
+        return min(self.behaviour.written.warmup.samples, len(self.values) // 2)
+
+    def half_width(self, values: Sequence[float]) -> float | None:
+        """Relative, of the median's interval by order statistics (Le Boudec 2010, 2.2.2).
+
+        The planted autocorrelation is known: n samples are worth n (1 - phi) / (1 + phi).
+        """
+        steady = sorted(values[self.warmup :])
+        n = len(steady)
+        phi = max(self.behaviour.written.noise.phi, 0.0)
+        worth = n * (1 - phi) / (1 + phi)
+        z = _NORMAL.inv_cdf(0.5 + self.entry.confidence / 2)
+        if worth < 6:
+            return None
+        reach = z * n / (2 * math.sqrt(worth))
+        low, high = math.floor(n / 2 - reach), math.ceil(n / 2 + reach)
+        if low < 1 or high >= n:
+            return None
+        return (steady[high] - steady[low - 1]) / 2 / median(steady)
+
+    def progress(self, share: float) -> Progress:
+        """What the live display would show after this share of the measurement.
+
+        A whole benchmark tells how far its sample is, and its rate where it counts operations.
+        """
+        done = share * len(self.values)
+        seen = self.values[: max(int(done), 1)]
+        whole = self.behaviour.written.max_batch == 1
+        flops = self.names.get("work_flops")
+        return Progress(
+            self.entry.measurement,
+            len(seen),
+            self.elapsed * share,
+            median(seen),
+            self.half_width(seen),
+            share=done % 1.0 if whole else None,
+            rate=float(flops) / median(seen) if whole and flops else None,
+        )
+
+    def record(self, failures: Mapping[FailureKind, Failure]) -> MeasurementRecord:
+        """The record of all of it, with the failures that a record can show."""
+        entry = self.entry
+        if "error" in failures:
+            return MeasurementRecord(
+                measurement=entry.measurement,
+                kernel=entry.kernel,
+                status="failed",
+                start=self.start,
+                wall=self.elapsed,
+                parameters=self.parameters,
+                error=failures["error"].text,
+            )
+        wrong = bool({"wrong result", "nan"} & failures.keys())
+        found = None if "nan" in failures else 1.0 if wrong else 0.0
+        slowest = self._time()
+        typical = median(self.values[self.warmup :])
+        now: dict[str, Value] = {**self.names, "t": self.epoch + self.start, "rank": 0}
+        now |= {"slow": int(self.slow is not None), "node": self.nodes[0]}
+        return MeasurementRecord(
+            measurement=entry.measurement,
+            kernel=entry.kernel,
+            status="ok",
+            start=self.start,
+            wall=self.elapsed,
+            parameters=self.parameters,
+            verified=not wrong,
+            verification=Verification("planted", found, 0.5),
+            batch=self.batch,
+            warmup=self.warmup,
+            stop=self.stop,
+            half_width=self.half_width(self.values),
+            series=[
+                SampleSeries("time", "s", None, None, self.starts, self.values),
+                *(
+                    SampleSeries(
+                        name, "s", None, None, [], [share * value for value in self.values]
+                    )
+                    for name, formula in self.behaviour.phases.items()
+                    if (share := formula.number(now)) > 0
+                ),
+            ],
+            rank_medians=[
+                typical * self._time(rank) / slowest for rank in range(self.order.placement.ranks)
+            ],
+            covariates={
+                name: formula.number(now) for name, formula in self.behaviour.covariates.items()
+            },
+            facts=self.behaviour.written.facts,
+        )

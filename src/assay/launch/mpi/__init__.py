@@ -1,0 +1,1 @@
+"""Launching ranks with a toolchain's own mpirun, or srun."""

@@ -1,0 +1,206 @@
+"""The words by which each MPI's mpirun, or srun, launches ranks: here, or on several hosts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from assay.config import ClusterConfig
+from assay.errors import AssayError
+from assay.kernels.toolchains import Toolchain
+from assay.launch.mpi.adapter_variables import choose_adapters
+from assay.launch.node_sets import choose_hosts
+from assay.model.placement import Placement
+from assay.waiting import POLITE_WAITING
+
+
+def mpirun_command(
+    toolchain: Toolchain,
+    executable: Path,
+    placement: Placement,
+    job: Path,
+    stream: Path,
+    *,
+    cluster: ClusterConfig | None = None,
+    seed: int = 0,
+    cores: int | None = None,
+    root: bool | None = None,
+) -> list[str]:
+    """The launch line, ready to paste.
+
+    ``cluster``: the hosts, of which ``placement.nodes`` are used; None is this machine alone.
+    ``seed``: the plan's, by which node sets are drawn. ``cores`` and ``root`` default to this
+    machine's and this process's. The harness pins and numbers ranks by itself, so every MPI is
+    treated alike: each launcher fills host after host and is told to bind nothing. Raises
+    AssayError for what can't be launched.
+    """
+    hosts = hosts_of(placement, cluster, seed)
+    if placement.adapter is not None and placement.nodes == 1:
+        raise AssayError(
+            f"A launch on one node can't use the network adapter '{placement.adapter}': "
+            "its ranks talk through memory.",
+            fix="Leave 'adapter' out of the placement.",
+        )
+    root = os.geteuid() == 0 if root is None else root
+    cores = _physical_cores() if cores is None else cores
+    choice = choose_adapters(toolchain.mpi_flavour, placement.adapter)
+    variables = {**_thread_variables(placement.threads), **choice.environment}
+    site = dict(sorted(toolchain.environment.items()))
+    launcher, count = launcher_of(toolchain, hosts, cluster), ["-n", str(placement.ranks)]
+    own_agents = launcher != "srun" and toolchain.mpi_flavour in ("mpich", "intel")
+    if cluster is not None and cluster.starter == "slurm" and own_agents:
+        site |= _STEP_OF_AGENTS
+    match "srun" if launcher == "srun" else toolchain.mpi_flavour:
+        case "srun":
+            flags, count = _srun(hosts, placement), []
+            # It hands this environment on to all ranks.
+            site |= variables
+        case "mpich":
+            if placement.ppn * placement.threads > cores:
+                variables |= POLITE_WAITING
+            # user: a scheduler's allocation around this process is no concern of this launch.
+            flags = [*_hydra(hosts, cluster, placement.ppn), "-bind-to", "none", *_genv(variables)]
+        case "intel":
+            flags = [*_intel(hosts, cluster), "-ppn", str(placement.ppn)]
+            flags += _genv({"I_MPI_PIN": "0", **variables})
+        case "openmpi":
+            flags = [*_open_mpi(hosts, cluster, placement.ppn), "--bind-to", "none", *choice.flags]
+            flags += ["--oversubscribe"] if placement.ppn > cores else []
+            flags += ["--allow-run-as-root"] if root else []
+            # Its own variables apart, it hands none on to other hosts by itself.
+            own = dict(sorted(toolchain.environment.items()))
+            told = {**own, **variables} if hosts else variables
+            flags += [word for name, value in told.items() for word in ("-x", f"{name}={value}")]
+        case _:
+            flags = []
+            site |= variables
+            if hosts:
+                raise AssayError(
+                    "No way is known to launch on several hosts with the mpirun of the toolchain "
+                    f"'{toolchain.name}': it is neither MPICH's, Open MPI's nor Intel's.",
+                    fix="Take another toolchain, or set nodes = 1 and leave [cluster] out; in a "
+                    'Slurm job, launcher = "srun" in its section of assay.toml may do.',
+                )
+    program = [str(executable), "--job", str(job), "--out", str(stream)]
+    prefix = ["env", *(f"{name}={value}" for name, value in site.items())] if site else []
+    return [*prefix, launcher, *count, *flags, *toolchain.launch_flags, *program]
+
+
+def launcher_of(toolchain: Toolchain, hosts: tuple[str, ...], cluster: ClusterConfig | None) -> str:
+    """The program that starts the ranks: its own mpirun, or srun where that is asked for or all
+    there is.
+    """
+    in_slurm = bool(hosts) and cluster is not None and cluster.starter == "slurm"
+    if toolchain.launcher == "srun" and not in_slurm:
+        raise AssayError(
+            f"The toolchain '{toolchain.name}' launches by srun, which needs a Slurm job around "
+            "it.",
+            fix="Start assay inside one (salloc, sbatch, `assay run --submit`), or take "
+            f'launcher = "srun" out of [toolchains.{toolchain.name}].',
+        )
+    if toolchain.launcher == "srun" or (toolchain.mpirun is None and in_slurm):
+        return "srun"
+    if toolchain.mpirun is None:
+        raise AssayError(
+            f"The toolchain '{toolchain.name}' has no mpirun beside its mpicxx or on PATH.",
+            fix=f'Add mpirun = "…" to [toolchains.{toolchain.name}] in assay.toml.',
+        )
+    return toolchain.mpirun
+
+
+def hosts_of(placement: Placement, cluster: ClusterConfig | None, seed: int = 0) -> tuple[str, ...]:
+    """The hosts that a placement uses; empty for this machine alone. Raises AssayError.
+
+    ``seed``: the plan's, by which node sets are drawn.
+    """
+    if cluster is None and placement.nodes == 1:
+        return ()
+    if cluster is None:
+        raise AssayError(
+            f"There is one node, this machine, and the placement needs {placement.nodes}.",
+            fix="Name the hosts in [cluster] of assay.toml, or set nodes = 1.",
+        )
+    if placement.nodes > len(cluster.hosts):
+        raise AssayError(
+            f"There are {len(cluster.hosts)} hosts, and the placement needs {placement.nodes}.",
+            fix="Name more hosts in [cluster] of assay.toml, ask for a larger job, or set fewer "
+            "nodes.",
+        )
+    return choose_hosts(cluster.hosts, placement.nodes, placement.node_set, seed)
+
+
+# Options that srun takes from the environment (srun(1)), for the one by which an mpirun starts its
+# agents: it may share the nodes with other steps, and binds nothing.
+_STEP_OF_AGENTS = {"SLURM_CPU_BIND": "none", "SLURM_MPI_TYPE": "none", "SLURM_OVERLAP": "1"}
+
+
+def _srun(hosts: tuple[str, ...], placement: Placement) -> list[str]:
+    return [
+        *(f"--nodes={placement.nodes}", f"--ntasks={placement.ranks}"),
+        *(f"--ntasks-per-node={placement.ppn}", f"--nodelist={','.join(hosts)}"),
+        *("--distribution=block", "--cpu-bind=none", "--overlap", "--overcommit"),
+        *("--kill-on-bad-exit=1", "--input=none", "--quiet"),
+    ]
+
+
+def _hydra(hosts: tuple[str, ...], cluster: ClusterConfig | None, ppn: int) -> list[str]:
+    if not hosts or cluster is None:
+        return ["-launcher", "fork", "-rmk", "user"]
+    address = ["-localhost", cluster.local_address] if cluster.local_address else []
+    if cluster.starter == "slurm":  # one srun for all its agents
+        reached = ["-launcher", "slurm", "-rmk", "user", *address]
+        return [*reached, "-hosts", ",".join(hosts), "-ppn", str(ppn)]
+    reached = ["-launcher", "ssh", "-launcher-exec", cluster.remote_shell, "-rmk", "user", *address]
+    return [*reached, "-hosts", ",".join(hosts), "-ppn", str(ppn)]
+
+
+def _intel(hosts: tuple[str, ...], cluster: ClusterConfig | None) -> list[str]:
+    if not hosts or cluster is None:
+        return ["-bootstrap", "fork"]
+    if cluster.starter == "slurm":
+        return ["-bootstrap", "slurm", "-hosts", ",".join(hosts)]
+    shell = cluster.remote_shell
+    return ["-bootstrap", "ssh", "-bootstrap-exec", shell, "-hosts", ",".join(hosts)]
+
+
+def _open_mpi(hosts: tuple[str, ...], cluster: ClusterConfig | None, ppn: int) -> list[str]:
+    if not hosts or cluster is None:
+        return []
+    slots = ",".join(f"{_bracketed(host)}:{ppn}" for host in hosts)
+    words = ["--host", slots, "--mca", "plm_rsh_agent", cluster.remote_shell]
+    if cluster.starter == "slurm":
+        # Its own components for Slurm take the job's count of tasks for the slots of a host, and
+        # more ranks than that for a crowd, which yields where it should poll. Through the agent it
+        # has the hosts and slots named here, and starts its daemons as a tree.
+        words += ["--mca", "ras", "^slurm", "--mca", "plm", "^slurm"]
+    return words
+
+
+def _genv(variables: dict[str, str]) -> list[str]:
+    return [word for name, value in variables.items() for word in ("-genv", name, value)]
+
+
+def _bracketed(host: str) -> str:
+    """Open MPI takes what follows a colon for the number of slots, unless it stands in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
+def _thread_variables(threads: int) -> dict[str, str]:
+    """The same number of threads for OpenMP and for every BLAS's own pool."""
+    count = str(threads)
+    return {
+        "OMP_NUM_THREADS": count,
+        "OMP_DYNAMIC": "false",
+        "OMP_PROC_BIND": "false",
+        "OPENBLAS_NUM_THREADS": count,
+        "MKL_NUM_THREADS": count,
+        "BLIS_NUM_THREADS": count,
+    }
+
+
+def _physical_cores() -> int:
+    """Cores that this process may use, hardware threads not counted: what Open MPI calls slots."""
+    import psutil
+
+    allowed = len(os.sched_getaffinity(0))
+    return min(psutil.cpu_count(logical=False) or allowed, allowed)

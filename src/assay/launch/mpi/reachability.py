@@ -1,0 +1,68 @@
+"""Whether the hosts of a launch can be reached, and see what it needs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.hostnames import names_text
+from assay.launch.executor import HostsLost
+from assay.launch.remote import run_on_hosts
+
+# Seconds for a host to answer; a login over a slow name service takes several.
+PATIENCE = 30.0
+_MISSING = "assay:missing:"
+
+
+def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: Path) -> None:
+    """Raises HostsLost unless each host can be reached, AssayError unless each can run the
+    executable and read the job.
+
+    The job file is new and lies in the run directory, so who can read it shares that directory.
+    Kernels of that directory that still run on a host are ended: they are left of a launch that the
+    host was cut off from, and would disturb this one. The caller has no launch under way.
+    """
+    # A remote shell begins in a folder of its own.
+    program, order, folder = (
+        shlex.quote(str(path.absolute())) for path in (executable, job, job.parent)
+    )
+    missing = f"echo {_MISSING}"
+    seen = f"test -x {program} || {missing}{program}; test -r {order} || {missing}{folder}"
+    command = f"{seen}; {_end_kernels_of(job.parent)}"
+    replies = run_on_hosts(remote_shell, hosts, command, patience=PATIENCE)
+    silent = [reply for reply in replies.values() if not reply.ok]
+    if silent:
+        first = silent[0]
+        raise HostsLost(
+            tuple(reply.host for reply in silent),
+            f"The host '{first.host}' can't be reached by `{remote_shell}`."
+            if len(silent) == 1
+            else f"{len(silent)} hosts can't be reached by `{remote_shell}`: "
+            f"{names_text([reply.host for reply in silent])}.",
+            detail=first.complaint,
+            fix=f"See that `{remote_shell} {first.host} true` works without a password, or "
+            "correct [cluster] in assay.toml.",
+        )
+    for host, reply in replies.items():
+        # A login script may have greeted, too.
+        lines = [line for line in reply.out.splitlines() if line.startswith(_MISSING)]
+        if lines:
+            raise AssayError(
+                f"The host '{host}' does not see '{lines[0].removeprefix(_MISSING)}'.",
+                fix="Keep runs and assay's cache (ASSAY_CACHE) in a file system that all hosts "
+                "share under the same path.",
+            )
+
+
+def _end_kernels_of(folder: Path) -> str:
+    """A line for a shell that ends the kernels whose records go to a folder."""
+    names = dict.fromkeys(shlex.quote(str(path)) for path in (folder.absolute(), folder.resolve()))
+    whose = " | ".join(f"{name}/*" for name in names)
+    return (
+        "for p in $(pgrep -x assay-kernels); do "
+        r"""out=$(tr '\0' '\n' </proc/$p/cmdline | sed -n '/^--out$/{n;p;}'); """
+        'case "$out" in /*) ;; *) out=$(readlink /proc/$p/cwd)/$out ;; esac; '
+        f'case "$out" in {whose}) kill -9 $p ;; esac; done 2>/dev/null; :'
+    )

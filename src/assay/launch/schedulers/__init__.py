@@ -1,1 +1,0 @@
-"""Batch schedulers: a job script each, submitted, asked after and cancelled through PSI/J."""

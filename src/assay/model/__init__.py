@@ -1,0 +1,1 @@
+"""What every layer speaks of: placements, cells, plans, replication, sessions, commands."""

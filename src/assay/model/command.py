@@ -1,0 +1,118 @@
+"""Commands with placeholders for a placement: ``mpirun -n {ranks} -ppn {ppn} ./a.out``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+from assay.errors import AssayError, nearest
+from assay.model.placement import Placement
+
+# What may stand in braces in a command, and what it is replaced by.
+PLACEHOLDERS = {
+    "nodes": "nodes",
+    "ppn": "ranks per node",
+    "ranks": "ranks in all",
+    "threads": "threads per rank, also in OMP_NUM_THREADS",
+    "binding": "compact, spread, per-numa, none or numa:NODE",
+    "smt": "off, or on where ranks and threads share cores; then also in OMP_PLACES",
+    "order": "how ranks are numbered: block, cyclic, reversed or a list of seats",
+    "adapter": "the network adapter, or default",
+    "hostfile": "a file of the hosts' names, one line a rank in the order of ranks",
+    "rankfile": "a file of each rank's host and cores, as Open MPI reads it",
+}
+# How OpenMP's threads are bound where the command leaves the binding to assay.
+_OMP_BINDINGS = {"compact": "close", "spread": "spread", "per-numa": "close", "none": "false"}
+_OMP_PLACES = {"off": "cores", "on": "threads"}
+# Doubled braces stand for themselves; braces around anything but a name are none of ours.
+_BRACES = re.compile(r"\{\{|\}\}|\{([a-z_]+)\}")
+
+
+def placeholders(command: str) -> frozenset[str]:
+    """The names in braces, of which each is one of ``PLACEHOLDERS``. Raises AssayError."""
+    found = frozenset(match[1] for match in _BRACES.finditer(command) if match[1])
+    for name in sorted(found - PLACEHOLDERS.keys()):
+        raise AssayError(
+            f"There is no placeholder '{{{name}}}'.",
+            where=command,
+            fix=f"{nearest(name, PLACEHOLDERS)} Write {{{{{name}}}}} for the braces themselves.",
+        )
+    return found
+
+
+def command_words(command: str, values: Mapping[str, str], *, shell: bool = False) -> list[str]:
+    """The words of a command with its placeholders filled in.
+
+    The command is split as a shell would, and filled in afterwards: whatever a value holds, it
+    stays within its word. With ``shell`` one line goes to ``sh``, its values quoted. Raises
+    AssayError for a placeholder that there isn't, and for quotes that don't close.
+    """
+    placeholders(command)
+    if shell:
+        return ["/bin/sh", "-c", _filled(command, {k: shlex.quote(v) for k, v in values.items()})]
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise AssayError(
+            f"The command can't be split into words: {error}.",
+            where=command,
+            fix="Close its quotes.",
+        ) from None
+    if not words:
+        raise AssayError("The command is empty.", fix="Such as 'mpirun -n {ranks} ./a.out'.")
+    return [_filled(word, values) for word in words]
+
+
+def placement_values(placement: Placement, hostfile: str, rankfile: str) -> dict[str, str]:
+    """What each placeholder is replaced by at a placement."""
+    return {
+        "nodes": str(placement.nodes),
+        "ppn": str(placement.ppn),
+        "ranks": str(placement.ranks),
+        "threads": str(placement.threads),
+        "binding": placement.binding,
+        "smt": placement.smt,
+        "order": placement.order,
+        "adapter": placement.adapter or "default",
+        "hostfile": hostfile,
+        "rankfile": rankfile,
+    }
+
+
+def environment(placement: Placement, command: str) -> dict[str, str]:
+    """Variables that a command gets besides assay's own: threads, and their binding and whether
+    they share cores if the command leaves that to the placement.
+    """
+    variables = {"OMP_NUM_THREADS": str(placement.threads)}
+    if "{binding}" in command and placement.binding in _OMP_BINDINGS:
+        variables["OMP_PROC_BIND"] = _OMP_BINDINGS[placement.binding]
+    if "{smt}" in command:
+        variables["OMP_PLACES"] = _OMP_PLACES[placement.smt]
+    return variables
+
+
+def check_command(command: str, time: str = "", verify: str = "") -> None:
+    """Raise AssayError for a command, or for a pattern of what it prints, that makes no sense."""
+    command_words(command, dict.fromkeys(PLACEHOLDERS, "1"))
+    for what, pattern in (("time", time), ("verify", verify)):
+        try:
+            compiled = re.compile(pattern)
+        except re.error as error:
+            raise AssayError(
+                f"The pattern of '{what}' is no regular expression: {error}.", where=pattern
+            ) from None
+        if what == "time" and pattern and compiled.groups > 1:
+            raise AssayError(
+                "The pattern of 'time' has several groups, so that it isn't clear which is the "
+                "time.",
+                where=pattern,
+                fix=r"Put parentheses around the seconds alone, such as 'Elapsed: (\S+) s'.",
+            )
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        return values[match[1]] if match[1] else match[0][0]
+
+    return _BRACES.sub(value, text)

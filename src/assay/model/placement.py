@@ -1,0 +1,57 @@
+"""Where and how a cell runs: nodes, ranks per node, threads, rank order, binding, adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Literal
+
+import msgspec
+
+Value = int | float | str
+BINDINGS = ("compact", "spread", "per-numa", "none")
+# One of BINDINGS, or "numa:1": only the CPUs of that NUMA node.
+Binding = Annotated[str, msgspec.Meta(pattern=r"^(compact|spread|per-numa|none|numa:[0-9]{1,4})$")]
+
+# Whether ranks and threads share cores, by the cores' hardware threads.
+SMT = ("off", "on")
+Smt = Literal["off", "on"]
+
+
+class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where and how a cell runs.
+
+    ``order``: how ranks are numbered over nodes, a word of ``plans.order.ORDERS`` or the seat of
+    each rank ("0,2,1,3"). ``adapter``: the network adapter to send over, or several ("eth0,eth1");
+    None is the MPI library's own choice. ``node_set``: which of the hosts, where there are more
+    than it takes: 0 the first ones, k the k-th random draw of so many. ``smt``: off is a core for
+    each thread, on is as many threads to a core as it has hardware threads.
+    """
+
+    nodes: int = 1
+    ppn: int = 1
+    threads: int = 1
+    order: str = "block"
+    binding: Binding = "compact"
+    adapter: str | None = None
+    node_set: int = 0
+    smt: Smt = "off"
+
+    @property
+    def ranks(self) -> int:
+        """MPI processes in all."""
+        return self.nodes * self.ppn
+
+    def content(self, always: Collection[str]) -> dict[str, object]:
+        """Its fields by name: those of ``always``, and of the others what isn't at its default."""
+        plain = Placement()
+        return {
+            name: value
+            for name in self.__struct_fields__
+            if (value := getattr(self, name)) != getattr(plain, name) or name in always
+        }
+
+    @property
+    def numa_node(self) -> int | None:
+        """The NUMA node that ranks are bound to; None where the binding names none."""
+        kind, _, number = self.binding.partition(":")
+        return int(number) if kind == "numa" else None

@@ -1,0 +1,66 @@
+"""Rank orders: how ranks are numbered over the seats of a placement.
+
+The kernels obey the same words (``native/harness/ranks.hpp``); here they are read and checked, so
+that a plan refuses what can't be before anything is launched.
+"""
+
+from __future__ import annotations
+
+import re
+
+from assay.errors import AssayError, nearest
+
+ORDERS = ("block", "cyclic", "reversed")
+# What a plan may ask for: an order that suits what the kernel's ranks send each other; the cells
+# then have that one (plans.fitted_order).
+FITTED = "fitted"
+_LIST = re.compile(r"\d+(?:\s*,\s*\d+)*", re.ASCII)
+
+
+def read_order(text: object, where: str) -> str:
+    """A rank order as written: a word, or the seat of each rank ("0,2,1,3").
+
+    Seats count in block order: all of the first node, then all of the second … Raises AssayError
+    for any other word, and for a list that could fit no number of ranks.
+    """
+    words = (*ORDERS, FITTED)
+    if isinstance(text, str) and text in words:
+        return text
+    if isinstance(text, bool) or not isinstance(text, str | int):
+        raise AssayError(f"'order' can't be '{text}'.", where=where, fix=nearest("", words))
+    if not _LIST.fullmatch(str(text).strip()):
+        raise AssayError(
+            f"'order' can't be '{text}'.",
+            where=where,
+            fix=f'{nearest(str(text), words)} Or list each rank\'s seat, such as "0,2,1,3".',
+        )
+    seats = [int(seat) for seat in str(text).split(",")]
+    if sorted(seats) != list(range(len(seats))):
+        raise AssayError(
+            f"The order '{text}' does not name each seat from 0 to {len(seats) - 1} once.",
+            where=where,
+            fix="List the seat of rank 0, of rank 1 and so on, each seat once.",
+        )
+    return ",".join(map(str, seats))
+
+
+def order_misfit(order: str, ranks: int) -> str | None:
+    """A sentence on why so many ranks can't be in this order; None if they can."""
+    if order in (*ORDERS, FITTED):
+        return None
+    if order.count(",") + 1 == ranks:
+        return None
+    are = "is 1 rank" if ranks == 1 else f"are {ranks} ranks"
+    return f"order = '{order}', but there {are}."
+
+
+def seats_by_rank(order: str, nodes: int, ppn: int) -> list[tuple[int, int]]:
+    """The (node, rank within the node) of each rank, in the order of ranks."""
+    block = [(node, local) for node in range(nodes) for local in range(ppn)]
+    if order == "block":
+        return block
+    if order == "reversed":
+        return block[::-1]
+    if order == "cyclic":
+        return [(node, local) for local in range(ppn) for node in range(nodes)]
+    return [block[int(seat)] for seat in order.split(",")]

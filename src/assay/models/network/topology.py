@@ -1,0 +1,331 @@
+"""Switches, slow nodes and slow cables from a matrix of times between nodes.
+
+On logarithms of times, so that effects are ratios. Three analyses, each conservative:
+
+- **Slow nodes**: one all of whose pairs are slow. Judged by its fast pairs (a low quantile of its
+  row), which switches cannot hide, and, once groups are known, by the median of its row.
+- **Groups**: average linkage (Sokal & Michener 1958) of the nodes that are not slow; of all its
+  cuts the one at which "within a group" and "between groups" explain most of the variance. That is
+  compared with the best cuts of matrices with the same node effects whose remainders are shuffled:
+  a permutation test of the whole search, which accounts for trying every cut.
+- **Slow pairs**: what is left of a pair's time after groups and slow nodes.
+
+``outliers.upper_outliers`` decides which nodes and pairs stand out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.models.network.outliers import upper_outliers
+
+Floats = npt.NDArray[np.float64]
+Grouping = tuple[tuple[int, ...], ...]
+
+# The probability of finding groups where there are none, and that of any slow node or pair.
+FALSE_ALARMS = 0.01
+# From this ratio to the expected time on a node or pair is called slow; below that there is
+# nothing to gain.
+SLOW = 1.1
+# With fewer nodes even perfect groups are no rarer by chance than the rate above.
+MIN_NODES = 6
+# So many of the shuffled matrices may be better: (1 + 1) / (199 + 1) = 1%.
+_MAY_EXCEED = 1
+# The part of a node's pairs that are certainly within its own group.
+_FAST_PART = 0.05
+# Times are clipped at so many interquartile ranges above the third quartile before the cut.
+_FAR_OUT = 3.0
+
+
+@dataclass(frozen=True)
+class SlowNode:
+    """A node whose pairs take ``ratio`` times what they should (median)."""
+
+    node: int
+    ratio: float
+
+
+@dataclass(frozen=True)
+class SlowPair:
+    """A pair that takes ``ratio`` times what groups and slow nodes lead to expect."""
+
+    one: int
+    other: int
+    ratio: float
+
+
+@dataclass(frozen=True)
+class SwitchLevel:
+    """Groups of one level of switches; a node in none is by itself. Medians in seconds."""
+
+    groups: Grouping
+    within: float
+    between: float
+
+
+@dataclass(frozen=True)
+class Topology:
+    """What was found. ``levels``: from the coarsest to the finest, most often one or none.
+
+    ``searched``: whether groups were looked for: that takes six nodes, and a time for every pair.
+    ``order``: the nodes as a figure should show them, similar ones side by side.
+    """
+
+    levels: tuple[SwitchLevel, ...]
+    slow_nodes: tuple[SlowNode, ...]
+    slow_pairs: tuple[SlowPair, ...]
+    searched: bool
+    order: tuple[int, ...]
+
+
+def analyse(times: Floats, *, seed: int = 1) -> Topology:
+    """The topology behind a symmetric matrix of seconds, NaN where a pair was not measured.
+
+    The diagonal is ignored. Raises ValueError for a matrix that is not square, not symmetric, or
+    holds a time that is not positive.
+    """
+    logs = _checked(times)
+    n = len(logs)
+    complete = not np.isnan(logs[~np.eye(n, dtype=bool)]).any()
+    searched = complete and n >= MIN_NODES
+    aside = _slow_rows(_fast_quantile(logs), FALSE_ALARMS / 4)
+    while True:
+        levels = _levels(logs, aside, seed) if searched else []
+        rest = _without_levels(logs, levels)
+        found = _slow_rows(_row_medians(rest), FALSE_ALARMS / 4)
+        if found <= aside:
+            break
+        aside |= found  # search again for groups, which these may have hidden
+    ratios = np.exp(_row_medians(rest))
+    slow = [node for node in aside if ratios[node] >= SLOW]
+    return Topology(
+        levels=tuple(_level(times, grouping) for grouping in levels),
+        slow_nodes=tuple(
+            SlowNode(node, float(ratios[node])) for node in sorted(slow, key=lambda k: -ratios[k])
+        ),
+        slow_pairs=tuple(_slow_pairs(rest, slow, FALSE_ALARMS / 2)),
+        searched=searched,
+        order=_order(logs, levels) if searched else tuple(range(n)),
+    )
+
+
+def matrix(nodes: int, times: Sequence[tuple[int, int, float]]) -> Floats:
+    """The symmetric matrix of (one, other, seconds); NaN where there is no pair."""
+    times_between = np.full((nodes, nodes), np.nan)
+    for one, other, seconds in times:
+        times_between[one, other] = times_between[other, one] = seconds
+    return times_between
+
+
+def _checked(times: Floats) -> Floats:
+    if times.ndim != 2 or times.shape[0] != times.shape[1]:
+        raise ValueError(f"a matrix of pairs is square, not {times.shape}")
+    off = ~np.eye(len(times), dtype=bool)
+    if not np.array_equal(times[off], times.T[off], equal_nan=True):
+        raise ValueError("a matrix of pairs is symmetric")
+    if (times[off] <= 0).any() or np.isinf(times[off]).any():
+        raise ValueError("a time must be positive and finite")
+    logs = np.full(times.shape, np.nan)
+    logs[off] = np.log(times[off])
+    return logs
+
+
+def _fast_quantile(logs: Floats) -> Floats:
+    """Of each row the greatest of its fastest twentieth, and at least of its fastest pair."""
+    ordered = np.sort(logs, axis=1)  # NaN last
+    known = (~np.isnan(logs)).sum(axis=1)
+    place = np.maximum(np.round(_FAST_PART * known).astype(int), 1) - 1
+    return np.asarray(ordered[np.arange(len(logs)), place])
+
+
+def _row_medians(logs: Floats) -> Floats:
+    rows = [row[~np.isnan(row)] for row in logs]
+    return np.array([float(np.median(row)) if row.size else math.nan for row in rows])
+
+
+def _slow_rows(effects: Floats, alpha: float) -> set[int]:
+    known = np.flatnonzero(~np.isnan(effects))
+    return {int(known[k]) for k in upper_outliers(effects[known], alpha, math.log(SLOW))}
+
+
+def _slow_pairs(rest: Floats, slow: Sequence[int], alpha: float) -> list[SlowPair]:
+    """``rest``: what groups leave of the logarithms. The pairs of slow nodes are judged by theirs.
+
+    The other nodes' medians stay in: to take them out would narrow the middle of a small matrix
+    more than its tail, and turn noise into outliers.
+    """
+    effects = np.zeros(len(rest))
+    effects[list(slow)] = _row_medians(rest)[list(slow)]
+    ones, others = np.triu_indices(len(rest), 1)
+    left = (rest - effects[:, None] - effects[None, :])[ones, others]
+    known = np.flatnonzero(~np.isnan(left))
+    left, ones, others = left[known], ones[known], others[known]
+    left = left - np.median(left) if left.size else left
+    return [
+        SlowPair(int(ones[k]), int(others[k]), float(math.exp(left[k])))
+        for k in upper_outliers(left, alpha, math.log(SLOW))
+    ]
+
+
+def _levels(logs: Floats, aside: set[int], seed: int) -> list[Grouping]:
+    """The grouping that explains most, and levels above and below; ``aside`` join afterwards."""
+    nodes = [node for node in range(len(logs)) if node not in aside]
+    found = _find_groups(logs[np.ix_(nodes, nodes)], seed)
+    if found is None:
+        return []
+    grouping = _renamed(found, nodes)
+    levels = [grouping]
+    if len(grouping) >= MIN_NODES:
+        between = np.array(
+            [[np.median(logs[np.ix_(one, other)]) for other in grouping] for one in grouping]
+        )
+        above = _find_groups(between, seed)
+        if above is not None:
+            levels.insert(
+                0, tuple(tuple(sorted(sum((grouping[g] for g in group), ()))) for group in above)
+            )
+    below: list[tuple[int, ...]] = []
+    for group in grouping:
+        parts = _find_groups(logs[np.ix_(group, group)], seed, looks=len(grouping))
+        below += _renamed(parts, group) if parts is not None else [group]
+    if len(below) > len(grouping):
+        levels.append(tuple(below))
+    return [_joined(logs, each, aside) for each in levels]
+
+
+def _renamed(groups: Grouping, names: Sequence[int]) -> Grouping:
+    return tuple(tuple(names[member] for member in group) for group in groups)
+
+
+def _find_groups(logs: Floats, seed: int, looks: int = 1) -> Grouping | None:
+    """Groups of two and more among all of these nodes, None if chance does as well.
+
+    ``looks``: how many such matrices are searched, which share the rate of false alarms.
+    """
+    n = len(logs)
+    if n < MIN_NODES:
+        return None
+    from scipy.cluster.hierarchy import fcluster
+
+    upper = np.triu_indices(n, 1)
+    values = _without_far_out(logs[upper])
+    if not np.ptp(values) > 0:
+        return None
+    explained, tree, merges = _best_cut(values)
+    expected, remainder = _additive(values, upper, n)
+    draw = np.random.default_rng(seed)
+    exceeding = 0
+    for _ in range(math.ceil(looks * (_MAY_EXCEED + 1) / FALSE_ALARMS) - 1):
+        exceeding += _best_cut(expected + draw.permutation(remainder))[0] >= explained
+        if exceeding > _MAY_EXCEED:
+            return None
+    labels = fcluster(tree, n - merges, criterion="maxclust")
+    members = [tuple(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)]
+    return tuple(sorted(group for group in members if len(group) > 1)) or None
+
+
+def _without_far_out(values: Floats) -> Floats:
+    low, high = np.quantile(values, (0.25, 0.75))
+    return np.minimum(values, high + _FAR_OUT * (high - low)) if high > low else values
+
+
+def _best_cut(values: Floats) -> tuple[float, npt.NDArray[np.float64], int]:
+    """Share of the variance that the best cut explains, the tree, and merges below that cut.
+
+    The height of a merge in average linkage is the mean over the pairs that it puts into a common
+    group, so sums over pairs within groups follow from the heights.
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    tree = linkage(values - values.min(), method="average")
+    n = len(tree) + 1
+    sizes = np.concatenate([np.ones(n), tree[:, 3]])
+    pairs = sizes[tree[:, 0].astype(int)] * sizes[tree[:, 1].astype(int)]
+    within = np.cumsum(pairs)[:-1]
+    sums = np.cumsum(pairs * tree[:, 2])[:-1]
+    everything = values.size
+    total = float((values - values.min()).sum())
+    variance = float(np.var(values)) * everything
+    inside, outside = sums / within, (total - sums) / (everything - within)
+    explained = within * (everything - within) / everything * (outside - inside) ** 2 / variance
+    explained[outside <= inside] = 0.0
+    best = int(np.argmax(explained))
+    return float(explained[best]), tree, best + 1
+
+
+def _additive(
+    values: Floats, upper: tuple[npt.NDArray[np.intp], ...], n: int
+) -> tuple[Floats, Floats]:
+    """What a mean and an effect of each node explain by least squares, and what they leave."""
+    ones, others = upper
+    sums = np.bincount(ones, values, n) + np.bincount(others, values, n)
+    mean = float(values.mean())
+    effects = (sums - (n - 1) * mean) / (n - 2)
+    expected = mean + effects[ones] + effects[others]
+    return expected, values - expected
+
+
+def _joined(logs: Floats, grouping: Grouping, slow: set[int]) -> Grouping:
+    """The groups with the slow nodes that are clearly nearer to one of them than to all others."""
+    groups = [list(group) for group in grouping]
+    inside = np.median([logs[i, j] for g in grouping for i in g for j in g if i < j])
+    outside = [logs[i, j] for g in grouping for h in grouping if g < h for i in g for j in h]
+    if not outside:
+        return grouping
+    step = float(np.median(outside) - inside)
+    for node in sorted(slow):
+        means = [float(np.median(logs[node, list(group)])) for group in grouping]
+        nearest = int(np.argmin(means))
+        others = [mean for k, mean in enumerate(means) if k != nearest]
+        if min(others) - means[nearest] > step / 2:
+            groups[nearest].append(node)
+    return tuple(tuple(sorted(group)) for group in groups)
+
+
+def _without_levels(logs: Floats, levels: Sequence[Grouping]) -> Floats:
+    """The logarithms less the median of all pairs that share as many levels."""
+    shared = np.zeros(logs.shape, dtype=int)
+    for grouping in levels:
+        for group in grouping:
+            shared[np.ix_(group, group)] += 1
+    left = logs.copy()
+    for depth in np.unique(shared):
+        of_depth = (shared == depth) & ~np.isnan(logs)
+        if of_depth.any():
+            left[of_depth] -= np.median(logs[of_depth])
+    return left
+
+
+def _level(times: Floats, grouping: Grouping) -> SwitchLevel:
+    same = np.zeros(times.shape, dtype=bool)
+    for group in grouping:
+        same[np.ix_(group, group)] = True
+    upper = np.triu(np.ones(times.shape, dtype=bool), 1)
+    return SwitchLevel(
+        groups=grouping,
+        within=float(np.median(times[upper & same])),
+        between=float(np.median(times[upper & ~same])),
+    )
+
+
+def _order(logs: Floats, levels: Sequence[Grouping]) -> tuple[int, ...]:
+    """Leaves of the tree of average linkage, the groups of each level kept together."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+
+    n = len(logs)
+    values = logs[np.triu_indices(n, 1)]
+    leaves = leaves_list(linkage(values - values.min(), method="average")).tolist()
+    place = {node: k for k, node in enumerate(leaves)}
+    keys: dict[int, list[int]] = {node: [] for node in leaves}
+    for grouping in levels:
+        alone = {node: place[node] for node in leaves}
+        for group in grouping:
+            alone |= dict.fromkeys(group, min(place[node] for node in group))
+        for node in leaves:
+            keys[node].append(alone[node])
+    return tuple(sorted(leaves, key=lambda node: (keys[node], place[node])))

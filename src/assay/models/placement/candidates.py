@@ -1,0 +1,95 @@
+"""The searches of a plan: their candidates among its cells, and the status of each search."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from assay.model.cell import Cell
+from assay.model.plan import Plan
+from assay.models.placement.search import (
+    PlacementCandidate,
+    PlacementTrial,
+    SearchRule,
+    SearchStatus,
+    search,
+)
+
+
+@dataclass(frozen=True)
+class PlacementSearch:
+    """One search: the same work on as many nodes, at all placements of the plan.
+
+    ``cells``: its candidates in the plan's order, those that are measured anyway among them.
+    """
+
+    cells: tuple[Cell, ...]
+    rule: SearchRule
+    seed: int
+
+    @cached_property
+    def candidates(self) -> list[PlacementCandidate]:
+        """What the search knows of each cell."""
+        return [_candidate(cell) for cell in self.cells]
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The place of each cell, by its id."""
+        return {cell.id: place for place, cell in enumerate(self.cells)}
+
+    def find(
+        self, costs: Mapping[str, Mapping[int, float]], refused: Collection[str] = ()
+    ) -> SearchStatus:
+        """Its status from costs in s by cell id and block; ``refused``: ids of failed cells."""
+        trials = [
+            PlacementTrial(place, block, cost)
+            for name, place in self.ids.items()
+            for block, cost in sorted(costs.get(name, {}).items())
+        ]
+        failed = {self.ids[name] for name in refused if name in self.ids}
+        return search(self.candidates, trials, self.rule, self.seed, failed)
+
+
+def placement_searches(plan: Plan) -> list[PlacementSearch]:
+    """Every search of a plan, in its cells' order; none where it declares none."""
+    if plan.search is None:
+        return []
+    wanted = frozenset(plan.search.cells)
+    groups: dict[bytes, list[Cell]] = {}
+    for cell in plan.cells:
+        groups.setdefault(_work_of(cell), []).append(cell)
+    replication = plan.replication
+    rule = SearchRule(
+        plan.search.within,
+        plan.search.probability,
+        replication.min_launches,
+        replication.max_launches,
+    )
+    return [
+        PlacementSearch(tuple(cells), rule, _seed(plan.seed, key))
+        for key, cells in groups.items()
+        if any(cell.id in wanted for cell in cells)
+    ]
+
+
+def _work_of(cell: Cell) -> bytes:
+    """What candidates of one search have in common."""
+    placement = cell.placement
+    parameters = dict(sorted(cell.parameters.items()))
+    return msgspec.json.encode(
+        (cell.kernel, parameters, cell.toolchain, placement.nodes, placement.node_set)
+    )
+
+
+def _candidate(cell: Cell) -> PlacementCandidate:
+    placement = cell.placement
+    words = (placement.binding, placement.order, placement.adapter or "default", placement.smt)
+    return PlacementCandidate((placement.ppn, placement.threads), words)
+
+
+def _seed(seed: int, key: bytes) -> int:
+    return int.from_bytes(hashlib.sha256(b"%d/" % seed + key).digest()[:4], "big")

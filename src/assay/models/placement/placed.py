@@ -1,0 +1,353 @@
+"""A work as measured at a placement: its demands, the cores of its threads, and the node's model.
+
+Seconds are of one operation, wall time, mean over ranks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.core.intervals import smallest_size
+
+Floats = npt.NDArray[np.float64]
+Row = tuple[int, ...]
+
+# Columns of what is measured of a launch.
+TIME, MEAN, MOST, WAITED = range(4)
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The work of all ranks together at a placement, by the formulas of its kernel.
+
+    ``flops`` (0: unknown), ``traffic`` in bytes that memory would move if nothing stayed in a
+    cache (None: unknown), ``messages``, ``sent`` in bytes, and ``near``: the share of those bytes
+    that stays within the node.
+    """
+
+    flops: float = 0.0
+    traffic: float | None = None
+    messages: float = 0.0
+    sent: float = 0.0
+    near: float = 0.0
+
+
+@dataclass(frozen=True)
+class ThreadAffinity:
+    """The cores of the threads of a node's ranks: a row for each rank, an entry for each thread.
+
+    ``cores``, ``domains``: numbers of cores and of their NUMA domains, each unique on the node.
+    """
+
+    cores: tuple[Row, ...]
+    domains: tuple[Row, ...]
+
+    @cached_property
+    def cores_used(self) -> frozenset[int]:
+        """The cores that have a thread."""
+        return frozenset(core for row in self.cores for core in row)
+
+    @cached_property
+    def cores_of_threads(self) -> Row:
+        """The core of each thread, ascending: equal where as many threads use the same cores."""
+        return tuple(sorted(core for row in self.cores for core in row))
+
+    @cached_property
+    def used_by_domain(self) -> dict[int, int]:
+        """How many cores have a thread in each NUMA domain that has any."""
+        pairs = {
+            (domain, core)
+            for domains, cores in zip(self.domains, self.cores, strict=True)
+            for domain, core in zip(domains, cores, strict=True)
+        }
+        counts: dict[int, int] = {}
+        for domain, _ in sorted(pairs):
+            counts[domain] = counts.get(domain, 0) + 1
+        return counts
+
+    @property
+    def shared(self) -> bool:
+        """Whether threads share a core."""
+        return len(self.cores_of_threads) > len(self.cores_used)
+
+    @cached_property
+    def domains_per_rank(self) -> float:
+        """NUMA domains that the threads of a rank are on, mean over ranks."""
+        return float(np.mean([len(set(row)) for row in self.domains]))
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A work as measured at a placement. ``name``: what its draws are seeded by.
+
+    ``launches``: a row each, in s: the time, computing as the mean over ranks and on the rank that
+    had most of it (NaN where unknown), and all phases that hold messages. ``affinity``: None where
+    the cores of its threads are unknown.
+    """
+
+    name: str
+    nodes: int
+    ppn: int
+    threads: int
+    demand: Demand
+    launches: Floats
+    affinity: ThreadAffinity | None = None
+
+    @property
+    def cores(self) -> int:
+        """Cores in use per node."""
+        return self.ppn * self.threads if self.affinity is None else len(self.affinity.cores_used)
+
+    @property
+    def ranks(self) -> int:
+        """MPI processes in all."""
+        return self.nodes * self.ppn
+
+    @property
+    def shared(self) -> bool:
+        """Whether threads are known to share cores."""
+        return self.affinity is not None and self.affinity.shared
+
+    @cached_property
+    def medians(self) -> Floats:
+        """Over launches, column by column."""
+        return np.asarray(np.median(self.launches, axis=0))
+
+    @cached_property
+    def draws(self) -> Floats:
+        """Medians of launches drawn with replacement, always the same (``DRAWS`` × columns)."""
+        digest = hashlib.sha256(f"placement time/{self.name}".encode()).digest()
+        random = np.random.default_rng(int.from_bytes(digest[:8], "big"))
+        count = len(self.launches)
+        chosen = random.integers(count, size=(DRAWS, count))
+        return np.asarray(np.median(self.launches[chosen], axis=1))
+
+    @property
+    def mean_computing(self) -> float:
+        """Seconds of computing, mean over ranks, median over launches."""
+        return float(self.medians[MEAN])
+
+    @property
+    def certain(self) -> bool:
+        """Whether there are enough launches for an interval."""
+        return len(self.launches) >= smallest_size()
+
+
+def computing_of(placed: Placed, times: Floats) -> Floats:
+    """What its ranks compute, in the rows of ``times``: launches, draws or medians of it.
+
+    Of a single rank all its phases: it receives no messages, so that it waits for its own threads
+    alone.
+    """
+    if placed.ranks > 1:
+        return times[..., MEAN]
+    return np.asarray(times[..., MEAN] + times[..., WAITED])
+
+
+@dataclass(frozen=True)
+class NodeModel:
+    """What is known of a node and its network apart from the work.
+
+    ``streams``: bandwidth of a node's memory in B/s by number of cores in use, the first ones.
+    ``domain``: that of one of its ``domains`` NUMA domains by number of its cores in use; empty
+    where unknown. ``patterns``: by cores of a node, how many times as long other access patterns
+    take as on one core. ``near``, ``far``: seconds of a message of so many bytes within a node and
+    between two; None: unknown. ``doubt``: relative; the slowdowns may be larger by this share.
+    """
+
+    streams: Mapping[int, float] = field(default_factory=dict)
+    patterns: Mapping[int, float] = field(default_factory=dict)
+    near: Callable[[float], float] | None = None
+    far: Callable[[float], float] | None = None
+    doubt: float = 0.0
+    domain: Mapping[int, float] = field(default_factory=dict)
+    domains: int = 1
+
+    def bandwidth(self, cores: int) -> float | None:
+        """Of so many cores, interpolated linearly; None where nothing was measured."""
+        return _interpolated(self.streams, cores)
+
+    def slowdown(self, cores: int) -> float | None:
+        """How many times as long a core's share of a stream takes as on one core by itself.
+
+        None where the stream on one core is not known; never under 1.
+        """
+        return _slowdown(self.streams, cores)
+
+    def slowdown_at(self, placed: Placed) -> float | None:
+        """The same at a placement: mean over ranks, each by its slowest thread.
+
+        Cores of one NUMA domain share its memory, so that the cores in use are counted per domain.
+        Where affinity or domains are unknown, the whole node's curve is used.
+        """
+        affinity = placed.affinity
+        if affinity is None or not self.domain:
+            return self.slowdown(placed.cores)
+        by_domain = {
+            domain: _slowdown(self.domain, used) for domain, used in affinity.used_by_domain.items()
+        }
+        known = {domain: slower for domain, slower in by_domain.items() if slower is not None}
+        if len(known) < len(by_domain):
+            return None
+        return float(np.mean([max(known[domain] for domain in row) for row in affinity.domains]))
+
+    def copy_slowdown_at(self, placed: Placed) -> float | None:
+        """The same of copying messages, which only the first thread of each rank does."""
+        affinity = placed.affinity
+        if affinity is None:
+            return self.slowdown(placed.ppn)
+        first = ThreadAffinity(
+            tuple(row[:1] for row in affinity.cores), tuple(row[:1] for row in affinity.domains)
+        )
+        return self.slowdown_at(replace(placed, affinity=first))
+
+    def worst_slowdown(self, placed: Placed) -> float | None:
+        """The most that sharing memory can slow down computing, by any known access pattern."""
+        stream = self.slowdown_at(placed)
+        known = [] if stream is None else [stream]
+        if self.patterns:
+            counts = sorted({1, *self.patterns})
+            values = [self.patterns.get(count, 1.0) for count in counts]
+            affinity = placed.affinity
+            # All domains as busy as the busiest: as many cores of the whole node.
+            busy = placed.cores
+            if affinity is not None:
+                busy = max(busy, max(affinity.used_by_domain.values()) * self.domains)
+            known.append(float(np.interp(busy, counts, values)))
+        return max(known) * (1.0 + self.doubt) if known else None
+
+
+UNKNOWN = NodeModel()
+
+
+def _interpolated(curve: Mapping[int, float], cores: int) -> float | None:
+    if not curve:
+        return None
+    counts = sorted(curve)
+    if cores < counts[0]:
+        return curve[counts[0]] * cores / counts[0]
+    return float(np.interp(cores, counts, [curve[count] for count in counts]))
+
+
+def _slowdown(curve: Mapping[int, float], cores: int) -> float | None:
+    if 1 not in curve:
+        return None
+    return max(cores * curve[1] / (_interpolated(curve, cores) or np.inf), 1.0)
+
+
+@dataclass(frozen=True)
+class EqualRanks:
+    """Ranks of one thread on the same cores as a placement: the baseline of its threads.
+
+    ``per_thread``: a rank for each of its threads; ``per_core``: a rank for each of its cores. None
+    where that is the placement itself, or the one before.
+    """
+
+    per_thread: Placed | None = None
+    per_core: Placed | None = None
+
+
+def equal_ranks_of(placed: Placed, among: Sequence[Placed]) -> EqualRanks | None:
+    """The baseline of a placement; None where it needs one that was not measured.
+
+    On the same cores memory, caches and clocks are shared alike: what differs is due to threads.
+    """
+    if placed.threads == 1 and not placed.shared:
+        return EqualRanks()
+    affinity = placed.affinity
+    if affinity is None:
+        return None
+    alone = [
+        other
+        for other in among
+        if other.threads == 1
+        and other.nodes == placed.nodes
+        and other.affinity is not None
+        and other.affinity.cores_used == affinity.cores_used
+    ]
+    per_thread = placed if placed.threads == 1 else None
+    per_core = None
+    for other in alone:
+        same = other.affinity and other.affinity.cores_of_threads == affinity.cores_of_threads
+        if per_thread is None and same:
+            per_thread = other
+        if per_core is None and not other.shared:
+            per_core = other
+    if per_thread is None or (placed.shared and per_core is None):
+        return None
+    return EqualRanks(
+        None if per_thread is placed else per_thread,
+        per_core if placed.shared else None,
+    )
+
+
+def expected(placed: Placed, other: Placed) -> float:
+    """Computing per core at one placement over that at another, by the work alone."""
+    work = 1.0
+    if placed.demand.flops > 0 and other.demand.flops > 0:
+        work = placed.demand.flops / other.demand.flops
+    return work * other.nodes * other.cores / (placed.nodes * placed.cores)
+
+
+def share_within(placed: Placed, machine: NodeModel) -> float:
+    """The share of the messages' time that is spent within nodes.
+
+    By their times from ping-pong, where it was measured for both; else by their bytes.
+    """
+    if placed.nodes == 1:
+        return 1.0
+    if placed.ppn == 1:
+        return 0.0
+    within, between = near_cost(placed, machine), far_cost(placed, machine)
+    if machine.near is None or machine.far is None or within + between <= 0:
+        return placed.demand.near
+    return within / (within + between)
+
+
+def message_seconds(placed: Placed, machine: NodeModel) -> float | None:
+    """Seconds of a rank's messages by ping-pong; None where it was not measured."""
+    if (placed.demand.near > 0 and machine.near is None) or (
+        placed.nodes > 1 and placed.demand.near < 1 and machine.far is None
+    ):
+        return None
+    between = far_cost(placed, machine) if placed.nodes > 1 else 0.0
+    return near_cost(placed, machine) + between
+
+
+def near_cost(placed: Placed, machine: NodeModel, *, long: bool = True) -> float:
+    """What a rank's messages within its node cost: s by ping-pong.
+
+    Where there is none, how many there are, or, if they are ``long``, the bytes of the node. They
+    are copies through the memory that all ranks share, by one thread of each.
+    """
+    together = machine.copy_slowdown_at(placed) or 1.0
+    return _cost(placed, placed.demand.near, machine.near, together, long=long)
+
+
+def far_cost(placed: Placed, machine: NodeModel, *, long: bool = True) -> float:
+    """The same between nodes, where all ranks of a node send over one adapter at once."""
+    return _cost(placed, 1.0 - placed.demand.near, machine.far, placed.ppn, long=long)
+
+
+def _cost(
+    placed: Placed,
+    share: float,
+    seconds: Callable[[float], float] | None,
+    together: float,
+    *,
+    long: bool,
+) -> float:
+    demand = placed.demand
+    if demand.messages <= 0 or share <= 0:
+        return 0.0
+    each = demand.messages / placed.ranks
+    if seconds is not None:
+        return share * each * seconds(together * demand.sent / demand.messages)
+    return share * (demand.sent / placed.nodes if long else each)

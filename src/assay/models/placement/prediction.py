@@ -1,0 +1,244 @@
+"""Predicted times at placements that were not measured, from a few that were.
+
+A contention model: cores compute, streams share memory by the saturation curve, threads have a
+serial fraction (Amdahl 1967), messages cost their ping-pong times, and those that leave a node
+share its adapter (LogGP: Alexandrov et al. 1995).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.models.placement.placed import (
+    MOST,
+    WAITED,
+    NodeModel,
+    Placed,
+    computing_of,
+    expected,
+    far_cost,
+    near_cost,
+)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predicted seconds of a placement by component.
+
+    ``shared``: what threads that share cores add, or save; ``threads``: what threads of a rank take
+    longer than ranks of one thread would.
+
+    ``compute``: the work's own computing; ``contention``: what sharing memory adds;
+    ``imbalance``: waiting for the slowest rank; ``within`` and ``between``: communication
+    within nodes and between them.
+    """
+
+    compute: float
+    contention: float
+    shared: float
+    threads: float
+    imbalance: float
+    within: float
+    between: float
+
+    @property
+    def time(self) -> float:
+        """The whole."""
+        computing = self.compute + self.contention + self.shared + self.threads
+        return computing + self.imbalance + self.within + self.between
+
+
+@dataclass(frozen=True)
+class ThreadModel:
+    """The cost of threads in computing, beyond that of as many ranks on their cores.
+
+    ``serial``: the serial fraction of the threads of a rank. ``across``: the relative cost of
+    threads on several NUMA domains: times 1 - 1 / domains. ``shared``: computing where threads
+    share cores over that where none do. None: unknown.
+    """
+
+    serial: float | None = None
+    across: float | None = None
+    shared: float | None = None
+
+
+@dataclass(frozen=True)
+class ContentionModel:
+    """The time of a work at any placement on as many nodes, fitted to a few of them.
+
+    Of computing, the share ``memory`` slows down as streams that share memory do, the rest scales
+    with cores. Messages cost their ping-pong times (or by number, or by bytes), times ``near`` and
+    ``far``; all ranks of a node share its adapter. ``uneven``: the most computing of a rank over
+    the mean, less 1. ``long``: without ping-pong, whether messages cost by their bytes.
+    """
+
+    alone: Placed
+    machine: NodeModel
+    memory: float
+    near: float | None
+    far: float | None
+    uneven: float
+    long: bool
+    threads: ThreadModel = ThreadModel()
+
+    def predict(self, placed: Placed) -> Prediction | None:
+        """The predicted time of a placement; the launches of ``placed`` are not used.
+
+        None where the cost of its messages or its threads is unknown.
+        """
+        base = _computing(self.alone) * expected(placed, self.alone)
+        slower = self.machine.slowdown_at(placed)
+        contention = base * self.memory * ((placed.cores if slower is None else slower) - 1.0)
+        threads = self._threads(placed, base, base + contention)
+        within = near_cost(placed, self.machine, long=self.long)
+        between = 0.0
+        if placed.nodes > 1:
+            between = far_cost(placed, self.machine, long=self.long)
+        if threads is None or (within and self.near is None) or (between and self.far is None):
+            return None
+        sharing, serial = threads
+        computing = base + contention + sharing + serial
+        return Prediction(
+            base,
+            contention,
+            sharing,
+            serial,
+            computing * self.uneven if placed.ranks > 1 else 0.0,
+            within * (self.near or 0.0),
+            between * (self.far or 0.0),
+        )
+
+    def _threads(self, placed: Placed, base: float, ranks: float) -> tuple[float, float] | None:
+        """Seconds that shared cores and threads add; ``ranks``: seconds of ranks of one thread."""
+        model, affinity = self.threads, placed.affinity
+        sharing = serial = 0.0
+        if placed.shared:
+            if model.shared is None:
+                return None
+            sharing = ranks * (model.shared - 1.0)
+        if placed.threads > 1:
+            if model.serial is None:
+                return None
+            serial = base * model.serial * (placed.threads - 1)
+            if affinity is not None and affinity.domains_per_rank > 1:
+                if model.across is None:
+                    return None
+                serial += ranks * model.across * (1.0 - 1.0 / affinity.domains_per_rank)
+        return sharing, serial
+
+
+# Below this slowdown of streams a second placement does not determine the share of memory.
+_MIN_SLOWDOWN = 0.05
+# From this size in bytes on messages cost by their bytes, where ping-pong was not measured.
+_LONG = 4096.0
+
+
+def fit_contention_model(
+    alone: Placed, second: Placed | None, machine: NodeModel, threaded: Sequence[Placed] = ()
+) -> ContentionModel | None:
+    """The model fitted to one rank per node (``alone``) and another placement on as many nodes.
+
+    Without a second placement the share of memory follows from the kernel's formula of its traffic
+    and the stream on one core; None where that stream is unknown too. ``threaded``: placements on
+    the same cores as the second one, by ``calibration_placements``, for the cost of threads.
+    """
+    computing = _computing(alone)
+    stream = machine.bandwidth(1) if 1 in machine.streams else None
+    by_formula = None
+    if stream is not None and computing > 0:
+        by_formula = min((alone.demand.traffic or 0.0) / alone.nodes / stream / computing, 1.0)
+    memory = by_formula
+    if second is not None:
+        base = computing * expected(second, alone)
+        known = machine.slowdown_at(second)
+        slower = second.cores if known is None else known
+        if slower - 1.0 >= _MIN_SLOWDOWN and base > 0:
+            grown = _computing(second) / base - 1.0
+            memory = min(max(grown / (slower - 1.0), 0.0), 1.0)
+    if memory is None:
+        return None
+    talking = [placed for placed in (second, alone) if placed and placed.demand.messages > 0]
+    sizes = [placed.demand.sent / placed.demand.messages for placed in talking]
+    long = not sizes or sizes[0] >= _LONG
+    near, far, uneven = _message_factors(alone, second, machine, long=long)
+    threads = ThreadModel() if second is None else _thread_model(alone, second, threaded)
+    return ContentionModel(alone, machine, memory, near, far, uneven, long, threads)
+
+
+def calibration_placements(second: Placed, among: Sequence[Placed]) -> list[Placed]:
+    """The placements that the cost of threads is fitted to, as far as there are any.
+
+    They use the same cores as ``second``, whose ranks have one thread and a core each: the most
+    threads per rank within one NUMA domain, the most across domains, and ranks of one thread that
+    share cores.
+    """
+    if second.affinity is None:
+        return []
+    cores = second.affinity.cores_used
+    found = [(one, one.affinity) for one in among if one.affinity]
+    found = [(one, affinity) for one, affinity in found if affinity.cores_used == cores]
+    threaded = [(one, affinity) for one, affinity in found if one.threads > 1 and not one.shared]
+    near = [one for one, affinity in threaded if affinity.domains_per_rank == 1]
+    across = [one for one, affinity in threaded if affinity.domains_per_rank > 1]
+    most = [max(group, key=lambda one: one.threads) for group in (near, across) if group]
+    return most + [one for one, _ in found if one.threads == 1 and one.shared][:1]
+
+
+def _thread_model(alone: Placed, second: Placed, threaded: Sequence[Placed]) -> ThreadModel:
+    serial = across = shared = None
+    for placed in threaded:  # the ones that stay in a domain come first
+        affinity = placed.affinity
+        ranks = _computing(second) * expected(placed, second)
+        base = _computing(alone) * expected(placed, alone)
+        measured = _computing(placed)
+        if ranks <= 0 or base <= 0 or affinity is None:
+            continue
+        if placed.shared:
+            shared = measured / ranks
+        elif affinity.domains_per_rank > 1:
+            more = measured - ranks - base * (serial or 0.0) * (placed.threads - 1)
+            across = max(more / ranks / (1.0 - 1.0 / affinity.domains_per_rank), 0.0)
+        else:
+            serial = max((measured - ranks) / base / (placed.threads - 1), 0.0)
+    return ThreadModel(serial, across, shared)
+
+
+def _message_factors(
+    alone: Placed, second: Placed | None, machine: NodeModel, *, long: bool
+) -> tuple[float | None, float | None, float]:
+    """Factors of the cost of messages within nodes and between them, and ``uneven``."""
+    far = 1.0 if machine.far is not None else None
+    near = 1.0 if machine.near is not None else None
+    uneven = 0.0
+    if alone.nodes > 1:
+        uneven = _uneven(alone)
+        cost = far_cost(alone, machine, long=long)
+        if cost > 0:
+            far = _waited(alone) / cost
+    if second is not None:
+        uneven = _uneven(second)
+        cost = near_cost(second, machine, long=long)
+        rest = _waited(second)
+        if second.nodes > 1:
+            rest -= (far or 0.0) * far_cost(second, machine, long=long)
+        if cost > 0:
+            near = max(rest / cost, 0.0)
+    return near, far, uneven
+
+
+def _computing(placed: Placed) -> float:
+    return float(computing_of(placed, placed.medians))
+
+
+def _uneven(placed: Placed) -> float:
+    most, mean = float(placed.medians[MOST]), _computing(placed)
+    return max(most / mean - 1.0, 0.0) if np.isfinite(most) and mean > 0 else 0.0
+
+
+def _waited(placed: Placed) -> float:
+    """Seconds of messages, without the waiting for the slowest rank."""
+    waited = float(placed.medians[WAITED]) if placed.ranks > 1 else 0.0
+    return waited - min(_uneven(placed) * _computing(placed), waited)

@@ -1,0 +1,341 @@
+"""Finding the best of many placements from few noisy measurements, with its probability.
+
+A function of the measurements and a seed alone: the next step of a search needs no other state, so
+that an interrupted search resumes as if it had not been interrupted.
+
+The costs' logarithms are a Gaussian process over the placements (Rasmussen & Williams 2006, 2.2 and
+2.7): a trend in the logarithms of the counts, a smooth surface over them, for each word (binding,
+order, adapter) an effect and a surface of its own, and an effect of each placement alone, because
+caches have steps. Added to it are the block of a measurement and noise with Student's t of four
+degrees of freedom (Lange, Little & Taylor 1989), because some launches are much too slow. That is
+stochastic kriging (Ankenman, Nelson & Staum 2010). The variance of each part is estimated by
+marginal likelihood (Rasmussen & Williams, 5.4.1), so that words without effect drop out.
+
+The first block covers the placements, each next one where the process is least certain (MacKay
+1992), and the second one repeats it: one disturbed launch must not exclude a whole region, and the
+noise is estimated from repeated measurements. Later blocks hold the best so far and those that may
+be better, drawn from the posterior: top-two Thompson sampling (Russo 2020) in batches. A search
+ends when the chosen one costs no more than ``within`` above the best with the required probability.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.core.intervals import Floats
+from assay.stats.core.one_thread import one_thread
+
+Ints = npt.NDArray[np.intp]
+
+# Degrees of freedom of the noise: tails of launches that something else disturbed.
+TAILS = 4.0
+# Length scales of the surface, in doublings of a count; the likelihood selects one.
+_LENGTH_SCALES = (1.0, 2.0, 4.0)
+# Standard deviations of the trend: of the level, and of each doubling of a count. Perfect scaling
+# is log 2 = 0.69 a doubling.
+_LEVEL, _SLOPE = 2.0, 0.7
+# Priors of the parts of the process: standard deviations of the logarithm, and their uncertainty
+# (of the variance's logarithm): a factor of e either way. Few measurements determine the effect of
+# a single candidate, and an estimate that is too small would exclude placements that were never
+# measured: its prior is narrower.
+_SMOOTH, _WORD, _WORD_SURFACE, _OWN, _BLOCK, _NOISE = 0.3, 0.1, 0.05, 0.03, 0.01, 0.02
+_PRIOR_WIDTH, _OWN_PRIOR_WIDTH = 2.0, 0.7
+# Rounds of weighting measurements by their residuals.
+_WEIGHTINGS = 3
+_DRAWS = 2000
+_JITTER = 1e-9
+
+
+@dataclass(frozen=True)
+class PlacementCandidate:
+    """A placement as the process sees it.
+
+    ``counts``: such as ranks per node and threads per rank; ``words``: such as its binding and
+    order. All candidates of a search have as many of each.
+    """
+
+    counts: tuple[int, ...]
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlacementTrial:
+    """One measurement: its candidate, its block, and its cost (s, above 0)."""
+
+    candidate: int
+    block: int
+    cost: float
+
+
+@dataclass(frozen=True)
+class SearchRule:
+    """When a search ends.
+
+    ``within``: the chosen one costs at most so much more than the best, relatively, with
+    ``probability``. ``fewest``: measurements that the chosen one has at least in the end, as its
+    interval needs; ``most``: measurements of any candidate.
+    """
+
+    within: float = 0.02
+    probability: float = 0.95
+    fewest: int = 6
+    most: int = 30
+
+
+@dataclass(frozen=True)
+class SearchStatus:
+    """The status of a search.
+
+    ``chosen``: the best measured candidate; None before the first measurement. ``probability``:
+    that it costs no more than ``within`` above the best. ``settled``: that this is as required, and
+    the chosen one has enough measurements. ``ask``: the candidates of the next block; empty when
+    settled, or when none is left. ``median``, ``low``, ``high``: of each candidate's cost in s by
+    the process, with the ends of the 95% interval; nan for those that were refused, and before the
+    first measurement.
+    """
+
+    chosen: int | None
+    probability: float
+    settled: bool
+    ask: tuple[int, ...]
+    median: Floats
+    low: Floats
+    high: Floats
+
+
+@one_thread
+def search(
+    candidates: Sequence[PlacementCandidate],
+    trials: Sequence[PlacementTrial],
+    rule: SearchRule,
+    seed: int,
+    refused: Collection[int] = (),
+) -> SearchStatus:
+    """The status after these trials, and what to measure next.
+
+    ``refused``: candidates that failed or were not verified; they are never chosen or measured
+    again. The same arguments always give the same status. Raises ValueError for costs of 0 or less.
+    """
+    if any(not trial.cost > 0 for trial in trials):
+        raise ValueError("costs must be above 0")
+    alive = np.array([i for i in range(len(candidates)) if i not in refused], dtype=np.intp)
+    known = [trial for trial in trials if trial.candidate not in refused]
+    nothing = np.full(len(candidates), np.nan)
+    ask: tuple[int, ...] = ()
+    if not known:
+        if len(alive):
+            surface = _Surface([candidates[i] for i in alive], _LENGTH_SCALES[1])
+            first = surface.spread(_first_block(candidates), _random(seed, 0))
+            ask = tuple(int(alive[i]) for i in first)
+        return SearchStatus(None, 0.0, False, ask, nothing, nothing, nothing)
+    process = _Process([candidates[i] for i in alive], _placed(known, alive))
+    draws = process.draws(_random(seed, len(trials)))
+    counts = np.bincount(process.where, minlength=len(alive))
+    mean = np.where(counts > 0, process.mean, np.inf)
+    chosen = int(np.argmin(mean))
+    beaten = draws[:, chosen] > draws.min(axis=1) + np.log1p(rule.within)
+    probability = 1.0 - float(beaten.mean())
+    sure = probability >= rule.probability
+    begun = len({trial.block for trial in trials}) == 1
+    settled = sure and not begun and bool(counts[chosen] >= min(rule.fewest, rule.most))
+    if begun:
+        ask = tuple(int(alive[place]) for place in np.flatnonzero(counts))
+    elif not settled:
+        # Those that are better in draws, the most frequent first; of equal ones the first.
+        rivals = np.bincount(draws[beaten].argmin(axis=1), minlength=len(alive))
+        order = np.argsort(-rivals, kind="stable")
+        size = 1 if sure else _block(len(alive)) - 1
+        picked = [int(i) for i in order if rivals[i] and counts[i] < rule.most][:size]
+        own = [chosen] if counts[chosen] < rule.most else []
+        ask = tuple(int(alive[i]) for i in dict.fromkeys([*own, *picked]))
+    spread = 1.96 * np.sqrt(process.variance)
+    estimates = [nothing.copy() for _ in range(3)]
+    for values, logs in zip(
+        estimates, (process.mean, process.mean - spread, process.mean + spread), strict=True
+    ):
+        values[alive] = np.exp(logs)
+    return SearchStatus(int(alive[chosen]), probability, settled, ask, *estimates)
+
+
+def _first_block(candidates: Sequence[PlacementCandidate]) -> int:
+    """How many candidates the first block has: some for each level of each factor."""
+    factors = [*zip(*(c.counts for c in candidates), strict=True)]
+    factors += [*zip(*(c.words for c in candidates), strict=True)]
+    levels = sum(len(set(factor)) - 1 for factor in factors)
+    return min(len(candidates), max(4, levels + 2))
+
+
+def _block(candidates: int) -> int:
+    """How many candidates a later block has: enough for an estimate, and few between estimates."""
+    return min(max(4, -(-candidates // 24)), 16)
+
+
+def _placed(trials: Sequence[PlacementTrial], alive: Ints) -> list[PlacementTrial]:
+    places = {int(candidate): place for place, candidate in enumerate(alive)}
+    return [PlacementTrial(places[t.candidate], t.block, t.cost) for t in trials]
+
+
+def _random(seed: int, salt: int) -> np.random.Generator:
+    """A generator that follows from the seed and the number of measurements, on any machine."""
+    digest = hashlib.sha256(f"{seed}/placement search/{salt}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:8], "big"))
+
+
+class _Surface:
+    """Covariances between candidates: a trend, and parts with their priors."""
+
+    def __init__(self, candidates: Sequence[PlacementCandidate], reach: float) -> None:
+        counts = np.log2(np.array([c.counts for c in candidates], dtype=np.float64))
+        counts = counts.reshape(len(candidates), -1)
+        centred = counts - counts.mean(axis=0)
+        self.trend = _LEVEL**2 + _SLOPE**2 * centred @ centred.T
+        apart = ((counts[:, None, :] - counts[None, :, :]) ** 2).sum(axis=2)
+        near = np.exp(-apart / (2.0 * reach**2))
+        self.parts: list[Floats] = [near, np.eye(len(candidates))]
+        self.expected = [_SMOOTH, _OWN]
+        self.prior_widths = [_PRIOR_WIDTH, _OWN_PRIOR_WIDTH]
+        for words in zip(*(c.words for c in candidates), strict=True):
+            if len(set(words)) > 1:
+                same = np.equal.outer(words, words).astype(np.float64)
+                self.parts += [same, same * near]
+                self.expected += [_WORD, _WORD_SURFACE]
+                self.prior_widths += [_PRIOR_WIDTH, _PRIOR_WIDTH]
+
+    def prior(self) -> Floats:
+        """The covariance with the expected variance of each part."""
+        weighed = zip(self.expected, self.parts, strict=True)
+        return np.asarray(self.trend + sum(sd**2 * part for sd, part in weighed))
+
+    def spread(self, size: int, random: np.random.Generator) -> list[int]:
+        """``size`` candidates, each with the greatest variance after those before it; of equal ones
+        a random one.
+        """
+        covariance = self.prior()
+        noise = _NOISE**2
+        order = random.permutation(len(covariance))
+        taken: list[int] = []
+        for _ in range(min(size, len(covariance))):
+            left = [i for i in order if i not in taken]
+            variances = covariance[left, left]
+            pick = left[int(np.argmax(np.round(variances, 9)))]
+            taken.append(int(pick))
+            column = covariance[:, pick]
+            covariance = covariance - np.outer(column, column) / (column[pick] + noise)
+        return taken
+
+
+def _negative_log_posterior(
+    scales: Floats,
+    values: Floats,
+    trend: Floats,
+    parts: Floats,
+    expected: Floats,
+    prior_widths: Floats,
+) -> tuple[float, Floats]:
+    """The negative log posterior of the parts' log variances (``scales``), and its gradient.
+
+    Rasmussen & Williams (2006), equations 2.30 and 5.9, with a normal prior on each logarithm.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    variances = np.exp(scales)
+    factor = cho_factor(trend + np.tensordot(variances, parts, 1), lower=True)
+    weighted = cho_solve(factor, values)
+    slack = cho_solve(factor, np.eye(len(values))) - np.outer(weighted, weighted)
+    offset = (scales - expected) / prior_widths
+    value = 0.5 * values @ weighted + np.log(np.diag(factor[0])).sum() + 0.5 * offset @ offset
+    slope = 0.5 * variances * np.einsum("kij,ij->k", parts, slack) + offset / prior_widths
+    return float(value), slope
+
+
+class _Process:
+    """The posterior over all candidates. ``mean``, ``variance``: of the logarithm of the cost."""
+
+    def __init__(
+        self, candidates: Sequence[PlacementCandidate], trials: Sequence[PlacementTrial]
+    ) -> None:
+        self.where: Ints = np.array([t.candidate for t in trials], dtype=np.intp)
+        logs = np.log(np.array([t.cost for t in trials]))
+        self._level = float(np.median(logs))
+        self._values: Floats = logs - self._level
+        blocks = np.array([t.block for t in trials])
+        self._blocks = np.equal.outer(blocks, blocks).astype(np.float64)
+        self._weights: Floats = np.ones(len(trials))
+        fits = [self._fit(_Surface(candidates, reach)) for reach in _LENGTH_SCALES]
+        self._surface, self._scales, _ = min(fits, key=lambda fit: fit[2])
+        for _ in range(_WEIGHTINGS):
+            self._reweight()
+            self._surface, self._scales, _ = self._fit(self._surface, self._scales)
+        self.mean, self.covariance = self._posterior()
+        self.variance: Floats = np.maximum(np.diag(self.covariance), 0.0)
+
+    def draws(self, random: np.random.Generator) -> Floats:
+        """Draws from the posterior: draw × candidate."""
+        size = len(self.mean)
+        root = np.linalg.cholesky(self.covariance + _JITTER * np.eye(size))
+        normal = random.standard_normal((_DRAWS, size)) @ root.T
+        # The noise was estimated from candidates that were measured more than once.
+        freedom = max(len(self.where) - len(set(self.where.tolist())), 2)
+        scale = np.sqrt(freedom / random.chisquare(freedom, (_DRAWS, 1)))
+        return np.asarray(self.mean + scale * normal)
+
+    def _fit(
+        self, surface: _Surface, start: Floats | None = None
+    ) -> tuple[_Surface, Floats, float]:
+        """The most likely logarithms of the parts' variances, with their priors."""
+        from scipy.optimize import minimize
+
+        seen = np.ix_(self.where, self.where)
+        noise = np.diag(1.0 / self._weights)
+        parts = np.stack([*(part[seen] for part in surface.parts), self._blocks, noise])
+        expected = 2.0 * np.log(np.array([*surface.expected, _BLOCK, _NOISE]))
+        prior_widths = np.array([*surface.prior_widths, _PRIOR_WIDTH, _PRIOR_WIDTH])
+        trend = surface.trend[seen] + _JITTER * np.eye(len(self._values))
+
+        found = minimize(
+            _negative_log_posterior,
+            expected if start is None else start,
+            args=(self._values, trend, parts, expected, prior_widths),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(centre - 8.0, centre + 6.0) for centre in expected],
+            options={"maxiter": 40},
+        )
+        return surface, np.asarray(found.x), float(found.fun)
+
+    def _matrices(self) -> tuple[Floats, Floats, Floats]:
+        """Covariances of all candidates, of them with the measurements, and of the measurements."""
+        *scales, block, noise = np.exp(self._scales)
+        weighed = zip(scales, self._surface.parts, strict=True)
+        whole = self._surface.trend + sum(scale * part for scale, part in weighed)
+        seen = whole[np.ix_(self.where, self.where)] + block * self._blocks
+        seen = seen + np.diag(noise / self._weights + _JITTER)
+        return np.asarray(whole), whole[:, self.where], seen
+
+    def _posterior(self) -> tuple[Floats, Floats]:
+        from scipy.linalg import cho_factor, cho_solve
+
+        whole, across, seen = self._matrices()
+        factor = cho_factor(seen, lower=True)
+        mean = self._level + across @ cho_solve(factor, self._values)
+        return mean, whole - across @ cho_solve(factor, across.T)
+
+    def _reweight(self) -> None:
+        """Give less weight to outliers: the expectation step of Lange, Little & Taylor."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        _, _, seen = self._matrices()
+        noise = float(np.exp(self._scales[-1])) / self._weights
+        factor = cho_factor(seen, lower=True)
+        inverse = cho_solve(factor, np.eye(len(seen)))
+        # What is left of each measurement once the process and the block are taken off, and its
+        # variance: noise times its share of the whole.
+        left = noise * (inverse @ self._values)
+        doubt = noise - noise**2 * np.diag(inverse)
+        scale = float(np.exp(self._scales[-1]))
+        self._weights = (TAILS + 1.0) / (TAILS + (left**2 + doubt) / scale)

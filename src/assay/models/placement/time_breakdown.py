@@ -1,0 +1,283 @@
+"""Where the time of a work goes at a placement, from the phases that its ranks time.
+
+Luecke, Li & Cuma (2005), section 4, name what limits the gain of more ranks per node: memory that
+ranks share (4.2), messages and the adapter that they share (4.3), and what changes with the size of
+a rank's piece, caches first (4.1). Their two comparisons separate these: the same ranks on more
+nodes share nothing and have pieces of the same size; one rank per node on as many nodes has larger
+pieces. Threads are compared with ranks of one thread on the same cores. All seconds are of one
+operation, wall time, mean over ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.models.placement.components import (
+    BETWEEN,
+    COMPONENTS,
+    MESSAGES,
+    UNEXPLAINED,
+    WITHIN,
+    Component,
+)
+from assay.models.placement.placed import (
+    MOST,
+    TIME,
+    UNKNOWN,
+    WAITED,
+    EqualRanks,
+    Floats,
+    NodeModel,
+    Placed,
+    computing_of,
+    expected,
+    share_within,
+)
+from assay.stats.core.intervals import Interval
+
+# The share of all messages' loss from which on those within nodes, or between them, are the cause.
+_MOSTLY = 2 / 3
+_TAILS = (0.025, 0.975)
+
+
+@dataclass(frozen=True)
+class TimeEstimate:
+    """A number with its 95% interval; None where launches were too few.
+
+    ``value`` in seconds, or a ratio of seconds; ``ci95``: the interval.
+    """
+
+    value: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The time of a placement by ``COMPONENTS``, in s: as measured, and a row for each draw.
+
+    ``alone``: the baseline of computing, one rank per node on as many nodes. ``apart``: as many
+    ranks, one per node; None where that was not measured. ``equal_ranks``: the baseline of its
+    threads. ``certain``: whether all had enough launches for intervals. ``imbalance_known``:
+    whether ranks recorded how unevenly they compute; else waiting for the slowest counts as
+    messages. ``messages_separable``: whether messages within nodes and between them are separated
+    by more than their bytes.
+    """
+
+    placed: Placed
+    alone: Placed | None
+    apart: Placed | None
+    equal_ranks: EqualRanks
+    seconds: Floats
+    draws: Floats
+    certain: bool
+    imbalance_known: bool
+    messages_separable: bool
+
+    @property
+    def time(self) -> float:
+        """The whole, in s."""
+        return float(self.placed.medians[TIME])
+
+    @property
+    def compared_with(self) -> list[Placed]:
+        """All placements that it was computed from, itself first."""
+        ranks = self.equal_ranks
+        parts = (self.placed, self.alone, self.apart, ranks.per_thread, ranks.per_core)
+        return [part for part in parts if part is not None]
+
+    def component(self, component: Component) -> TimeEstimate:
+        """Seconds of a component."""
+        return self._estimate(float(self.seconds[component]), self.draws[:, component])
+
+    def share(self, component: Component) -> TimeEstimate:
+        """The same as a share of the whole."""
+        return self._estimate(
+            float(self.seconds[component]) / self.time,
+            self.draws[:, component] / self.placed.draws[:, TIME],
+        )
+
+    def _estimate(self, value: float, draws: Floats) -> TimeEstimate:
+        return TimeEstimate(value, interval_of(draws) if self.certain else None)
+
+
+def interval_of(draws: Floats) -> Interval:
+    """The 95% interval by percentiles of draws."""
+    low, high = np.quantile(draws, _TAILS)
+    return float(low), float(high)
+
+
+def split(
+    placed: Placed,
+    alone: Placed | None,
+    apart: Placed | None,
+    machine: NodeModel = UNKNOWN,
+    equal_ranks: EqualRanks | None = None,
+) -> Split:
+    """The time of a placement by its components (docs/methods/placement.md).
+
+    ``alone``: one rank of one thread per node on as many nodes, the baseline of computing; it may
+    be ``placed`` itself. ``apart``: as many ranks as cores in use, one per node. Without either,
+    all computing is ``compute``. ``equal_ranks``: by ``equal_ranks_of``. Raises ValueError where
+    threads, or threads that share cores, have no such baseline.
+    """
+    equal_ranks = EqualRanks() if equal_ranks is None else equal_ranks
+    missing = placed.threads > 1 and equal_ranks.per_thread is None
+    if missing or (placed.shared and equal_ranks.per_core is None):
+        raise ValueError(f"{placed.name}: threads need a baseline of ranks on the same cores")
+    parts = [placed, alone, apart, equal_ranks.per_thread, equal_ranks.per_core]
+    known = bool(np.isfinite(placed.medians[MOST])) or placed.ranks == 1
+    return Split(
+        placed,
+        alone,
+        apart,
+        equal_ranks,
+        _components(placed, alone, apart, machine, equal_ranks, lambda part: part.medians),
+        _components(placed, alone, apart, machine, equal_ranks, lambda part: part.draws),
+        all(part.certain for part in parts if part is not None),
+        known,
+        min(placed.nodes, placed.ppn) == 1 or None not in (machine.near, machine.far),
+    )
+
+
+def _components(
+    placed: Placed,
+    alone: Placed | None,
+    apart: Placed | None,
+    machine: NodeModel,
+    equal_ranks: EqualRanks,
+    of: Callable[[Placed], Floats],
+) -> Floats:
+    times = of(placed)
+    computing = computing_of(placed, times)
+    waited = times[..., WAITED] if placed.ranks > 1 else np.zeros_like(computing)
+
+    def at(other: Placed | None, without: Floats) -> Floats:
+        """Computing as at another placement, were it not for more than the work."""
+        if other is None:
+            return without
+        return computing_of(other, of(other)) * expected(placed, other)
+
+    most = np.where(np.isfinite(times[..., MOST]), times[..., MOST], computing)
+    imbalance = np.clip(most - computing, 0.0, waited)
+    messages = waited - imbalance
+    near = share_within(placed, machine)
+
+    # As ranks of one thread: on the same hardware threads, and one per core.
+    per_thread = at(equal_ranks.per_thread, computing)
+    per_core = at(equal_ranks.per_core, per_thread)
+    threads = computing - per_thread
+    base = at(alone, per_core)
+    piece = at(apart, base)
+    # Smaller pieces: caches hold them, or there is more to do on their edges. Threads that are
+    # faster than ranks share data of which each rank has its own copy.
+    larger, saved = np.maximum(piece - base, 0.0), np.minimum(piece - base, 0.0)
+    grown = per_core - piece
+    saved = saved + np.minimum(grown, 0.0) + np.minimum(threads, 0.0)
+    grown = np.maximum(grown, 0.0)
+    # Work without traffic can't be slowed down by memory, nor can the only core of a node in use.
+    alone_there = placed.demand.traffic == 0 or placed.cores == 1
+    ranks_alone = equal_ranks.per_core or equal_ranks.per_thread or placed
+    bound = 1.0 if alone_there else machine.worst_slowdown(ranks_alone)
+    contention = grown if bound is None else np.minimum(grown, (bound - 1.0) * piece)
+    found = [
+        base + larger,
+        contention,
+        saved,
+        per_thread - per_core,
+        np.maximum(threads, 0.0),
+        imbalance,
+        near * messages,
+        (1.0 - near) * messages,
+        np.zeros_like(computing),
+    ]
+    found[UNEXPLAINED] = times[..., TIME] - np.sum(found, axis=0)
+    return np.stack(found, axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """What a placement takes beyond a part of another's time, by component.
+
+    ``shares``: of the placement's own time, as measured and a row for each draw; they add up to
+    ``whole``.
+    """
+
+    split: Split
+    against: Split
+    shares: Floats
+    draws: Floats
+    certain: bool
+
+    @property
+    def whole(self) -> TimeEstimate:
+        """The share of the time that is lost."""
+        draws = self.draws.sum(axis=1)
+        return TimeEstimate(float(self.shares.sum()), interval_of(draws) if self.certain else None)
+
+    def share(self, component: Component) -> TimeEstimate:
+        """A component's part of the loss, as a share of the placement's time."""
+        value = float(self.shares[component])
+        return TimeEstimate(value, interval_of(self.draws[:, component]) if self.certain else None)
+
+    def cause_share(self, component: Component) -> TimeEstimate:
+        """The same of a cause, ``MESSAGES`` among them."""
+        if component is not MESSAGES:
+            return self.share(component)
+        draws = self.draws[:, WITHIN] + self.draws[:, BETWEEN]
+        value = float(self.shares[WITHIN] + self.shares[BETWEEN])
+        return TimeEstimate(value, interval_of(draws) if self.certain else None)
+
+    def leading(self, least: float) -> Component | None:
+        """The component that is significantly more than ``least`` of the time and than any other.
+
+        All messages count as one; ``MESSAGES`` where neither those within nodes nor those between
+        them are most of it, or it is unknown. None where no component is significantly the largest
+        or it is the unexplained one.
+        """
+        if not self.certain:
+            return None
+        names = [one for one in COMPONENTS if one not in (WITHIN, BETWEEN)]
+        names.append(MESSAGES)
+        within, between = float(self.shares[WITHIN]), float(self.shares[BETWEEN])
+        shares = [*self.shares, within + between]
+        draws = np.column_stack([self.draws, self.draws[:, WITHIN] + self.draws[:, BETWEEN]])
+        first = max(names, key=lambda one: shares[one])
+        if first is UNEXPLAINED or interval_of(draws[:, first])[0] <= least:
+            return None
+        others = [one.index for one in names if one is not first]
+        ahead = draws[:, [first.index]] - draws[:, others]
+        if float(np.quantile(ahead.min(axis=1), _TAILS[0])) <= 0:
+            return None
+        if first is not MESSAGES or not self.split.messages_separable:
+            return first
+        reach = WITHIN if within > between else BETWEEN
+        return reach if shares[reach] >= _MOSTLY * shares[MESSAGES] else MESSAGES
+
+
+def loss_by_cores(split: Split, against: Split) -> Loss:
+    """What a placement loses against its share, by cores, of another's time."""
+    placed, other = split.placed, against.placed
+    return _beyond(split, against, other.nodes * other.cores / (placed.nodes * placed.cores))
+
+
+def loss_by_time(split: Split, against: Split) -> Loss:
+    """What a placement takes longer than another, whatever the numbers of their cores."""
+    return _beyond(split, against, 1.0)
+
+
+def _beyond(split: Split, against: Split, part: float) -> Loss:
+    placed = split.placed
+
+    def shares(of: Floats, its: Floats, time: Floats) -> Floats:
+        return np.asarray((of - part * its) / time[..., None])
+
+    return Loss(
+        split,
+        against,
+        shares(split.seconds, against.seconds, placed.medians[TIME]),
+        shares(split.draws, against.draws, placed.draws[:, TIME]),
+        split.certain and against.certain,
+    )

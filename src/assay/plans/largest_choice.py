@@ -1,0 +1,65 @@
+"""The largest of a parameter's choices that suits a machine, such as the class of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from assay.kernels.catalogue import Kernel, Parameter, Work, WorkFormula
+from assay.model.placement import Value
+from assay.model.plan import PlanContext
+from assay.plans.levels import LargestLevel, Names
+
+
+@dataclass(frozen=True)
+class ParameterChoice:
+    """``value``: None where no choice fulfils the condition and fits. ``why``: in words."""
+
+    value: Value | None
+    why: str
+
+
+def largest_choice(
+    written: LargestLevel, parameter: Parameter, kernel: Kernel, names: Names, context: PlanContext
+) -> ParameterChoice:
+    """The last choice for which the condition holds and a node's memory is enough.
+
+    The condition may speak of the kernel's work (``operations`` …) with that choice, and of
+    ``core_seconds``: about how long one core takes. Memory must be enough both for one rank and for
+    one a core, so that all of a sweep over ranks has the same choice. Raises AssayError for a
+    condition that makes no sense.
+    """
+    too_large = False
+    for value in reversed(parameter.choices):
+        parameters = {p.name: names.get(p.name, p.default) for p in kernel.parameters}
+        parameters[parameter.name] = value
+        work = _work(
+            kernel.work, tuple(parameters.items()), int(names["ranks"]), int(names["threads"])
+        )
+        known = {**names, **work}
+        if kernel.pace is not None:
+            known["core_seconds"] = work["operations"] / kernel.pace
+        if not written.condition.value(known, where=written.where):
+            continue
+        if _fits(kernel, parameters, context):
+            why = f"the largest with {written.condition.text}"
+            return ParameterChoice(value, why + (" that memory can hold" if too_large else ""))
+        too_large = True
+    why = f"no {parameter.name} has {written.condition.text}"
+    return ParameterChoice(None, why + (" and fits into memory" if too_large else ""))
+
+
+@lru_cache(maxsize=4096)
+def _work(
+    work: WorkFormula, parameters: tuple[tuple[str, Value], ...], ranks: int, threads: int
+) -> Work:
+    """A kernel's work; it is asked for once for each binding, order and so on of a plan."""
+    return work(dict(parameters), ranks, threads)
+
+
+def _fits(kernel: Kernel, parameters: Mapping[str, Value], context: PlanContext) -> bool:
+    if kernel.memory is None or context.memory is None:
+        return True
+    counts = {1, max(context.cores, 1)}
+    return all(ppn * kernel.memory(parameters, ppn, 1) <= context.memory for ppn in counts)

@@ -1,0 +1,46 @@
+"""The questions that a report answers, in its order: a package each, and its line here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.questions.common.question import Measured, Question, Reply
+
+NAMES = (
+    "speed",
+    "network",
+    "steadiness",
+    "placement",
+    "design",
+)
+
+
+def questions() -> list[Question[Any]]:
+    """Every question of a run's report, in order."""
+    found: list[Question[Any]] = [
+        import_module(f"assay.questions.{name}.question").QUESTION for name in NAMES
+    ]
+    return found
+
+
+def ask_all(measured: Measured) -> list[Reply[Any]]:
+    """Each question asked once; what a run can't answer is one line that says so.
+
+    Questions whose kernels are only context elsewhere are asked first, so that their cells stand in
+    one place. Candidates of a search belong to the question that searches.
+    """
+    from dataclasses import replace
+
+    from assay.questions.common.question import ask
+
+    asked = questions()
+    replies = {}
+    elsewhere: tuple[str, ...] = ()
+    for question in sorted(asked, key=lambda question: not question.answers_from):
+        reply = ask(question, replace(measured, elsewhere=elsewhere))
+        if reply.answer.status == "answered":
+            elsewhere += question.answers_from
+        replies[question.name] = reply
+    return [replies[question.name] for question in asked]

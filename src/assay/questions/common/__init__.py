@@ -1,0 +1,1 @@
+"""What every question is made of: answers, evidence, points, tables."""

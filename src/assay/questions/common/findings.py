@@ -1,0 +1,88 @@
+"""Findings as JSON: what a program may read of an answer without reading its sentences.
+
+A findings type is a frozen dataclass or a msgspec structure whose docstring names its fields as
+``field``. Cells and points refer to the summaries of the report by their ids, so that no number
+stands twice. Fields declared with ``INTERNAL`` stay out, as do those of a structure that its
+``INTERNAL_FIELDS`` names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Collection, Mapping
+
+import msgspec
+import numpy as np
+
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.questions.common.selection import Point
+from assay.stats.core.model import CellSummary, MetricSummary
+
+FINDINGS_SCHEMA = 1
+# As ``field(metadata=INTERNAL)``: left out of the JSON, being long or there in another form.
+INTERNAL = {"internal": True}
+
+
+def findings_json(found: object) -> object:
+    """Findings as what JSON can hold. Infinite and undefined numbers are null.
+
+    Raises TypeError for what has no place in findings, such as a whole run.
+    """
+    if found is None or isinstance(found, (bool, int, str)):
+        return found
+    if isinstance(found, (float, np.floating)):
+        return float(found) if math.isfinite(found) else None
+    if isinstance(found, np.integer):
+        return int(found)
+    if isinstance(found, np.bool_):
+        return bool(found)
+    if isinstance(found, enum.Enum):
+        return findings_json(found.value)
+    if isinstance(found, Point):
+        return {"cell": found.summary.id, "metric": _metric_name(found)}
+    if isinstance(found, (CellSummary, Cell)):
+        return found.id
+    if isinstance(found, (Placement, MetricSummary)):
+        return msgspec.to_builtins(found)
+    if isinstance(found, np.ndarray):
+        return findings_json(found.tolist())
+    if dataclasses.is_dataclass(found) and not isinstance(found, type):
+        return {
+            field.name: findings_json(getattr(found, field.name))
+            for field in dataclasses.fields(found)
+            if not field.metadata.get("internal")
+        }
+    if isinstance(found, msgspec.Struct):
+        left_out = getattr(found, "INTERNAL_FIELDS", ())
+        return {
+            name: findings_json(getattr(found, name))
+            for name in found.__struct_fields__
+            if name not in left_out
+        }
+    if isinstance(found, Mapping):
+        return {_key(key): findings_json(value) for key, value in found.items()}
+    if isinstance(found, (str, bytes)) or not isinstance(found, Collection):
+        raise TypeError(f"a {type(found).__name__} has no place in findings")
+    return [findings_json(value) for value in found]
+
+
+def _metric_name(point: Point) -> str | None:
+    """By which name the point's metric stands in its cell's summary."""
+    named = (name for name, one in point.summary.metrics.items() if one is point.metric)
+    return next(named, None)
+
+
+def _key(key: object) -> str:
+    """A mapping's key as JSON's string; parts of a tuple are parted by slashes."""
+    if isinstance(key, tuple):
+        return "/".join(_key(part) for part in key)
+    if isinstance(key, Placement):
+        from assay.questions.common.selection import placement_text
+
+        return placement_text(key)
+    if isinstance(key, (CellSummary, Cell)):
+        return key.id
+    return str(key)

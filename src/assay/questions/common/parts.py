@@ -1,0 +1,84 @@
+"""Parts of an answer: what each side of a question adds, and the answer that they make together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assay.questions.common.answer import Answer, Confidence, Evidence
+from assay.questions.common.confidence import AGAIN, caveats_of, describe, judge, why_broken
+from assay.questions.common.selection import Point
+from assay.stats.core.model import CellSummary
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How many times as much ``what`` is on ``most`` cores as on ``few``."""
+
+    few: int
+    most: int
+    what: str
+    times: float
+
+
+@dataclass
+class Part:
+    """What one kernel family adds to an answer. ``headline``: the points the verdict stands on."""
+
+    evidence: list[Evidence] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+    caveats: list[str] = field(default_factory=list)
+    method: list[str] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+    headline: list[Point] = field(default_factory=list)
+    growth: list[Growth] = field(default_factory=list)
+    remark: str = ""
+
+
+def merge(parts: Sequence[Part]) -> Part:
+    """All parts as one, in their order; their remarks are joined by semicolons."""
+    return Part(
+        evidence=[row for part in parts for row in part.evidence],
+        advice=[sentence for part in parts for sentence in part.advice],
+        caveats=[sentence for part in parts for sentence in part.caveats],
+        method=[sentence for part in parts for sentence in part.method],
+        limits=[sentence for part in parts for sentence in part.limits],
+        headline=[point for part in parts for point in part.headline],
+        growth=[growth for part in parts for growth in part.growth],
+        remark="; ".join(part.remark for part in parts if part.remark),
+    )
+
+
+def answer_of(
+    question: str,
+    title: str,
+    verdict: str,
+    part: Part,
+    *,
+    broken: Sequence[CellSummary],
+    complete: bool = True,
+    judged: tuple[Confidence, str] | None = None,
+) -> Answer:
+    """The answer that a merged part makes.
+
+    ``broken``: cells without usable numbers that the question would have used. ``judged``: the
+    confidence and its reason, where they are not those of the headline points.
+    """
+    confidence, why = judged or judge(part.headline, broken, complete)
+    return Answer(
+        question=question,
+        title=title,
+        status="answered",
+        verdict=verdict,
+        confidence=confidence,
+        confidence_why=why,
+        evidence=part.evidence,
+        advice=[*([AGAIN] if confidence == "low" else []), *part.advice],
+        caveats=[
+            *(f"{describe(cell)}: {why_broken(cell)}" for cell in broken),
+            *part.caveats,
+            *caveats_of(part.headline),
+        ],
+        method=part.method,
+        limits=part.limits,
+    )

@@ -1,0 +1,48 @@
+"""Two points set in relation: the quotient of their medians, and the evidence that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.selection import Interval, Point, ratio
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The median of ``above`` over that of ``below``, two points of one metric.
+
+    ``value``: the ratio, without unit; ``ci95``: its 95% interval, None where either point has
+    none.
+    """
+
+    above: Point
+    below: Point
+    value: float
+    ci95: Interval | None
+
+    @property
+    def launches(self) -> int:
+        """Launches of the point that has fewer."""
+        return min(self.above.metric.n, self.below.metric.n)
+
+
+def ratio_of(above: Point, below: Point) -> Ratio:
+    """The first point's median over the second's."""
+    return Ratio(above, below, *ratio(above.metric, below.metric))
+
+
+def ratio_row(
+    label: str, found: Ratio, *, metric: str = "ratio", note: str = "", above_first: bool = False
+) -> Evidence:
+    """A ratio as evidence without a limit; ``above_first``: the order of its cells."""
+    cells = [found.below.summary.id, found.above.summary.id]
+    return Evidence(
+        label=label,
+        metric=metric,
+        unit="",
+        value=found.value,
+        ci95=found.ci95,
+        cells=cells[::-1] if above_first else cells,
+        note=note,
+    )

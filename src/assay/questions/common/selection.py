@@ -1,0 +1,234 @@
+"""Choosing cells and setting two of them in relation: what every part of an answer needs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from assay.model.placement import Placement, Value
+from assay.questions.common.answer import Evidence
+from assay.records.model import RunData
+from assay.stats.core.model import CellSummary, MetricSummary
+from assay.units import counted, format_memory, format_quantity
+
+Interval = tuple[float, float]
+
+_PER_RATE = "/(flop/s)"
+# From which share of the best one on a curve counts as having arrived: the 95% of "N that reaches
+# 95% of the best", and of the core count at which memory bandwidth no longer grows.
+ARRIVED = 0.95
+
+
+@dataclass(frozen=True)
+class Point:
+    """One metric of one usable cell."""
+
+    summary: CellSummary
+    metric: MetricSummary
+
+    @property
+    def cores(self) -> int:
+        """Cores that worked: ranks times threads."""
+        return cores(self.summary.cell.placement)
+
+    def parameter(self, name: str) -> Value | None:
+        """The value the kernel used, or else the one that was asked for."""
+        found = self.summary.parameters.get(name)
+        return self.summary.cell.parameters.get(name) if found is None else found
+
+
+def cores(placement: Placement) -> int:
+    """Cores that a placement keeps busy."""
+    return placement.ranks * placement.threads
+
+
+def quantity_text(value: float, unit: str, interval: Interval | None = None) -> str:
+    """As ``format_quantity``, with NPB's rates in Mop/s, ratios with their sign, sizes in KiB.
+
+    Rates under a million, as of files, are in op/s; orders of matrices are whole; a price
+    of a flop/s (``EUR/(flop/s)``) is told of a Gflop/s.
+    """
+    if unit == "order":
+        bounds = "" if interval is None else f" [{interval[0]:,.0f}, {interval[1]:,.0f}]"
+        return f"{value:,.0f}{bounds}"
+    if unit.endswith(_PER_RATE):
+        number, space, rest = format_quantity(value * 1e9, "", scaled(interval, 1e9)).partition(" ")
+        currency = unit.removesuffix(_PER_RATE)
+        return " ".join(filter(None, (number, currency, "per Gflop/s"))) + space + rest
+    official = unit == "op/s" and abs(value) >= 1e6
+    if official and interval is None:
+        mops = value / 1e6
+        decimals = 3 - math.floor(math.log10(abs(mops)))
+        return f"{mops:.{max(decimals, 0)}f} Mop/s"
+    if official and interval is not None:
+        number, _, rest = format_quantity(value / 1e6, "", scaled(interval, 1e-6)).partition(" ")
+        return f"{number} Mop/s {rest}"
+    if unit == "":
+        number, space, rest = format_quantity(value, "", interval).partition(" ")
+        return f"{number}×{space}{rest}"
+    if unit == "B" and interval is not None:
+        return f"{format_memory(value)} [{', '.join(map(format_memory, interval))}]"
+    if unit == "B":
+        return format_memory(value)
+    return format_quantity(value, unit, interval)
+
+
+def measured_text(point: Point) -> str:
+    """The median with its interval, or with how few launches there were."""
+    metric = point.metric
+    if metric.ci95 is None:
+        launches = "launch" if metric.n == 1 else "launches"
+        return f"{quantity_text(metric.median, metric.unit)} ({metric.n} {launches})"
+    return quantity_text(metric.median, metric.unit, metric.ci95)
+
+
+def placement_text(placement: Placement) -> str:
+    """A placement in words; only what differs from the plainest one is said."""
+    words = [
+        counted(placement.nodes, "node") if placement.nodes > 1 else "",
+        counted(placement.ranks, "rank"),
+        f"× {counted(placement.threads, 'thread')}" if placement.threads > 1 else "",
+        _order_text(placement.order),
+        f"{placement.binding} binding" if placement.binding != "compact" else "",
+        "sharing cores" if placement.smt == "on" else "",
+        f"over {placement.adapter}" if placement.adapter else "",
+        f"node set {placement.node_set}" if placement.node_set else "",
+    ]
+    return " ".join(word for word in words if word)
+
+
+def _order_text(order: str) -> str:
+    """A rank order in words; of a long list of seats its beginning."""
+    if order == "block":
+        return ""
+    seats = order.split(",")
+    if len(seats) == 1:
+        return f"{order} order"
+    return f"order {','.join(seats[:8])}{',…' if len(seats) > 8 else ''}"
+
+
+def points(cells: Iterable[CellSummary], kernel: str, metric: str) -> list[Point]:
+    """Every cell of the kernel that ended well, was not refuted, and yields the metric."""
+    return [
+        Point(cell, cell.metrics[metric])
+        for cell in cells
+        if cell.kernel == kernel
+        and cell.status == "ok"
+        and cell.verified is not False
+        and metric in cell.metrics
+    ]
+
+
+def on_any_memory(found: Iterable[Point]) -> list[Point]:
+    """The points whose plan named no NUMA node, neither for the ranks nor for their memory."""
+    return [
+        point
+        for point in found
+        if point.summary.cell.placement.numa_node is None
+        and point.parameter("memory_node") in (None, -1)
+    ]
+
+
+def best(found: Sequence[Point]) -> Point:
+    """The point with the best median. Raises ValueError when there is none."""
+    more = found[0].metric.better == "more" if found else True
+    return (max if more else min)(found, key=lambda point: point.metric.median)
+
+
+def best_by(found: Iterable[Point], key: Callable[[Point], int]) -> dict[int, Point]:
+    """For each value of the key, ascending, the best point."""
+    groups: dict[int, list[Point]] = {}
+    for point in found:
+        groups.setdefault(key(point), []).append(point)
+    return {value: best(groups[value]) for value in sorted(groups)}
+
+
+def leading(found: Sequence[Point]) -> list[Point]:
+    """The points of the toolchain that does best on the most cores: scaling never mixes two."""
+    most = max(point.cores for point in found)
+    lead = best([point for point in found if point.cores == most]).summary.cell.toolchain
+    return [point for point in found if point.summary.cell.toolchain == lead]
+
+
+def rivals(found: Sequence[Point]) -> list[Point]:
+    """The best point of each other toolchain, on the most cores it was measured on."""
+    lead = leading(found)[0].summary.cell.toolchain
+    names = dict.fromkeys(point.summary.cell.toolchain for point in found)
+    made = []
+    for name in names:
+        own = [point for point in found if point.summary.cell.toolchain == name]
+        if name != lead:
+            made.append(best_by(own, lambda point: point.cores)[max(p.cores for p in own)])
+    return made
+
+
+def labeller(found: Sequence[Point]) -> Callable[[Point], str]:
+    """Names a point's placement, and its toolchain where the points are of several."""
+    several = len({point.summary.cell.toolchain for point in found}) > 1
+
+    def label(point: Point) -> str:
+        placement = placement_text(point.summary.cell.placement)
+        return f"{placement} · {point.summary.cell.toolchain}" if several else placement
+
+    return label
+
+
+def ratio(above: MetricSummary, below: MetricSummary) -> tuple[float, Interval | None]:
+    """The quotient of two medians and its 95% interval, None if either side has none.
+
+    The two cells' launches are independent, so the interval is ``ratio_interval``'s.
+    """
+    from assay.stats.core.intervals import Estimate, ratio_interval
+
+    value = above.median / below.median
+    ends = (*(above.ci95 or ()), *(below.ci95 or ()))
+    if above.ci95 is None or below.ci95 is None or min(ends) <= 0:
+        return value, None
+    return value, ratio_interval(
+        Estimate(above.median, above.ci95), Estimate(below.median, below.ci95)
+    )
+
+
+def scaled(interval: Interval | None, by: float) -> Interval | None:
+    """The interval with both ends multiplied by a positive number."""
+    return None if interval is None else (interval[0] * by, interval[1] * by)
+
+
+def evidence(
+    label: str,
+    point: Point,
+    metric: str,
+    *,
+    limit: float | None = None,
+    limit_source: str | None = None,
+    note: str = "",
+) -> Evidence:
+    """A point as evidence, with its share of the limit where there is one."""
+    summary = point.metric
+    return Evidence(
+        label=label,
+        metric=metric,
+        unit=summary.unit,
+        value=summary.median,
+        ci95=summary.ci95,
+        limit=limit,
+        limit_source=limit_source if limit else None,
+        share=summary.median / limit if limit else None,
+        share_ci95=scaled(summary.ci95, 1 / limit) if limit else None,
+        cells=[point.summary.id],
+        note=note,
+    )
+
+
+def covariate(run: RunData, cell_ids: Iterable[str], name: str) -> float | None:
+    """The median of a covariate over the measurements of these cells; None if none has it."""
+    wanted = set(cell_ids)
+    values = [
+        value
+        for measurement in run.measurements
+        if (value := measurement.record.covariates.get(name)) is not None
+        and measurement.cell.id in wanted
+    ]
+    return statistics.median(values) if values else None

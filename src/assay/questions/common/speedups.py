@@ -1,0 +1,54 @@
+"""Speedups: the rate on more cores against that on fewer, and the evidence that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.selection import Interval, Point, ratio, scaled
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """The rate of ``most`` over that of ``few``, two points of one kernel.
+
+    ``value``: the ratio of their medians, with its 95% ``interval``. ``efficiency``: that over the
+    ratio of the core counts, 1 being perfect scaling, with its 95% ``efficiency_interval``.
+    Intervals are None where either point has none.
+    """
+
+    few: Point
+    most: Point
+    value: float
+    interval: Interval | None
+    efficiency: float
+    efficiency_interval: Interval | None
+
+    @property
+    def perfect(self) -> float:
+        """The ratio of the core counts."""
+        return self.most.cores / self.few.cores
+
+
+def speedup_of(few: Point, most: Point) -> Speedup:
+    """How the rate grows from ``few`` to ``most``."""
+    value, interval = ratio(most.metric, few.metric)
+    perfect = most.cores / few.cores
+    return Speedup(few, most, value, interval, value / perfect, scaled(interval, 1 / perfect))
+
+
+def speedup_row(title: str, found: Speedup, *, note: str = "") -> Evidence:
+    """A speedup as evidence, against perfect scaling."""
+    return Evidence(
+        label=f"{title}, {found.few.cores} → {found.most.cores} cores",
+        metric="speedup",
+        unit="",
+        value=found.value,
+        ci95=found.interval,
+        limit=found.perfect,
+        limit_source="perfect scaling",
+        share=found.efficiency,
+        share_ci95=found.efficiency_interval,
+        cells=[found.few.summary.id, found.most.summary.id],
+        note=note,
+    )

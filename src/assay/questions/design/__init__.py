@@ -1,0 +1,1 @@
+"""What should I build next?"""

@@ -1,0 +1,1 @@
+"""How results have gone over months of runs."""

@@ -1,0 +1,290 @@
+"""How results have gone over months of runs: what changed when, by how much, and with what."""
+
+from __future__ import annotations
+
+import datetime
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from assay.errors import AssayError
+from assay.questions.history.model import (
+    HISTORY_SCHEMA,
+    CellHistory,
+    History,
+    HistoryDay,
+    HistoryEvent,
+    HistoryPoints,
+    HistorySegment,
+    State,
+)
+from assay.questions.history.query import HistoryQuery
+from assay.questions.history.series import HistorySeries, Machines, read_series
+from assay.questions.history.snapshots import differences
+from assay.questions.history.words import remark_on, verdict_of
+from assay.records.store import RunFilter, Store
+from assay.stats.changes.changes import Change, Changes, SeriesSegment, find_changes
+from assay.stats.changes.scan import FIRST
+from assay.stats.changes.segments import compared
+from assay.stats.core.one_thread import one_thread
+
+if TYPE_CHECKING:
+    from assay.records.store import PassedOver
+
+# Expected share of false ones among the cells that are called worse or better.
+FALSE_DISCOVERIES = 0.01
+LEAST = 0.01
+# Fewest runs of a segment that the present one is compared with.
+_MIN_REFERENCE = 5
+# Runs on either side of a change whose snapshots are compared.
+_BESIDE = 8
+_DAY = 86400.0
+
+
+@one_thread
+def find(root: Path, query: HistoryQuery) -> History:
+    """The history of the cells of a query, from the runs under ``root``.
+
+    Runs whose tables can't be read are counted and left out. Raises AssayError where there is no
+    such folder.
+    """
+    if not root.is_dir():
+        raise AssayError("There is no folder of runs.", where=str(root), fix="Name it with --runs.")
+    store, series = _read(Store(root), query.choice)
+    return history_of(
+        [each for each in series if _has(each, query.words)],
+        Machines(store.directories()),
+        store.passed_over(),
+        least=query.least,
+    )
+
+
+def _read(store: Store, choice: RunFilter) -> tuple[Store, list[HistorySeries]]:
+    """The series, without the runs that make the others unreadable."""
+    import polars as pl
+
+    try:
+        return store, read_series(store, choice)
+    except (OSError, pl.exceptions.PolarsError):
+        bad = store.unreadable()
+        if not bad:
+            raise
+        rest = Store(store.root, without=bad)
+        return rest, read_series(rest, choice)
+
+
+def _has(series: HistorySeries, words: Sequence[str]) -> bool:
+    text = f"{series.system} {series.label}".lower()
+    return all(word.lower() in text for word in words)
+
+
+def history_of(
+    series: Sequence[HistorySeries],
+    machines: Machines,
+    passed_over: PassedOver,
+    *,
+    least: float = LEAST,
+) -> History:
+    """The history of these cells; ``least``: the smallest relative change that matters."""
+    from assay.stats.core.multiple import corrected
+
+    found = [(each, find_changes(each.values, each.utc, each.scatter)) for each in series]
+    comparisons = [_against(each, changes) for each, changes in found]
+    raw = [1.0 if one is None else one.p for one in comparisons]
+    adjusted = corrected(raw, "bh")
+    cells = [
+        _cell(each, changes, one, float(p), machines, least)
+        for (each, changes), one, p in zip(found, comparisons, adjusted, strict=True)
+    ]
+    runs = {name for each in series for name in each.runs}
+    return History(
+        schema=HISTORY_SCHEMA,
+        utc=time.time(),
+        least=least,
+        runs=len(runs),
+        systems=list(dict.fromkeys(each.system for each in series)),
+        passed_over=msgspec.structs.asdict(passed_over),
+        verdict=verdict_of(cells),
+        cells=cells,
+        days=days_of(cells),
+    )
+
+
+def days_of(cells: Sequence[CellHistory]) -> list[HistoryDay]:
+    """Each day with runs: how far its results were off the reference levels."""
+    by_day: dict[int, list[tuple[float, str, str]]] = {}
+    for cell in cells:
+        points, reference = cell.points, cell.reference or cell.level
+        for utc, run, value in zip(points.utc, points.run, points.value, strict=True):
+            off = cell.worsening(value / reference - 1.0)
+            by_day.setdefault(int(utc // _DAY), []).append((off, cell.label, run))
+    days = []
+    for day in sorted(by_day):
+        results = by_day[day]
+        worst, worst_cell, _ = max(results)
+        days.append(
+            HistoryDay(
+                day=datetime.datetime.fromtimestamp(day * _DAY, datetime.UTC).date().isoformat(),
+                utc=day * _DAY,
+                deviation=statistics.median(off for off, _, _ in results),
+                runs=len({run for _, _, run in results}),
+                cells=len({label for _, label, _ in results}),
+                worst=worst,
+                worst_cell=worst_cell,
+            )
+        )
+    return days
+
+
+class _Comparison(msgspec.Struct, frozen=True):
+    """The present comparison against a reference: logarithm of the ratio, interval, p."""
+
+    reference: SeriesSegment
+    size: float
+    interval: tuple[float, float]
+    p: float
+
+
+def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
+    """The present segment against the best one before it; None where there is none."""
+    *earlier, present = changes.segments
+    known = [each for each in earlier if each.runs >= _MIN_REFERENCE]
+    if not known and present.drifting and present.runs >= _MIN_REFERENCE:
+        return _over_drift(changes, present)
+    if not known:
+        return None
+    sign = 1.0 if series.better == "more" else -1.0
+    best = max(known, key=lambda each: sign * each.level)
+    difference = compared(
+        *((_logs_around_level(series, each), np.ones(each.runs)) for each in (best, present)),
+        rho=changes.dependence,
+    )
+    # Both segments were selected by their values, out of as many as there are runs where a segment
+    # might begin: Bonferroni's factor.
+    p = min(1.0, difference.p * series.values.size)
+    return _Comparison(best, difference.size, difference.interval, p)
+
+
+def _logs_around_level(
+    series: HistorySeries, segment: SeriesSegment
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The logarithms of a segment's results, clipped at three deviations around its level.
+
+    A drifting one is compared by the level at its end: its trend is taken out.
+    """
+    logs = np.log(series.values[segment.start : segment.stop])
+    middle, reach = float(np.log(segment.level)), 3.0 * (segment.deviation or 0.0)
+    if segment.drifting:
+        line = np.polyfit(np.arange(logs.size), logs, 1)
+        logs = logs - np.polyval(line, np.arange(logs.size)) + middle
+    return np.clip(logs, middle - reach, middle + reach) if reach > 0 else logs
+
+
+def _over_drift(changes: Changes, present: SeriesSegment) -> _Comparison:
+    """Where all runs drift: the end against the beginning."""
+    drift = next(each for each in reversed(changes.changes) if each.kind == "drift")
+    low, high = (float(np.log1p(end)) for end in drift.size_ci95)
+    start = msgspec.structs.replace(present, level=present.level / (1.0 + drift.size))
+    return _Comparison(start, float(np.log1p(drift.size)), (low, high), drift.p)
+
+
+def _cell(
+    series: HistorySeries,
+    changes: Changes,
+    comparison: _Comparison | None,
+    p_corrected: float,
+    machines: Machines,
+    least: float,
+) -> CellHistory:
+    present = changes.segments[-1]
+    against = None if comparison is None else float(np.expm1(comparison.size))
+    interval = (
+        None
+        if comparison is None
+        else (float(np.expm1(comparison.interval[0])), float(np.expm1(comparison.interval[1])))
+    )
+    return CellHistory(
+        system=series.system,
+        id=series.cell.id,
+        cell=series.cell,
+        label=series.label,
+        metric=series.metric,
+        unit=series.unit,
+        better=series.better,
+        state=_state(series, changes, against, p_corrected, least),
+        level=present.level,
+        level_ci95=present.level_ci95,
+        deviation=present.deviation,
+        reference=None if comparison is None else comparison.reference.level,
+        reference_first=None if comparison is None else comparison.reference.start,
+        reference_last=None if comparison is None else comparison.reference.stop - 1,
+        against=against,
+        against_ci95=interval,
+        p=None if comparison is None else comparison.p,
+        p_corrected=None if comparison is None else p_corrected,
+        suspect=changes.suspect,
+        outliers=[series.runs[place] for place in changes.outliers],
+        dependence=changes.dependence,
+        events=[_event(series, change, machines) for change in changes.changes],
+        stretches=[
+            HistorySegment(s.start, s.stop - 1, s.level, s.level_ci95, s.deviation, s.drifting)
+            for s in changes.segments
+        ],
+        points=HistoryPoints(
+            run=list(series.runs),
+            utc=series.utc.tolist(),
+            value=series.values.tolist(),
+            measurements=series.counts.tolist(),
+        ),
+    )
+
+
+def _state(
+    series: HistorySeries, changes: Changes, against: float | None, p: float, least: float
+) -> State:
+    if against is None:
+        return "short" if series.values.size < FIRST else "steady"
+    worse = -against if series.better == "more" else against
+    if p > FALSE_DISCOVERIES or abs(against) < least:
+        return "steady"
+    if worse > 0:
+        return "regression"
+    return "improvement"
+
+
+def _event(series: HistorySeries, change: Change, machines: Machines) -> HistoryEvent:
+    last = len(series.runs) - 1
+    at = min(change.at, last)
+    if change.kind == "drift":
+        early, late = change.earliest, min(change.latest, last)
+        after_utc, before_utc = series.utc[early], series.utc[late]
+        before, between, after = early, range(early + 1, late), late
+    else:
+        early, late = change.earliest, min(change.latest, last)
+        after_utc, before_utc = series.utc[max(early - 1, 0)], series.utc[late]
+        before, between, after = early - 1, range(early, late), late
+    found = differences(
+        machines.snapshots(series, range(max(before - _BESIDE + 1, 0), before + 1)),
+        machines.snapshots(series, between[:_BESIDE]),
+        machines.snapshots(series, range(after, min(after + _BESIDE, last + 1))),
+    )
+    more = change.size > 0
+    return HistoryEvent(
+        kind=change.kind,
+        run=series.runs[at],
+        utc=float(series.utc[at]),
+        after_utc=float(after_utc),
+        before_utc=float(before_utc),
+        found=series.runs[min(change.found, last)],
+        size=change.size,
+        size_ci95=change.size_ci95,
+        worse=more if change.kind == "spread" or series.better == "less" else not more,
+        p=change.p,
+        differences=found,
+        remark=remark_on(found, change.kind),
+    )

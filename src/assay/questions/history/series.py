@@ -1,0 +1,147 @@
+"""Results over many runs: one number per run and cell, and the machine at each run's start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.errors import AssayError
+from assay.kernels import parameters_text
+from assay.model.cell import Cell
+from assay.questions.common.selection import placement_text
+from assay.questions.history.snapshots import Snapshot, snapshot
+from assay.records.directory import Facts, RunDirectory
+from assay.stats.core.intervals import Floats
+from assay.stats.repeats.repeats import Repeats
+from assay.stats.repeats.stored_repeats import repeats_in
+
+if TYPE_CHECKING:
+    from assay.records.store import RunFilter, Store
+
+_DAY = 86400.0
+# The standard error of a median of normal values over their standard deviation, times √n.
+_MEDIAN_ERROR = 1.2533 * 1.4826
+
+
+@dataclass(frozen=True)
+class HistorySeries:
+    """One cell on one machine, one number per run; all arrays are in order of time.
+
+    A run that measured a cell over more than a day counts once per day. ``values``: the median of
+    the measurements, in ``unit``; ``scatter``: its standard error, nan under three of them;
+    ``counts``: how many there are.
+    """
+
+    system: str
+    cell: Cell
+    metric: str
+    unit: str
+    better: Literal["more", "less"]
+    runs: tuple[str, ...]
+    utc: Floats
+    values: Floats
+    scatter: Floats
+    counts: npt.NDArray[np.int64]
+    hosts: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The cell in words."""
+        words = f"{self.cell.kernel} {parameters_text(self.cell)}".rstrip()
+        return f"{words}, {placement_text(self.cell.placement)} · {self.cell.toolchain}"
+
+
+def read_series(store: Store, choice: RunFilter) -> list[HistorySeries]:
+    """Each cell of each machine over the chosen runs, in the order they were first measured.
+
+    Machines are distinguished by their names. Results of a cell are compared across versions of its
+    toolchain: these are among what may change.
+    """
+    from dataclasses import replace
+
+    systems = [choice.system]
+    if choice.system is None:
+        systems = list(dict.fromkeys(summary.system for _, summary in store.complete(choice)))
+    return [
+        each
+        for system in systems
+        if system is not None
+        for repeats in repeats_in(store, replace(choice, system=system))
+        if (each := by_run(repeats, system)) is not None
+    ]
+
+
+def by_run(repeats: Repeats, system: str) -> HistorySeries | None:
+    """One number per run of a cell's measurements; None where none is above zero."""
+    usable = repeats.values > 0.0
+    if not usable.any():
+        return None
+    if not usable.all():
+        repeats = repeats.take(usable)
+    names: dict[str, int] = {}
+    run = np.array([names.setdefault(name, len(names)) for name in repeats.run])
+    began = np.full(len(names), np.inf)
+    np.minimum.at(began, run, repeats.utc)
+    day = ((repeats.utc - began[run]) // _DAY).astype(np.int64)
+    unit, which = np.unique(run * (int(day.max()) + 1) + day, return_inverse=True)
+    counts = np.bincount(which)
+    values = _medians(repeats.values, which, counts)
+    off = np.abs(repeats.values - values[which])
+    scatter = _MEDIAN_ERROR * _medians(off, which, counts) / np.sqrt(counts)
+    utc = np.full(unit.size, np.inf)
+    np.minimum.at(utc, which, repeats.utc)
+    first = np.full(unit.size, len(repeats))
+    np.minimum.at(first, which, np.arange(len(repeats)))
+    order = np.argsort(utc, kind="stable")
+    return HistorySeries(
+        system=system,
+        cell=repeats.cell,
+        metric=repeats.metric,
+        unit=repeats.unit,
+        better=repeats.better,
+        runs=tuple(repeats.run[i] for i in first[order]),
+        utc=utc[order],
+        values=values[order],
+        scatter=np.where(counts >= 3, scatter, np.nan)[order],
+        counts=counts[order],
+        hosts=tuple(repeats.hosts[i] for i in first[order]),
+    )
+
+
+def _medians(values: Floats, which: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> Floats:
+    """The median of each group's values."""
+    ordered = values[np.lexsort((values, which))]
+    begin = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    low, high = begin + (counts - 1) // 2, begin + counts // 2
+    return np.asarray((ordered[low] + ordered[high]) / 2.0)
+
+
+class Machines:
+    """What machines were like at the beginnings of runs, each manifest read once."""
+
+    def __init__(self, directories: Iterable[RunDirectory]) -> None:
+        self._directories = {run.name: run for run in directories}
+        self._facts: dict[str, Facts | None] = {}
+
+    def snapshots(self, series: HistorySeries, places: Sequence[int]) -> list[Snapshot]:
+        """The snapshots of a series' runs at these places; unreadable ones are left out."""
+        found = []
+        for place in places:
+            facts = self._read(series.runs[place])
+            if facts is not None:
+                toolchain = facts.toolchains.get(series.cell.toolchain)
+                hosts = series.hosts[place]
+                found.append(snapshot(facts.system, toolchain, assay=facts.assay, hosts=hosts))
+        return found
+
+    def _read(self, run: str) -> Facts | None:
+        if run not in self._facts:
+            try:
+                self._facts[run] = self._directories[run].facts()
+            except (AssayError, KeyError):
+                self._facts[run] = None
+        return self._facts[run]

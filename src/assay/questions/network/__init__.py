@@ -1,0 +1,1 @@
+"""How does its network behave?"""

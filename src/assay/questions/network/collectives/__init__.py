@@ -1,0 +1,1 @@
+"""Collective operations: cost, growth, rank order, timing."""

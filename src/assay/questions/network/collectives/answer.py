@@ -1,0 +1,108 @@
+"""Collective operations: cost, growth with ranks, and the effects of rank order and timing."""
+
+from __future__ import annotations
+
+from assay.questions.common.parts import Part
+from assay.questions.common.ratios import Ratio, ratio_row
+from assay.questions.common.selection import evidence, labeller, quantity_text
+from assay.questions.network.collectives.findings import (
+    ClockAgreement,
+    CollectiveFindings,
+    RankGrowth,
+)
+from assay.questions.network.collectives.points import name_of, operation, ranks, size
+from assay.units import counted, format_quantity, format_size
+
+
+def part(found: CollectiveFindings) -> Part:
+    """The collectives' part of the network's answer."""
+    label = labeller(found.points)
+    collectives = Part(
+        headline=[found.head],
+        evidence=[evidence(name_of(p), p, "time", note=label(p)) for p in found.ends],
+        remark=f"{name_of(found.head)} takes {format_quantity(found.head.metric.median, 's')}",
+        method=[
+            "Collectives: each call by itself, from a time that all ranks agreed on by a common "
+            "clock to the last rank's finish (Hunold & Carpen-Amarie)."
+            if found.timing == "appointed"
+            else "Collectives: each call by itself after a barrier, timed on the slowest rank."
+        ],
+    )
+    for growth in found.growth:
+        _add_growth(collectives, growth)
+    _add_orders(collectives, found)
+    _add_timings(collectives, found)
+    if found.clocks:
+        collectives.limits.append(_clock_sentence(found.clocks))
+    return collectives
+
+
+def _add_growth(part: Part, growth: RankGrowth) -> None:
+    few, most = growth.points[0], growth.points[-1]
+    of = "" if operation(few) == "barrier" else f" of {format_size(size(few))}"
+    part.evidence.append(
+        ratio_row(
+            f"{operation(few)}{of}, {ranks(few)} → {ranks(most)} ranks",
+            growth.times,
+            metric="growth",
+            note=f"grows with the {growth.law} of ranks" if growth.law else "",
+        )
+    )
+
+
+def _add_orders(part: Part, found: CollectiveFindings) -> None:
+    """Where the order of ranks makes a difference that both intervals support."""
+    if not found.orders_compared:
+        return
+    part.method.append(
+        "Rank orders are compared at the same operation, size and placement (Barczak et al. 2003, "
+        "figures 5 and 6)."
+    )
+    for times in found.orders:
+        name, slow, quick = name_of(times.above), _order(times, "above"), _order(times, "below")
+        part.evidence.append(
+            ratio_row(f"{name}, {slow} against {quick} order", times, above_first=True)
+        )
+        part.advice.append(
+            f"{name[:1].upper()}{name[1:]} takes {quantity_text(times.value, '', times.ci95)} as "
+            f"long in {slow} as in {quick} order: use {quick} order for codes dominated by it."
+        )
+    if not found.orders:
+        part.limits.append("Rank order made no difference beyond the intervals.")
+
+
+def _order(times: Ratio, side: str) -> str:
+    point = times.above if side == "above" else times.below
+    return point.summary.cell.placement.order
+
+
+def _add_timings(part: Part, found: CollectiveFindings) -> None:
+    """Where timing after a barrier misleads: of each operation the case with the largest effect."""
+    if not found.timings_compared:
+        return
+    part.method.append(
+        "Timing after a barrier, as is usual, agrees with the common start in "
+        f"{found.timings_agreeing} of {counted(found.timings_compared, 'case')} within the "
+        "intervals."
+    )
+    for timing in found.timings:
+        times, skew = timing.times, timing.skew
+        why = f"; the barrier releases its ranks {format_quantity(skew, 's')} apart" if skew else ""
+        part.caveats.append(
+            f"Timed after a barrier, {name_of(times.above)} appears to take "
+            f"{quantity_text(times.value, '', times.ci95)} the time from a common start{why}."
+        )
+
+
+def _clock_sentence(clocks: ClockAgreement) -> str:
+    if clocks.domains < 2:
+        return "All ranks read the same clock, so collectives have no synchronisation error."
+    resolved = (
+        f", as resolved by messages with a round trip of {format_quantity(clocks.round_trip, 's')}"
+        if clocks.round_trip
+        else ""
+    )
+    return (
+        f"The clocks of {clocks.domains:.0f} hosts differed by "
+        f"{format_quantity(clocks.error, 's')} at most by the end of a measurement{resolved}."
+    )

@@ -1,0 +1,10 @@
+"""Collective operations: one side of the network's answer."""
+
+from __future__ import annotations
+
+from assay.questions.common.question import Topic
+from assay.questions.network.collectives.answer import part
+from assay.questions.network.collectives.figures import figures
+from assay.questions.network.collectives.findings import find
+
+TOPIC = Topic(name="collectives", find=find, part=part, figures=figures)

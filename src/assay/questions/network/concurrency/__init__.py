@@ -1,0 +1,1 @@
+"""Many messages at once: pairs, senders, windows."""

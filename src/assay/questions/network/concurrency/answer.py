@@ -1,0 +1,150 @@
+"""Many at once: what each pair keeps of a single pair's bandwidth, and each sender of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.model.placement import Placement
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.common.ratios import ratio_row
+from assay.questions.common.selection import placement_text
+from assay.questions.network.concurrency.findings import (
+    SHARING,
+    ConcurrencyFindings,
+    ConcurrentPairs,
+    ConcurrentSenders,
+    KeptBandwidth,
+)
+from assay.units import counted, format_share, format_size
+
+# Edmundsson et al. (2004), 5.2: of eight pairs at once the slowest got roughly this of one alone.
+KEPT_BY_SETH = 0.9
+
+
+def part(found: ConcurrencyFindings) -> Part | None:
+    """Concurrency's part of the network's answer; None where nothing can be compared.
+
+    Headline: at the largest message of each placement the slowest pair, and the slowest of the most
+    senders.
+    """
+    concurrency = Part()
+    remarks = [_add_pairs(concurrency, pairs) for pairs in found.pairs]
+    remarks += [_add_senders(concurrency, senders) for senders in found.senders]
+    if found.pairs:
+        concurrency.method.append(
+            "Pairs at once: blocking ping-pong of all pairs, started together, the same number of "
+            "round trips each; slowest and fastest pair of each sample (after Edmundsson et al. "
+            "2004, figure 2)."
+        )
+    if found.senders:
+        concurrency.method.append(
+            "Sends at once: ranks of one node each send to a rank of another, every message "
+            "acknowledged by an empty one; the slowest sender counts (after Luecke, Li & Cuma "
+            "2005, 4.3)."
+        )
+    concurrency.remark = "; ".join(remark for remark in remarks if remark)
+    return concurrency if concurrency.evidence else None
+
+
+def _add_pairs(part: Part, found: ConcurrentPairs) -> str:
+    """Evidence at the largest and smallest message; the remark."""
+    where = placement_text(found.placement)
+    name = f"{counted(found.pairs, 'pair')} at once"
+    remark = ""
+    if found.slowest and found.bytes is not None:
+        kept = [
+            ("slowest", found.slowest),
+            *([("fastest", found.fastest)] if found.fastest else []),
+        ]
+        size = format_size(found.bytes)
+        part.evidence += [
+            _kept_row(f"{name}, {size}, {which} pair", one, where, "one pair")
+            for which, one in kept
+        ]
+        part.headline.append(found.slowest.point)
+        shares = [one.share for _, one in kept if one.share is not None]
+        if shares:
+            remark = (
+                f"with {counted(found.pairs, 'pair')} at once each keeps {_range(shares)} of a "
+                f"single pair's bandwidth ({size})"
+            )
+            if found.pairs > 1 and shares[0] < KEPT_BY_SETH:
+                part.advice.append(_advice_for_pairs(found, found.slowest))
+    if found.slowdown:
+        part.evidence.append(
+            ratio_row(
+                f"{name}, {format_size(min(found.alone))}, slowest pair",
+                found.slowdown,
+                metric="slowdown",
+                note=f"{where}; its latency over that of a pair alone",
+                above_first=True,
+            )
+        )
+    return remark
+
+
+def _add_senders(part: Part, found: ConcurrentSenders) -> str:
+    """Evidence of one node's senders, one against all; the remark."""
+    if found.bytes is None:
+        return ""
+    where = placement_text(found.placement)
+    slowdown, size = found.slowdowns[found.most][found.bytes], format_size(found.bytes)
+    name = f"{found.most} senders at once, {size}"
+    if found.each:
+        part.evidence.append(_kept_row(f"{name}, slowest sender", found.each, where, "one sender"))
+    if found.together:
+        alone = f"{found.most} × one sender"
+        part.evidence.append(_kept_row(f"{name}, together", found.together, where, alone))
+    part.headline.append(found.each.point if found.each else slowdown.above)
+    part.evidence.append(ratio_row(name, slowdown, metric="slowdown", note=where, above_first=True))
+    clause = f"{found.most} senders take {slowdown.value:.2f} times as long as one at {size}"
+    if found.shared_from is None:
+        return f"{clause}: contention is negligible" if slowdown.value < SHARING else clause
+    shared_from = format_size(found.shared_from)
+    part.advice.append(
+        f"Messages of {shared_from} or more that {found.most} ranks of a node send at once share "
+        f"{_shared(found.placement)}; smaller ones hardly do. Codes whose ranks all send large "
+        "messages at the same time gain by fewer ranks per node, or by sending in turns."
+    )
+    return f"{clause}, and share bandwidth from {shared_from} on"
+
+
+def _kept_row(label: str, kept: KeptBandwidth, note: str, alone: str) -> Evidence:
+    """A bandwidth beside that of one alone, or of ``times`` as many, if that was measured."""
+    metric, single = kept.point.metric, kept.single
+    names = (name for name, one in kept.point.summary.metrics.items() if one is metric)
+    return Evidence(
+        label=label,
+        metric=next(names),
+        unit=metric.unit,
+        value=metric.median,
+        ci95=metric.ci95,
+        limit=single.metric.median * kept.times if single else None,
+        limit_source=f"{alone} alone, measured in this run" if single else None,
+        share=kept.share,
+        share_ci95=kept.share_ci95,
+        cells=[kept.point.summary.id, *([single.summary.id] if single else [])],
+        note=note,
+    )
+
+
+def _advice_for_pairs(found: ConcurrentPairs, slowest: KeptBandwidth) -> str:
+    return (
+        f"When all of {found.pairs} pairs exchange, the slowest keeps "
+        f"{format_share(slowest.share, slowest.share_ci95)} of a single pair's bandwidth "
+        f"(Edmundsson et al. 2004 found roughly {KEPT_BY_SETH:.0%}): they share "
+        f"{_shared(found.placement)}. For codes that exchange large messages from every rank at "
+        "once, use this number rather than a single pair's."
+    )
+
+
+def _shared(placement: Placement) -> str:
+    if placement.nodes > 1:
+        return "the node's injection bandwidth"
+    return "the node's memory bandwidth and cores"
+
+
+def _range(shares: Sequence[float]) -> str:
+    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,197 @@
+"""Many messages at once: pairs beside a pair alone, senders beside one, windows of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.charts.builder import Chart
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row, Spec, data_fields, level, ratio_fields, scale_of, size_axis
+from assay.questions.common.figure_rows import statistics
+from assay.questions.common.selection import Point, labeller, placement_text
+from assay.questions.network.concurrency.findings import (
+    ConcurrencyFindings,
+    ConcurrentPairs,
+    ConcurrentSenders,
+    MessageRates,
+)
+from assay.questions.network.parameters import integer
+from assay.units import counted, listed
+
+_MAX_CURVES = 8  # as many as colours distinguish
+_HEIGHT = 240
+
+
+def figures(found: ConcurrencyFindings) -> list[Figure]:
+    """Bandwidth of pairs at once, slowdown of senders at once, message rate against window."""
+    drawn = [
+        _pairs_figure([pairs for pairs in found.pairs if pairs.pairs > 1]),
+        _senders_figure(found.senders),
+        _rate_figure(found.rates) if found.rates else None,
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def _pairs_figure(groups: Sequence[ConcurrentPairs]) -> Figure | None:
+    """Bandwidth against size: a pair alone, fastest, slowest (Edmundsson et al., figure 2)."""
+    rows: list[Row] = []
+    for group in groups:
+        where = (
+            f" · {placement_text(group.placement)} · {group.toolchain}" if len(groups) > 1 else ""
+        )
+        curves = {
+            f"one pair alone{where}": (group.alone, "bandwidth"),
+            f"{group.pairs} pairs, fastest{where}": (group.cells, "max_bandwidth"),
+            f"{group.pairs} pairs, slowest{where}": (group.cells, "min_bandwidth"),
+        }
+        rows += [
+            {"bytes": size, "curve": name, **statistics(Point(cell, cell.metrics[metric]))}
+            for name, (by_size, metric) in curves.items()
+            for size, cell in sorted(by_size.items())
+            if metric in cell.metrics
+        ]
+    sizes = sorted({int(row["bytes"] or 0) for row in rows})
+    if len(sizes) < 2:
+        return None
+    chart = Chart(
+        rows,
+        _from_the_data(size_axis("bytes", "message size", sizes)),
+        "bandwidth",
+        "B/s",
+        hue="curve",
+        names=[("bytes", "message size"), ("curve", "")],
+        logarithmic=True,
+        height=_HEIGHT,
+    )
+    return (
+        chart.whiskers(coloured=True)
+        .lines()
+        .figure(
+            "pairs-at-once",
+            "Pairs at once: bandwidth of each against message size",
+            caption="Ping-pong of a pair alone, and of the fastest and the slowest of all pairs "
+            "that exchange at once. Both axes logarithmic; 95% intervals.",
+            alt=f"Line chart of ping-pong bandwidth against message size, from {sizes[0]} to "
+            f"{sizes[-1]} bytes, of {listed(_names(rows))}.",
+            fields=[Field("bytes", "B", "message size"), Field("curve", "", "whose bandwidth")],
+        )
+    )
+
+
+def _senders_figure(groups: Sequence[ConcurrentSenders]) -> Figure | None:
+    """Time of many senders over that of one against size (Luecke et al. 2005, figure 9)."""
+    rows: list[Row] = []
+    for group in groups:
+        where = (
+            f" · {placement_text(group.placement)} · {group.toolchain}" if len(groups) > 1 else ""
+        )
+        for senders, by_size in group.slowdowns.items():
+            for size, times in by_size.items():
+                low, high = times.ci95 or (None, None)
+                rows.append(
+                    {
+                        "bytes": size,
+                        "curve": f"{senders} senders{where}",
+                        "median": times.value,
+                        "low": low,
+                        "high": high,
+                        "launches": times.launches,
+                    }
+                )
+    sizes = sorted({int(row["bytes"] or 0) for row in rows})
+    if len(sizes) < 2:
+        return None
+    chart = Chart(
+        rows,
+        _from_the_data(size_axis("bytes", "message size", sizes)),
+        "time / time of one sender",
+        "",
+        hue="curve",
+        names=[("bytes", "message size"), ("curve", "")],
+        scale=(1.0, ""),
+        height=_HEIGHT,
+    )
+    top = max(float(row["median"] or 0.0) for row in rows)
+    return (
+        chart.whiskers(coloured=True)
+        .lines()
+        .add(level(1.0))
+        .figure(
+            "senders-at-once",
+            "Sends at once: slowdown against one sender",
+            caption="Time of the slowest of several ranks of a node that send at once, over that "
+            "of one that sends alone. Dashed: no slowdown. 95% intervals.",
+            alt=f"Line chart of the slowdown of {listed(_names(rows))} against message size, from "
+            f"{sizes[0]} to {sizes[-1]} bytes; at most {top:.2f}.",
+            fields=[
+                Field("bytes", "B", "message size"),
+                Field("curve", "", "how many sent at once"),
+            ],
+            statistics=ratio_fields("time of the slowest sender over that of a single one"),
+        )
+    )
+
+
+def _rate_figure(found: MessageRates) -> Figure:
+    """Message rate against the window, of the smallest messages that had several windows."""
+    label = labeller(found.points)
+    placements = len({label(point) for point in found.points}) > 1
+    rows: list[Row] = [
+        {
+            "window": integer(point, "window"),
+            "curve": f"{point.parameter('mode')}, {point.parameter('direction')}"
+            + (", a buffer each" if point.parameter("buffers") == "each" else "")
+            + (f" · {label(point)}" if placements else ""),
+            **statistics(point),
+        }
+        for point in found.points
+    ]
+    rows.sort(key=lambda row: (str(row["curve"]), int(row["window"] or 0)))
+    kept = _names(rows)[:_MAX_CURVES]
+    left_out = len(_names(rows)) - len(kept)
+    rows = [row for row in rows if row["curve"] in kept]
+    factor, prefix = scale_of(float(row["median"] or 0.0) for row in rows)
+    ticks = list(found.windows)
+    x: Spec = {
+        "field": "window",
+        "type": "quantitative",
+        "title": "messages in flight each way",
+        "scale": {"type": "log", "base": 2, "nice": False, "padding": 12},
+        "axis": {"values": ticks, "format": "d", "labelOverlap": "greedy"},
+    }
+    chart = Chart(
+        rows,
+        _from_the_data(x),
+        "message rate",
+        "messages/s",
+        hue="curve",
+        names=[("window", "messages in flight each way"), ("curve", "")],
+        scale=(factor, f"{prefix} ".lstrip()),
+        height=_HEIGHT,
+    )
+    return (
+        chart.whiskers(coloured=True)
+        .lines()
+        .figure(
+            "message-rate",
+            f"Message rate against window, {found.bytes} B",
+            caption="Messages per second, both ways counted. Whiskers: 95% intervals."
+            + (f" {counted(left_out, 'more curve')} in the tables." if left_out else ""),
+            alt=f"Line chart of the rate of {found.bytes}-byte messages against windows of "
+            f"{ticks[0]} to {ticks[-1]}, of {listed(kept)}.",
+            fields=[
+                Field("window", "", "messages in flight each way"),
+                Field("curve", "", "mode and direction"),
+            ],
+            statistics=data_fields("op/s"),
+        )
+    )
+
+
+def _from_the_data(x: Spec) -> Spec:
+    """An axis that need not begin at 0."""
+    return {**x, "scale": {**x["scale"], "zero": False}}
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(str(row["curve"]) for row in rows))

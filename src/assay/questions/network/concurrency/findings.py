@@ -1,0 +1,287 @@
+"""Many messages at once: pairs beside a pair alone, senders beside one, windows of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.model.placement import Placement
+from assay.questions.common.question import Measured
+from assay.questions.common.ratios import Ratio, ratio_of
+from assay.questions.common.selection import Interval, Point, points, ratio, scaled
+from assay.questions.network.parameters import integer, message_bytes
+from assay.questions.speed.messages import blocking
+from assay.stats.core.model import CellSummary
+
+PAIRS = "network.multi_pingpong"
+SENDERS = "network.concurrent"
+STREAM = "network.stream"
+
+# Senders share something where all at once take at least this many times as long as one alone.
+SHARING = 1.1
+
+# What decides whether two cells ran alike: toolchain, adapter, and whether nodes were crossed.
+_Path = tuple[str, str | None, bool]
+
+
+@dataclass(frozen=True)
+class KeptBandwidth:
+    """A bandwidth of many at once beside that of one alone.
+
+    ``point``: the bandwidth, in B/s. ``single``: one alone, None where that was not measured.
+    ``times``: how many of those alone ``point`` is set against. ``share``: ``point`` over so many
+    alone; ``share_ci95``: its 95% interval.
+    """
+
+    point: Point
+    single: Point | None
+    times: int = 1
+    share: float | None = None
+    share_ci95: Interval | None = None
+
+
+@dataclass(frozen=True)
+class ConcurrentPairs:
+    """Ping-pong of several pairs at once at one placement.
+
+    ``pairs``: how many. ``cells``: by message size in bytes. ``alone``: ping-pong of two ranks over
+    the same path, for the sizes that were measured. ``bytes``: the size at which bandwidths are
+    compared. ``slowest`` and ``fastest``: what these pairs keep there. ``slowdown``: time of the
+    slowest pair over that of a pair alone, at the smallest message of both.
+
+    ``placement`` and ``toolchain``: of the cells.
+    """
+
+    placement: Placement
+    toolchain: str
+    pairs: int
+    cells: Mapping[int, CellSummary]
+    alone: Mapping[int, CellSummary]
+    bytes: int | None = None
+    slowest: KeptBandwidth | None = None
+    fastest: KeptBandwidth | None = None
+    slowdown: Ratio | None = None
+
+
+@dataclass(frozen=True)
+class ConcurrentSenders:
+    """Ranks of one node that send at once, each to a rank of another.
+
+    ``most``: the greatest number of senders measured. ``slowdowns``: time of several senders over
+    that of one, by their number and by message size in bytes (Luecke et al. 2005, figure 9).
+    ``bytes``: the largest message at which all of them and one alone were measured; None where
+    there is none. ``each`` and ``together``: what the slowest sender and all of them keep there.
+    ``shared_from``: the smallest message from which on all sizes take 1.1 times as long as alone.
+
+    ``placement`` and ``toolchain``: of the cells.
+    """
+
+    placement: Placement
+    toolchain: str
+    most: int
+    slowdowns: Mapping[int, Mapping[int, Ratio]]
+    bytes: int | None = None
+    each: KeptBandwidth | None = None
+    together: KeptBandwidth | None = None
+    shared_from: int | None = None
+
+
+@dataclass(frozen=True)
+class MessageRates:
+    """Message rates against windows. ``bytes``: the message size. ``windows``: messages in flight.
+
+    ``points``: the rates, in messages per second.
+    """
+
+    bytes: int
+    windows: tuple[int, ...]
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class ConcurrencyFindings:
+    """What many messages at once do to each other.
+
+    ``pairs``: by placement, the most pairs first. ``senders``: by placement, the most senders
+    first. ``rates``: of the smallest messages with several windows, None where there are none.
+    """
+
+    pairs: tuple[ConcurrentPairs, ...]
+    senders: tuple[ConcurrentSenders, ...]
+    rates: MessageRates | None
+
+
+def find(measured: Measured) -> ConcurrencyFindings | None:
+    """None where nothing of it was measured."""
+    found = ConcurrencyFindings(
+        pairs=tuple(concurrent_pairs(measured.cells)),
+        senders=tuple(concurrent_senders(measured.cells)),
+        rates=_rates(measured.cells),
+    )
+    return found if found.pairs or found.senders or found.rates else None
+
+
+def concurrent_pairs(cells: Sequence[CellSummary]) -> list[ConcurrentPairs]:
+    """Every placement at which pairs exchanged at once, the most pairs first."""
+    alone = _pairs_alone(cells)
+    groups: dict[tuple[Placement, str, str], dict[int, CellSummary]] = {}
+    for point in points(cells, PAIRS, "time"):
+        cell = point.summary.cell
+        group = (cell.placement, cell.toolchain, str(point.parameter("pairing")))
+        groups.setdefault(group, {})[message_bytes(point)] = point.summary
+    found = []
+    for (placement, toolchain, pairing), own in groups.items():
+        path = _path(next(iter(own.values())), list(_pairs(placement.ranks, pairing)))
+        single = {size: alone[path, size] for size in own if path and (path, size) in alone}
+        found.append(
+            _compared_pairs(
+                ConcurrentPairs(placement, toolchain, placement.ranks // 2, own, single)
+            )
+        )
+    return sorted(found, key=lambda pairs: -pairs.pairs)
+
+
+def _compared_pairs(found: ConcurrentPairs) -> ConcurrentPairs:
+    """Bandwidths at the largest message, time at the smallest, beside a pair alone."""
+    sized = [size for size, cell in found.cells.items() if "min_bandwidth" in cell.metrics]
+    if sized:
+        size = max([size for size in sized if size in found.alone] or sized)
+        single = _point(found.alone.get(size), "bandwidth")
+        found = replace(
+            found,
+            bytes=size,
+            slowest=_kept(_point(found.cells[size], "min_bandwidth"), single),
+            fastest=_kept(_point(found.cells[size], "max_bandwidth"), single),
+        )
+    if found.alone:
+        size = min(found.alone)
+        cell, alone = found.cells[size], found.alone[size]
+        slowdown = ratio_of(
+            Point(cell, cell.metrics["time"]), Point(alone, alone.metrics["latency"])
+        )
+        found = replace(found, slowdown=slowdown)
+    return found
+
+
+def _pairs_alone(cells: Sequence[CellSummary]) -> dict[tuple[_Path, int], CellSummary]:
+    """Blocking ping-pong by path and message size, where the fewest other ranks waited."""
+    found: dict[tuple[_Path, int], CellSummary] = {}
+    for point in blocking(cells, "latency"):
+        path = _path(point.summary, [_ends(point)])
+        if path is None:
+            continue
+        key = (path, message_bytes(point))
+        ranks = point.summary.cell.placement.ranks
+        if key not in found or ranks < found[key].cell.placement.ranks:
+            found[key] = point.summary
+    return found
+
+
+def concurrent_senders(cells: Sequence[CellSummary]) -> list[ConcurrentSenders]:
+    """Every placement at which one node's ranks sent at once, the most senders first."""
+    groups: dict[tuple[Placement, str], dict[int, dict[int, CellSummary]]] = {}
+    for point in points(cells, SENDERS, "time"):
+        cell = point.summary.cell
+        by_senders = groups.setdefault((cell.placement, cell.toolchain), {})
+        by_size = by_senders.setdefault(integer(point, "senders"), {})
+        by_size[message_bytes(point)] = point.summary
+    found = [_compared_senders(*group, by_senders) for group, by_senders in groups.items()]
+    return sorted(found, key=lambda senders: -senders.most)
+
+
+def _compared_senders(
+    placement: Placement, toolchain: str, cells: Mapping[int, Mapping[int, CellSummary]]
+) -> ConcurrentSenders:
+    """Times of several senders over those of one; bandwidths at the largest message."""
+    one, most = cells.get(1, {}), max(cells)
+    slowdowns = {
+        senders: {
+            size: ratio_of(
+                Point(many[size], many[size].metrics["time"]),
+                Point(one[size], one[size].metrics["time"]),
+            )
+            for size in sorted(one.keys() & many.keys())
+        }
+        for senders, many in sorted(cells.items())
+        if senders > 1
+    }
+    found = ConcurrentSenders(placement, toolchain, most, slowdowns)
+    if not slowdowns.get(most):
+        return found
+    size = max(slowdowns[most])
+    each = _point(cells[most][size], "bandwidth_each")
+    together = _point(cells[most][size], "bandwidth")
+    single = _point(one[size], "bandwidth_each")
+    return replace(
+        found,
+        bytes=size,
+        each=_kept(each, single) if single else None,
+        together=_kept(together, single, most) if each and single else None,
+        shared_from=sharing_from(slowdowns[most]),
+    )
+
+
+def sharing_from(slowdowns: Mapping[int, Ratio]) -> int | None:
+    """The smallest message from which on all sizes take ``SHARING`` times as long, or longer."""
+    found = None
+    for size in sorted(slowdowns, reverse=True):
+        times = slowdowns[size]
+        if (times.ci95[0] if times.ci95 else times.value) < SHARING:
+            break
+        found = size
+    return found
+
+
+def _rates(cells: Sequence[CellSummary]) -> MessageRates | None:
+    """The smallest messages that were sent with several windows."""
+    found = points(cells, STREAM, "rate")
+    windows: dict[int, set[int]] = {}
+    for point in found:
+        windows.setdefault(message_bytes(point), set()).add(integer(point, "window"))
+    several = [size for size, of_size in windows.items() if len(of_size) > 1]
+    if not several:
+        return None
+    size = min(several)
+    return MessageRates(
+        bytes=size,
+        windows=tuple(sorted(windows[size])),
+        points=tuple(point for point in found if message_bytes(point) == size),
+    )
+
+
+def _kept(point: Point | None, single: Point | None, times: int = 1) -> KeptBandwidth | None:
+    if point is None or single is None:
+        return None if point is None else KeptBandwidth(point, None, times)
+    share, interval = ratio(point.metric, single.metric)
+    return KeptBandwidth(point, single, times, share / times, scaled(interval, 1 / times))
+
+
+def _point(cell: CellSummary | None, metric: str) -> Point | None:
+    return Point(cell, cell.metrics[metric]) if cell and metric in cell.metrics else None
+
+
+def _ends(point: Point) -> tuple[int, int]:
+    """The ranks of a ping-pong; -1 is the last one."""
+    last = point.summary.cell.placement.ranks - 1
+    to = point.parameter("to")
+    return integer(point, "from"), last if to in (None, -1) else integer(point, "to")
+
+
+def _pairs(ranks: int, pairing: str) -> Iterator[tuple[int, int]]:
+    half = ranks // 2
+    for i in range(half):
+        yield (2 * i, 2 * i + 1) if pairing == "neighbours" else (i, i + half)
+
+
+def _path(summary: CellSummary, pairs: Iterable[tuple[int, int]]) -> _Path | None:
+    """What the pairs of a cell go through; None if only some of them cross nodes."""
+    placement = summary.cell.placement
+    crossed = {_node_of(a, placement) != _node_of(b, placement) for a, b in pairs}
+    if len(crossed) != 1:
+        return None
+    return summary.cell.toolchain, placement.adapter, crossed.pop()
+
+
+def _node_of(rank: int, placement: Placement) -> int:
+    """The number of a rank's node; in reversed order nodes count from the other end."""
+    return rank % placement.nodes if placement.order == "cyclic" else rank // placement.ppn

@@ -1,0 +1,10 @@
+"""Many pairs or senders at once: one side of the network's answer."""
+
+from __future__ import annotations
+
+from assay.questions.common.question import Topic
+from assay.questions.network.concurrency.answer import part
+from assay.questions.network.concurrency.figures import figures
+from assay.questions.network.concurrency.findings import find
+
+TOPIC = Topic(name="concurrency", find=find, part=part, figures=figures)

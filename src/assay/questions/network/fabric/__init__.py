@@ -1,0 +1,1 @@
+"""The fabric: groups, slow nodes and cables, rings, cuts."""

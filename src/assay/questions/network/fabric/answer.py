@@ -1,0 +1,253 @@
+"""The fabric's part of the network's answer: groups, slow nodes and cables, hops, cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.models.network.topology import FALSE_ALARMS, MIN_NODES
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.common.selection import Point, evidence
+from assay.questions.network.fabric.bisections import BisectionCut
+from assay.questions.network.fabric.findings import (
+    FabricFindings,
+    GroupLevel,
+    PairFindings,
+    SlowLink,
+    SlowMember,
+)
+from assay.questions.network.fabric.matrices import LaunchRatio, RingHops
+from assay.questions.network.parameters import message_bytes
+from assay.reference.bisections import HELIX
+from assay.units import counted, format_quantity, format_share, format_size
+
+# Below this share of what pairs have alone the middle of the network limits, and not its ends.
+FULL_BISECTION = 0.8
+_MAX_NAMED = 8
+
+
+def part(found: FabricFindings) -> Part | None:
+    """What pairs, rings and bisections say; None where none of them has a value."""
+    fabric = Part()
+    remarks = [
+        *_pairs(fabric, found.pairs),
+        *_rings(fabric, found.rings),
+        *_bisections(fabric, found.cuts),
+    ]
+    fabric.limits = list(dict.fromkeys(fabric.limits))
+    fabric.remark = "; ".join(dict.fromkeys(remarks))
+    return fabric if fabric.evidence else None
+
+
+def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:
+    """Evidence and advice; the clauses of the verdict: one on groups, one per slow node or pair."""
+    clauses: dict[str, None] = {}
+    for found in matrices:
+        size = format_size(found.bytes)
+        together = " together" if found.together else ""
+        part.headline.append(found.point)
+        part.evidence.append(
+            evidence(
+                f"Median of all pairs{together}, {size}",
+                found.point,
+                "latency",
+                note=f"{counted(len(found.names), found.unit)}, half a round trip",
+            )
+        )
+        if found.slowest is not None:
+            label = f"Slowest pair{together}, {size}"
+            part.evidence.append(evidence(label, found.slowest, "slowest", note="of each pass"))
+        if found.across_nodes is not None:
+            label = f"Between nodes against within, {size}"
+            part.evidence.append(_ratio_row(label, found.point, found.across_nodes))
+        for level in found.levels:
+            _level(part, found, level)
+        for clause, advice in (
+            *(_slow_member(part, found, slow) for slow in found.slow_members),
+            *(_slow_link(part, found, slow) for slow in found.slow_links),
+        ):
+            if clause not in clauses:
+                clauses[clause] = None
+                part.advice.append(f"{clause}: {advice}")
+        _say_what_was_not_searched(part, found)
+    if matrices:
+        part.method.append(
+            "Pairs: ping-pong between every two, one pair at a time unless it says together; half "
+            "a round trip of each, median over passes and launches. Groups, slow nodes and slow "
+            "pairs are reported only where chance would do so in at most "
+            f"{FALSE_ALARMS:.0%} of fabrics without any."
+        )
+    grouped = [found for found in matrices if found.levels]
+    searched = [found for found in matrices if found.searched]
+    return [*(_groups_clause(found) for found in (grouped or searched)[:1]), *clauses]
+
+
+def _groups_clause(found: PairFindings) -> str:
+    members = counted(len(found.names), found.unit)
+    if not found.levels:
+        return f"no groups were found among {members}"
+    level = found.levels[-1]
+    groups = counted(len(level.groups), "group")
+    return f"{groups} were found among {members}, {level.ratio:.2f} times as slow between them"
+
+
+def _level(part: Part, found: PairFindings, level: GroupLevel) -> None:
+    groups, size = counted(len(level.groups), "group"), format_size(found.bytes)
+    label = f"Between {groups} against within, {size}"
+    part.evidence.append(_ratio_row(label, found.point, level.times))
+    part.advice.append(
+        f"The {found.unit}s form {groups} ({_named_groups(level)}): messages of {size} take "
+        f"{level.times.value:.2f} times as long between them. Put ranks that communicate most with "
+        "each other into one group."
+    )
+
+
+def _slow_member(part: Part, found: PairFindings, slow: SlowMember) -> tuple[str, str]:
+    """The clause that names it, and the advice."""
+    size = format_size(found.bytes)
+    label = f"All pairs of {slow.name} against the others', {size}"
+    part.evidence.append(_ratio_row(label, found.point, slow.times))
+    return (
+        f"{slow.name} is slow with all others",
+        f"its messages of {size} take {slow.times.value:.2f} times as long. Check its cable, its "
+        "switch port, and its adapter's speed and error counters.",
+    )
+
+
+def _slow_link(part: Part, found: PairFindings, slow: SlowLink) -> tuple[str, str]:
+    """The clause that names the pair, and the advice."""
+    size = format_size(found.bytes)
+    label = f"{slow.one} with {slow.other} against other pairs, {size}"
+    part.evidence.append(_ratio_row(label, found.point, slow.times))
+    return (
+        f"{slow.one} and {slow.other} are slow with each other",
+        f"messages of {size} take {slow.times.value:.2f} times as long as between others, though "
+        "both are as fast as others elsewhere. Check the path between them: routes, links between "
+        "switches.",
+    )
+
+
+def _say_what_was_not_searched(part: Part, found: PairFindings) -> None:
+    members = len(found.names)
+    if found.searched:
+        return
+    if found.too_few:
+        part.limits.append(
+            f"With fewer than {MIN_NODES} {found.unit}s groups cannot be distinguished from chance."
+        )
+        return
+    part.limits.append(
+        f"{found.pairs:,} of {members * (members - 1) // 2:,} pairs were measured, a random part "
+        f"with equally many for each {found.unit}: enough for slow {found.unit}s, not for groups."
+    )
+
+
+def _rings(part: Part, rings: Sequence[RingHops]) -> list[str]:
+    clauses = []
+    for ring in rings:
+        size = format_size(message_bytes(ring.point))
+        mode, route = ring.point.parameter("mode"), ring.point.parameter("route")
+        way = f"{'all at once' if mode == 'together' else 'token'}, {route} order, {size}"
+        hops = f"{counted(len(ring.hops), 'hop')}; {_kinds(ring)}"
+        part.evidence.append(evidence(f"Ring, {way}", ring.point, "time", note=hops))
+        slow = [(hop, hop.excess) for hop in ring.hops if hop.excess]
+        for hop, excess in slow:
+            label = f"Hop from {hop.sender} to {hop.receiver} against others of its kind"
+            part.evidence.append(_ratio_row(label, ring.point, excess, f"ring, {way}"))
+        if slow:
+            names = _shortened([f"{hop.sender} to {hop.receiver}" for hop, _ in slow])
+            stands_out = f"{'stands' if len(slow) == 1 else 'stand'} out: {names}"
+            hops = counted(len(slow), "hop")
+            part.advice.append(
+                f"In the ring ({way}) {hops} {stands_out}. Expect a switch boundary or a slow "
+                "cable there."
+            )
+            clauses.append(f"{hops} of the ring {stands_out}")
+    if rings:
+        part.method.append(
+            "Ring: each rank to the next. A token's hops are timed one by one as half of a round "
+            "trip between neighbours; all at once, from the receiver's start after a barrier until "
+            "the message is complete. No two clocks are compared. On Helix a ring of 127 KB "
+            "messages did not resolve the switches (Barczak, Messom & Johnson 2003, 3.3)."
+        )
+    return clauses
+
+
+def _kinds(ring: RingHops) -> str:
+    """``median hop 1.2 µs within a node, 8.1 µs between nodes``."""
+    kinds = ((ring.within, "within a node"), (ring.between, "between nodes"))
+    words = [f"{format_quantity(time, 's')} {where}" for time, where in kinds if time is not None]
+    return f"median hop {', '.join(words)}"
+
+
+def _bisections(part: Part, cuts: Sequence[BisectionCut]) -> list[str]:
+    clauses: list[str] = []
+    for found in cuts:
+        part.evidence.append(_cut_row(found))
+        if found.cut == "worst":
+            part.headline.append(found.point)
+        if found.share is None or found.single is None or found.cut == "best":
+            continue
+        share = format_share(found.share, found.share_ci95)
+        if found.cut == "worst":  # the largest message comes last
+            clauses = [f"across the worst cut pairs keep {share} of what one pair has alone"]
+        if found.share < FULL_BISECTION and found.point.summary.cell.placement.nodes > 1:
+            part.advice.append(
+                f"When {counted(found.pairs, 'pair')} exchange at once across the {found.cut} cut "
+                f"({format_size(found.bytes)}), each keeps {share} of {found.single.source}: codes "
+                "with all-to-all exchanges will not scale as their messages alone would."
+            )
+    if cuts:
+        part.method.append(
+            "Bisection: each rank of one half exchanges with one of the other, all at the same "
+            "time; bytes both ways over the slowest pair's time. Worst: first half of the nodes "
+            "with the second; best: neighbours."
+        )
+        part.limits.append(
+            f"For comparison: {HELIX.cluster} ({HELIX.interconnect}) exchanged "
+            f"{format_quantity(HELIX.both_ways, 'B/s')} per processor both ways across its middle "
+            f"({HELIX.source})."
+        )
+    return clauses
+
+
+def _cut_row(found: BisectionCut) -> Evidence:
+    """The aggregate bandwidth against that of as many pairs alone."""
+    metric, single = found.point.metric, found.single
+    as_many = found.pairs * single.ways if single else 0
+    return Evidence(
+        label=f"Bisection, {found.cut} cut, {format_size(found.bytes)}",
+        metric="bandwidth",
+        unit=metric.unit,
+        value=metric.median,
+        ci95=metric.ci95,
+        limit=single.point.metric.median * as_many if single else None,
+        limit_source=f"{single.source}, times {as_many}" if single else None,
+        share=found.share,
+        share_ci95=found.share_ci95,
+        cells=[found.point.summary.id, *([single.point.summary.id] if single else [])],
+        note=f"{counted(found.pairs, 'pair')}, {format_quantity(found.each, 'B/s')} per rank each "
+        "way",
+    )
+
+
+def _ratio_row(label: str, point: Point, times: LaunchRatio, note: str = "") -> Evidence:
+    return Evidence(
+        label=label,
+        metric="ratio",
+        unit="",
+        value=times.value,
+        ci95=times.ci95,
+        cells=[point.summary.id],
+        note=note,
+    )
+
+
+def _named_groups(level: GroupLevel) -> str:
+    groups = "; ".join(_shortened(group) for group in level.groups[:_MAX_NAMED])
+    return groups + ("; …" if len(level.groups) > _MAX_NAMED else "")
+
+
+def _shortened(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MAX_NAMED])
+    return shown if len(names) <= _MAX_NAMED else f"{shown} and {len(names) - _MAX_NAMED} more"

@@ -1,0 +1,120 @@
+"""Bisections: half of the ranks exchange with the other half, beside what one pair has alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.questions.common.selection import Interval, Point, points, ratio, scaled
+from assay.questions.network.parameters import integer, message_bytes
+from assay.stats.core.model import CellSummary
+
+BISECTION = "network.bisection"
+_CUTS = ("worst", "random", "given", "best")
+
+
+@dataclass(frozen=True)
+class SinglePair:
+    """One pair alone. ``point``: its bandwidth, in B/s. ``source``: what was measured.
+
+    ``ways``: how many of it make an exchange both ways.
+    """
+
+    point: Point
+    source: str
+    ways: int
+
+
+@dataclass(frozen=True)
+class BisectionCut:
+    """A cut while all of its pairs exchange.
+
+    ``point``: the aggregate bandwidth both ways, in B/s. ``cut``: who exchanges with whom.
+    ``bytes``: message size each way. ``pairs``: how many exchange. ``each``: bandwidth of a rank
+    each way, in B/s. ``single``: a pair alone, None where not measured. ``share``: the aggregate
+    over as many pairs alone; ``share_ci95``: its 95% interval.
+    """
+
+    point: Point
+    cut: str
+    bytes: int
+    pairs: int
+    each: float
+    single: SinglePair | None
+    share: float | None
+    share_ci95: Interval | None
+
+
+def bisection_points(cells: Sequence[CellSummary]) -> list[Point]:
+    """Every usable bisection, whole cuts before single pairs, by message size."""
+    found = points(cells, BISECTION, "bandwidth")
+    return sorted(found, key=lambda point: (is_single(point), message_bytes(point)))
+
+
+def bisection_cuts(cells: Sequence[CellSummary]) -> list[BisectionCut]:
+    """The cuts at which all pairs exchange, the worst first, by message size."""
+    whole = [p for p in points(cells, BISECTION, "bandwidth") if not is_single(p)]
+    whole.sort(key=lambda point: (_CUTS.index(cut_of(point)), message_bytes(point)))
+    return [_compared(point, cells) for point in whole]
+
+
+def is_single(point: Point) -> bool:
+    """Whether one pair exchanges while the others wait."""
+    return active_pairs(point) == 1 and point.summary.cell.placement.ranks > 2
+
+
+def cut_of(point: Point) -> str:
+    """A bisection's cut."""
+    return str(point.parameter("cut"))
+
+
+def active_pairs(point: Point) -> int:
+    """Pairs that exchange at the same time."""
+    return integer(point, "pairs") or point.summary.cell.placement.ranks // 2
+
+
+def _compared(point: Point, cells: Sequence[CellSummary]) -> BisectionCut:
+    pairs, single = active_pairs(point), _single(point, cells)
+    share, interval = None, None
+    if single is not None:
+        as_many = pairs * single.ways
+        value, ends = ratio(point.metric, single.point.metric)
+        share, interval = value / as_many, scaled(ends, 1 / as_many)
+    return BisectionCut(
+        point=point,
+        cut=cut_of(point),
+        bytes=message_bytes(point),
+        pairs=pairs,
+        each=point.metric.median / (2 * pairs),
+        single=single,
+        share=share,
+        share_ci95=interval,
+    )
+
+
+def _single(point: Point, cells: Sequence[CellSummary]) -> SinglePair | None:
+    """What a pair has alone: the same exchange by one pair, or else twice a ping-pong's."""
+    here = point.summary.cell
+    exchanging = [
+        single
+        for single in points(cells, BISECTION, "bandwidth")
+        if is_single(single)
+        and single.summary.cell.placement == here.placement
+        and single.summary.cell.toolchain == here.toolchain
+        and message_bytes(single) == message_bytes(point)
+    ]
+    same_cut = [single for single in exchanging if cut_of(single) == cut_of(point)]
+    if same_cut:
+        return SinglePair(same_cut[0], "a single pair's exchange", 1)
+    for kernel in ("network.pairs", "network.pingpong"):
+        for single in points(cells, kernel, "bandwidth"):
+            cell = single.summary.cell
+            undisturbed = single.parameter("concurrent") != "yes"
+            same = (cell.toolchain, cell.placement.nodes > 1, message_bytes(single)) == (
+                here.toolchain,
+                here.placement.nodes > 1,
+                message_bytes(point),
+            )
+            if same and undisturbed:
+                return SinglePair(single, "a single pair's ping-pong bandwidth", 2)
+    return None

@@ -1,0 +1,203 @@
+"""The fabric: the matrix of pairs, the hops of rings, bisections by cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.charts.builder import STATISTICS, Chart, named
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row, Spec, data_fields, scale_of
+from assay.questions.common.figure_rows import statistics
+from assay.questions.common.selection import Point
+from assay.questions.network.fabric.bisections import active_pairs, cut_of, is_single
+from assay.questions.network.fabric.findings import FabricFindings, PairFindings
+from assay.questions.network.fabric.matrices import Hop, RingHops
+from assay.questions.network.parameters import message_bytes
+from assay.units import format_size
+
+_BOTH_TRIANGLES = 64  # members; of more one triangle is drawn, to keep the report small
+_MAX_NAMED = 40  # members or hops whose names still fit an axis
+_DECADES = 10.0  # ratio of times from which on colours are logarithmic
+_BARS_IN_HALF = 16
+
+
+def figures(found: FabricFindings) -> list[Figure]:
+    """A heat map for each matrix, bars for each ring, and the bisections in one figure."""
+    return [
+        *(_matrix_figure(pairs, k) for k, pairs in enumerate(found.pairs, 1)),
+        *(_ring_figure(ring, k) for k, ring in enumerate(found.rings, 1)),
+        *([_bisection_figure(found.bisections)] if found.bisections else []),
+    ]
+
+
+def _matrix_figure(found: PairFindings, number: int) -> Figure:
+    """Every pair's time as a colour, similar members side by side."""
+    size = format_size(found.bytes)
+    order, seconds = found.matrix.topology.order, found.matrix.times
+    both = len(order) <= _BOTH_TRIANGLES
+    rows: list[Row] = [
+        {
+            "one": found.names[one],
+            "other": found.names[other],
+            "time": float(seconds[one, other]),
+            "one_place": k,
+            "other_place": j,
+        }
+        for k, one in enumerate(order)
+        for j, other in enumerate(order)
+        if (j > k or (both and j < k)) and not np.isnan(seconds[one, other])
+    ]
+    times = [float(row["time"] or 0.0) for row in rows]
+    factor, prefix = scale_of([float(np.median(times))])
+    with_names = len(order) <= _MAX_NAMED
+    unit = f"{found.unit}s"
+    groups = f"{len(found.levels[-1].groups)} groups" if found.levels else "no groups"
+    spec: Spec = {
+        "height": {"step": 14} if with_names else 420,
+        "transform": [{"calculate": f"datum.time / {factor!r}", "as": "shown"}],
+        "mark": {"type": "rect"},
+        "encoding": {
+            "x": _members("other", with_names, by="other_place"),
+            "y": _members("one", with_names, by="one_place"),
+            "color": {
+                "field": "shown",
+                "type": "quantitative",
+                "title": f"{prefix}s",
+                "scale": {
+                    "scheme": "viridis",
+                    "reverse": True,
+                    "type": "log" if max(times) > _DECADES * min(times) else "linear",
+                    "zero": False,
+                },
+            },
+            "tooltip": [
+                {"field": "one", "title": "one"},
+                {"field": "other", "title": "other"},
+                {"field": "shown", "title": f"one way ({prefix}s)", "format": ".4~g"},
+            ],
+        },
+    }
+    together = ", several pairs at a time" if found.together else ""
+    return Figure(
+        id=f"pairs-{number}",
+        title=f"Every pair of {unit}: {size}{together}",
+        caption="Half a round trip, median over launches; the darker the slower. Similar "
+        f"{unit} stand side by side, in the order of average linkage.",
+        alt=f"Heat map of the times between {len(order)} {unit}; {groups} were found, "
+        f"{len(found.slow_members)} slow {unit} and {len(found.slow_links)} slow pairs.",
+        fields=[
+            Field("one", "", "one member"),
+            Field("other", "", "the other member"),
+            Field("time", "s", "half a round trip between them, median over launches"),
+            Field("one_place", "", "position of the one in the figure, from 0"),
+            Field("other_place", "", "position of the other"),
+        ],
+        rows=rows,
+        spec=spec,
+        width="full",
+    )
+
+
+def _ring_figure(found: RingHops, number: int) -> Figure:
+    """The hops in the ring's order as bars, those that stand out marked."""
+    size = format_size(message_bytes(found.point))
+    rows = [_hop_row(hop) for hop in found.hops]
+    chart = Chart(
+        rows,
+        _members("hop", len(rows) <= _MAX_NAMED),
+        "hop",
+        "s",
+        hue="kind",
+        names=[("hop", "hop"), ("kind", "kind")],
+        height=240,
+    )
+    mode, route = found.point.parameter("mode"), found.point.parameter("route")
+    slow = sum(hop.stands_out for hop in found.hops)
+    return (
+        chart.bars()
+        .whiskers()
+        .figure(
+            f"ring-{number}",
+            f"Ring, {'all at once' if mode == 'together' else 'token'}, {route} order: {size}",
+            caption="Each hop, median over launches; the whiskers are 95% intervals. A hop across "
+            "a switch, or over a slow cable, takes longer.",
+            alt=f"Bar chart of {len(rows)} hops around a ring; {slow} of them stand out.",
+            fields=[
+                Field("hop", "", "from sender to receiver"),
+                Field("kind", "", "within a node, between nodes, and whether it stands out"),
+                STATISTICS,
+                Field("stands_out", "", "whether it is above its kind beyond chance"),
+            ],
+            width="half" if len(rows) <= _BARS_IN_HALF else "full",
+        )
+    )
+
+
+def _bisection_figure(found: Sequence[Point]) -> Figure:
+    """What a rank sends across each cut while all do, beside what one pair has alone."""
+    rows: list[Row] = []
+    for point in found:
+        cut = cut_of(point)
+        name = f"{cut} {point.parameter('draw')}" if cut == "random" else cut
+        rows.append(
+            {
+                "cut": f"{name}, one pair" if is_single(point) else name,
+                "message": format_size(message_bytes(point)),
+                "toolchain": point.summary.cell.toolchain,
+                **statistics(point, per=2 * active_pairs(point)),
+            }
+        )
+    chart = Chart(
+        rows,
+        named("cut"),
+        "per rank, each way",
+        "B/s",
+        hue="message",
+        hue_title="message",
+        names=[("cut", "cut"), ("message", "message"), ("toolchain", "toolchain")],
+    )
+    low = min(rows, key=lambda row: float(row["median"] or 0.0))
+    return (
+        chart.bars(beside="message")
+        .whiskers()
+        .figure(
+            "bisection",
+            "Bisection: what each rank gets while half of them exchange with the other half",
+            caption="The slowest pair's bandwidth, each way; the whiskers are 95% intervals.",
+            alt=f"Bar chart of bandwidth by cut; the lowest is {low['cut']} with {low['message']}.",
+            fields=[
+                Field("cut", "", "who exchanges with whom"),
+                Field("message", "", "message size each way"),
+                Field("toolchain", "", "toolchain"),
+            ],
+            statistics=data_fields("B/s", ", per rank each way"),
+            width="half" if len(rows) <= _BARS_IN_HALF else "full",
+        )
+    )
+
+
+def _members(field: str, with_names: bool, by: str | None = None) -> Spec:
+    """An axis in the order of the rows or of a field; without names where they would not fit."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": None if by is None else {"field": by, "op": "min"},
+        "title": None,
+        "axis": {"ticks": False, "grid": False, "labels": with_names, "labelLimit": 260},
+    }
+
+
+def _hop_row(hop: Hop) -> Row:
+    low, high = hop.ci95 or (None, None)
+    kind = "between nodes" if hop.crosses else "within a node"
+    return {
+        "hop": f"{hop.sender} → {hop.receiver}",
+        "kind": f"{kind}, stands out" if hop.stands_out else kind,
+        "median": hop.time,
+        "low": low,
+        "high": high,
+        "launches": len(hop.times),
+        "stands_out": hop.stands_out,
+    }

@@ -1,0 +1,212 @@
+"""What pairs, rings and bisections say of the fabric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.models.network.topology import MIN_NODES, SwitchLevel
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.question import Measured
+from assay.questions.common.selection import Point
+from assay.questions.network.fabric.bisections import (
+    BisectionCut,
+    bisection_cuts,
+    bisection_points,
+)
+from assay.questions.network.fabric.matrices import (
+    Floats,
+    LaunchRatio,
+    PairMatrix,
+    RingHops,
+    over_launches,
+    pair_matrices,
+    ring_hops,
+)
+from assay.questions.network.parameters import message_bytes
+
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class GroupLevel:
+    """Groups at one level of switches.
+
+    ``groups``: the members' names. ``within`` and ``between``: median times, in s. ``ratio``: of
+    ``between`` to ``within`` by these; ``times``: the same across launches.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    within: float
+    between: float
+    ratio: float
+    times: LaunchRatio
+
+
+@dataclass(frozen=True)
+class SlowMember:
+    """A node or rank all of whose pairs are slow. ``times``: to what is expected of them.
+
+    ``name``: the host, or the rank.
+    """
+
+    name: str
+    times: LaunchRatio
+
+
+@dataclass(frozen=True)
+class SlowLink:
+    """A pair that is slow although both members are not. ``times``: to what is expected of it.
+
+    ``one``, ``other``: the names of its members.
+    """
+
+    one: str
+    other: str
+    times: LaunchRatio
+
+
+@dataclass(frozen=True)
+class PairFindings:
+    """Ping-pong between every two members.
+
+    ``point``: the median of all pairs, half a round trip in s. ``slowest``: the slowest pair of
+    each pass, None where not recorded. ``unit``: node or rank, what members are. ``together``:
+    whether several pairs exchanged at a time. ``bytes``: message size. ``names``: of the members.
+    ``pairs``: how many pairs were measured. ``searched``: whether groups were looked for: that
+    takes six members and a time for every pair. ``too_few``: whether members were too few for it.
+    ``across_nodes``: pairs between nodes over pairs within, by placement alone; None where there
+    are not both. ``levels``: from the coarsest groups to the finest. ``slow_members``,
+    ``slow_links``: the slowest first. ``matrix``: the times themselves.
+    """
+
+    point: Point
+    slowest: Point | None
+    unit: str
+    together: bool
+    bytes: int
+    names: tuple[str, ...]
+    pairs: int
+    searched: bool
+    too_few: bool
+    across_nodes: LaunchRatio | None
+    levels: tuple[GroupLevel, ...]
+    slow_members: tuple[SlowMember, ...]
+    slow_links: tuple[SlowLink, ...]
+    matrix: PairMatrix = field(metadata=INTERNAL)
+
+
+@dataclass(frozen=True)
+class FabricFindings:
+    """The fabric of a run.
+
+    ``pairs``: by message size. ``rings``: as measured. ``cuts``: bisections while all pairs
+    exchange, the worst cut first. ``bisections``: all points of bisections, those of a single pair
+    among them.
+    """
+
+    pairs: tuple[PairFindings, ...]
+    rings: tuple[RingHops, ...]
+    cuts: tuple[BisectionCut, ...]
+    bisections: tuple[Point, ...] = field(metadata=INTERNAL)
+
+
+def find(measured: Measured) -> FabricFindings | None:
+    """None where no usable cell measured any of it."""
+    cells, run = measured.cells, measured.run
+    found = FabricFindings(
+        pairs=tuple(map(_pairs, pair_matrices(cells, run))),
+        rings=tuple(ring_hops(cells, run)),
+        cuts=tuple(bisection_cuts(cells)),
+        bisections=tuple(bisection_points(cells)),
+    )
+    return found if found.pairs or found.rings or found.bisections else None
+
+
+def _pairs(found: PairMatrix) -> PairFindings:
+    summary = found.point.summary
+    slowest, topology = summary.metrics.get("slowest"), found.topology
+    return PairFindings(
+        point=found.point,
+        slowest=Point(summary, slowest) if slowest else None,
+        unit="node" if found.point.parameter("between") == "nodes" else "rank",
+        together=found.point.parameter("concurrent") == "yes",
+        bytes=message_bytes(found.point),
+        names=found.names,
+        pairs=int((~np.isnan(found.times)).sum()) // 2,
+        searched=topology.searched,
+        too_few=len(found.names) < MIN_NODES,
+        across_nodes=_across_nodes(found),
+        levels=tuple(_level(found, level) for level in topology.levels),
+        slow_members=tuple(
+            SlowMember(
+                found.names[slow.node], _over_launches(found, _row(slow.node, found), slow.ratio)
+            )
+            for slow in topology.slow_nodes
+        ),
+        slow_links=tuple(
+            SlowLink(
+                found.names[slow.one],
+                found.names[slow.other],
+                _over_launches(found, _pair(slow.one, slow.other, found), slow.ratio),
+            )
+            for slow in topology.slow_pairs
+        ),
+        matrix=found,
+    )
+
+
+def _across_nodes(found: PairMatrix) -> LaunchRatio | None:
+    """Between nodes against within, which the placement says without any clustering."""
+    hosts = np.array(found.hosts)
+    same = hosts[:, None] == hosts[None, :]
+    np.fill_diagonal(same, False)
+    inside, outside = _median(found.times, same), _median(found.times, ~same)
+    if np.isnan(inside) or np.isnan(outside):
+        return None
+    return _between_over_within(found, same, outside / inside)
+
+
+def _level(found: PairMatrix, level: SwitchLevel) -> GroupLevel:
+    same = np.zeros(found.times.shape, dtype=bool)
+    for group in level.groups:
+        same[np.ix_(group, group)] = True
+    ratio = level.between / level.within
+    return GroupLevel(
+        groups=tuple(tuple(found.names[member] for member in group) for group in level.groups),
+        within=level.within,
+        between=level.between,
+        ratio=ratio,
+        times=_between_over_within(found, same, ratio),
+    )
+
+
+def _between_over_within(found: PairMatrix, same: _Mask, otherwise: float) -> LaunchRatio:
+    return over_launches(
+        [_median(times, ~same) / _median(times, same) for times in found.launches], otherwise
+    )
+
+
+def _over_launches(found: PairMatrix, where: _Mask, ratio: float) -> LaunchRatio:
+    """A ratio of the medians over launches, as each launch has it."""
+    changes = [_median(times / found.times, where) for times in found.launches]
+    return over_launches([ratio * change for change in changes], ratio)
+
+
+def _median(times: Floats, where: _Mask) -> float:
+    values = times[where & ~np.isnan(times)]
+    return float(np.median(values)) if values.size else float("nan")
+
+
+def _row(member: int, found: PairMatrix) -> _Mask:
+    where = np.zeros(found.times.shape, dtype=bool)
+    where[member] = True
+    return where
+
+
+def _pair(one: int, other: int, found: PairMatrix) -> _Mask:
+    where = np.zeros(found.times.shape, dtype=bool)
+    where[one, other] = True
+    return where

@@ -1,0 +1,252 @@
+"""The pair matrices and rings of a run, gathered from its records and named by host."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.hostnames import natural
+from assay.models.network.outliers import upper_outliers
+from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology, analyse, matrix
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.selection import Interval, Point, points
+from assay.questions.network.parameters import message_bytes
+from assay.records.model import Measurement, RunData
+from assay.records.schema import SampleSeries
+from assay.stats.core.intervals import median_interval
+from assay.stats.core.model import CellSummary
+
+Floats = npt.NDArray[np.float64]
+
+PAIRS = "network.pairs"
+RING = "network.ring"
+
+
+@dataclass(frozen=True)
+class PairMatrix:
+    """Times between every two members of a cell, in seconds one way.
+
+    ``point``: the cell's median over pairs. ``names`` and ``hosts``: of the members. ``times``: the
+    medians over launches, NaN where no launch measured the pair. ``launches``: the same per launch.
+    ``topology``: groups, slow members and slow pairs by their index.
+    """
+
+    point: Point
+    names: tuple[str, ...]
+    hosts: tuple[str, ...]
+    times: Floats
+    launches: tuple[Floats, ...]
+    topology: Topology
+
+
+@dataclass(frozen=True)
+class LaunchRatio:
+    """A ratio whose interval is across launches.
+
+    ``value``: the median over launches, without unit; ``ci95``: its 95% interval, None where there
+    are too few launches.
+    """
+
+    value: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One hop of a ring.
+
+    ``sender`` and ``receiver``: by name. ``crosses``: whether it goes between nodes. ``times``:
+    seconds per launch. ``time``: their median; ``ci95``: its 95% interval. ``ratio``: of the median
+    to that of hops of its kind (within a node, between nodes). ``stands_out``: whether that is
+    beyond chance; ``excess``: the ratio across launches where it is.
+    """
+
+    sender: str
+    receiver: str
+    crosses: bool
+    times: tuple[float, ...] = field(metadata=INTERNAL)
+    time: float
+    ci95: Interval | None
+    ratio: float
+    stands_out: bool
+    excess: LaunchRatio | None
+
+
+@dataclass(frozen=True)
+class RingHops:
+    """A ring. ``point``: the time of a round. ``hops``: in the ring's order.
+
+    ``within`` and ``between``: the median time of hops within a node and between nodes, in s; None
+    where there are none.
+    """
+
+    point: Point
+    hops: tuple[Hop, ...]
+    within: float | None
+    between: float | None
+
+
+def pair_matrices(cells: Iterable[CellSummary], run: RunData) -> list[PairMatrix]:
+    """One matrix for each usable cell of network.pairs, the smallest message first."""
+    matrices = []
+    for point in sorted(points(cells, PAIRS, "latency"), key=message_bytes):
+        measurements = _of(point, run)
+        found = [_named_times(m, "pair", point.parameter("between")) for m in measurements]
+        names = _in_order(name for times in found for pair in times for name in pair)
+        if len(names) < 2:
+            continue
+        place = {name: index for index, name in enumerate(names)}
+        launches = tuple(
+            matrix(len(names), [(place[a], place[b], t) for (a, b), t in times.items()])
+            for times in found
+        )
+        times = _medians(launches)
+        known = _hosts(measurements, "pair", point.parameter("between"))
+        hosts = tuple(known[name] for name in names)
+        matrices.append(PairMatrix(point, names, hosts, times, launches, analyse(times)))
+    return matrices
+
+
+def ring_hops(cells: Iterable[CellSummary], run: RunData) -> list[RingHops]:
+    """The hops of each usable cell of network.ring."""
+    rings = []
+    for point in points(cells, RING, "time"):
+        measurements = _of(point, run)
+        found = [_named_times(m, "hop", "ranks") for m in measurements]
+        if not any(found):
+            continue
+        hosts = _hosts(measurements, "hop", "ranks")
+        pairs = _chain(list(dict.fromkeys(pair for times in found for pair in times)))
+        times = [tuple(t[pair] for t in found if pair in t) for pair in pairs]
+        crosses = [hosts[a] != hosts[b] for a, b in pairs]
+        ratios, standing = _stand_out(np.array([np.median(t) for t in times]), crosses)
+        hops = tuple(
+            _hop(pair, crosses[k], times[k], float(ratios[k]), k in standing)
+            for k, pair in enumerate(pairs)
+        )
+        rings.append(
+            RingHops(point, hops, _median_hop(hops, crosses=False), _median_hop(hops, crosses=True))
+        )
+    return rings
+
+
+def over_launches(values: Sequence[float], otherwise: float) -> LaunchRatio:
+    """The median over launches; under two launches the value given, without interval."""
+    known = np.array([value for value in values if np.isfinite(value)])
+    if known.size < 2:
+        return LaunchRatio(otherwise, None)
+    return LaunchRatio(float(np.median(known)), median_interval(known))
+
+
+def _hop(
+    pair: tuple[str, str], crosses: bool, times: tuple[float, ...], ratio: float, stands_out: bool
+) -> Hop:
+    time = float(np.median(times))
+    return Hop(
+        sender=pair[0],
+        receiver=pair[1],
+        crosses=crosses,
+        times=times,
+        time=time,
+        ci95=median_interval(np.array(times)),
+        ratio=ratio,
+        stands_out=stands_out,
+        excess=over_launches([ratio * own / time for own in times], ratio) if stands_out else None,
+    )
+
+
+def _median_hop(hops: Sequence[Hop], *, crosses: bool) -> float | None:
+    times = [hop.time for hop in hops if hop.crosses == crosses]
+    return float(np.median(times)) if times else None
+
+
+def _stand_out(times: Floats, crosses: Sequence[bool]) -> tuple[Floats, set[int]]:
+    """Each hop's ratio to the median of its kind (within a node, between), and the outliers."""
+    left = np.log(times)
+    kinds = np.array(crosses)
+    for kind in (False, True):
+        if (kinds == kind).any():
+            left[kinds == kind] -= np.median(left[kinds == kind])
+    return np.exp(left), set(upper_outliers(left, FALSE_ALARMS, math.log(SLOW)))
+
+
+def _chain(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The hops in sequence, each from the receiver of the last as far as possible."""
+    after = dict(pairs)
+    ordered: list[tuple[str, str]] = []
+    for start, _ in pairs:
+        here = start
+        while here in after:
+            ordered.append((here, after[here]))
+            here = after.pop(here)
+    return ordered
+
+
+def _of(point: Point, run: RunData) -> list[Measurement]:
+    found = [
+        measurement
+        for measurement in run.measurements
+        if measurement.cell.id == point.summary.id and measurement.record.status == "ok"
+    ]
+    return sorted(found, key=lambda measurement: measurement.replicate)
+
+
+def _ends(series: SampleSeries) -> tuple[int, int] | None:
+    if series.rank is None or series.peer is None or not series.values:
+        return None
+    return series.rank, series.peer
+
+
+def _named_times(
+    measurement: Measurement, metric: str, between: object
+) -> dict[tuple[str, str], float]:
+    """Seconds by the names of both ends, without times below the clock's resolution."""
+    found = {}
+    for series in measurement.record.series:
+        ends = _ends(series) if series.metric == metric else None
+        if ends is not None and (time := float(np.median(series.values))) > 0:
+            one, other = (_name(measurement, rank, between) for rank in ends)
+            found[one, other] = time
+    return found
+
+
+def _name(measurement: Measurement, rank: int, between: object) -> str:
+    """The host, and the rank where a host has several members."""
+    host = next((r.host for r in measurement.ranks if r.rank == rank), None)
+    if host is None:
+        return f"rank {rank}"
+    hosts = {r.host for r in measurement.ranks}
+    if between == "nodes" or 1 < len(hosts) == len(measurement.ranks):
+        return host
+    return f"rank {rank}" if len(hosts) == 1 else f"{host} rank {rank}"
+
+
+def _hosts(measurements: Sequence[Measurement], metric: str, between: object) -> dict[str, str]:
+    """The host of each name."""
+    found = {}
+    for measurement in measurements:
+        known = {record.rank: record.host for record in measurement.ranks}
+        for series in measurement.record.series:
+            ends = _ends(series) if series.metric == metric else None
+            for rank in ends or ():
+                found[_name(measurement, rank, between)] = known.get(rank, "")
+    return found
+
+
+def _in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Each once, numbers in names as numbers."""
+    return tuple(sorted(set(names), key=lambda name: (natural(name), name)))
+
+
+def _medians(launches: Sequence[Floats]) -> Floats:
+    """Over the launches that measured the pair."""
+    stack = np.stack(launches)
+    known = ~np.isnan(stack)
+    medians = np.full(stack.shape[1:], np.nan)
+    for i, j in zip(*np.nonzero(known.any(axis=0)), strict=True):
+        medians[i, j] = np.median(stack[known[:, i, j], i, j])
+    return medians

@@ -1,0 +1,1 @@
+"""Messages between two ranks: latency, bandwidth, LogGP."""

@@ -1,0 +1,276 @@
+"""Messages between two ranks: latency, bandwidth, and the model that explains both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.common.ratios import ratio_row
+from assay.questions.common.selection import Point, evidence, measured_text, quantity_text
+from assay.questions.network.messages.findings import (
+    MessageGap,
+    PingpongFindings,
+    ReachFindings,
+    SweepComparison,
+)
+from assay.questions.network.messages.message_limits import LinkLimit, published_text
+from assay.questions.network.messages.sweeps import MessageSweep
+from assay.questions.network.parameters import message_bytes
+from assay.questions.speed.messages import METHOD
+from assay.units import counted, format_memory, format_quantity, format_share, format_size
+
+if TYPE_CHECKING:
+    from assay.models.network.dips import Dip
+    from assay.models.network.loggp import LogGP, ParameterEstimate, Piece, ProtocolChange
+
+# Below this share of the link's speed something other than the link limits: Fast Ethernet leaves
+# 87% and Gigabit Ethernet 95% (Barczak, Messom & Johnson 2003, 3.2; Pepper & Gupta 2005); the 59%
+# of Helix's Gigabit Ethernet are below it.
+LOW_SHARE = 0.7
+
+
+def part(found: PingpongFindings) -> Part:
+    """Messages' part of the network's answer."""
+    messages = Part()
+    clauses: list[str] = []
+    for reach in found.reaches:
+        clauses.append(_lead(messages, reach, with_model=not clauses))
+        for other in reach.others:
+            if other.smallest is not None:
+                clauses.append(_compare(messages, other, reach))
+            elif not (other.sweep.one_way and reach.lead.one_way) and other.sweep.widest:
+                # No limit: what a put or get moves may stay in the cache.
+                _bandwidth(messages, other.sweep, other.sweep.widest, None)
+    _gap(messages, found.gap)
+    _describe_method(messages, found.sweeps)
+    messages.remark = "; ".join(clause for clause in clauses if clause)
+    return messages
+
+
+def _lead(part: Part, found: ReachFindings, *, with_model: bool) -> str:
+    """Evidence and advice of the sweep that leads its reach, and its clause of the verdict.
+
+    ``with_model``: with what the model found.
+    """
+    sweep, limit, clauses = found.lead, found.limit, []
+    if sweep.one_way:
+        first, size = sweep.points[0], format_size(sweep.sizes[0])
+        part.headline.append(first)
+        part.evidence.append(
+            evidence(f"Latency {sweep.reach}, {size}", first, "latency", note=sweep.name)
+        )
+        clauses.append(f"a message of {size} takes {measured_text(first)}")
+    if sweep.widest is not None:
+        part.headline.append(sweep.widest)
+        _bandwidth(part, sweep, sweep.widest, limit)
+        size = format_size(message_bytes(sweep.widest))
+        clause = f"bandwidth at {size} is {measured_text(sweep.widest)}"
+        if limit is not None and found.share is not None and found.share <= 1:
+            clause += f", {found.share:.0%} of {limit.short}"
+        clauses.append(clause)
+        _judge_share(part, found)
+    words = ""
+    if sweep.model is not None:
+        _model(part, found, sweep.model)
+        words = _model_words(sweep.model) if with_model else ""
+    return f"{sweep.reach} {' and '.join(clauses)}{words}"
+
+
+def _bandwidth(part: Part, sweep: MessageSweep, widest: Point, limit: LinkLimit | None) -> None:
+    part.evidence.append(
+        evidence(
+            f"Bandwidth {sweep.reach}, {format_size(message_bytes(widest))}",
+            widest,
+            "bandwidth",
+            limit=limit.bandwidth if limit else None,
+            limit_source=limit.source if limit else None,
+            note=f"the best size; {sweep.name}",
+        )
+    )
+
+
+def _judge_share(part: Part, found: ReachFindings) -> None:
+    if found.limit is None or found.share is None:
+        return
+    part.limits.append(f"Bandwidth {found.reach}: {found.limit.source}.")
+    if found.reach == "between nodes" and found.share < LOW_SHARE:
+        part.advice.append(
+            "Messages between nodes reach only "
+            f"{format_share(found.share, found.share_ci95)} of {found.limit.short}: check that the "
+            "MPI library uses this adapter and its fast transport, and the adapter's MTU, driver "
+            "and slot; Barczak, Messom & Johnson (2003) reached 59% of Gigabit Ethernet and 87% of "
+            "Fast Ethernet."
+        )
+
+
+def _model(part: Part, found: ReachFindings, model: LogGP) -> None:
+    """The model's parameters as evidence, and what follows from them."""
+    sweep, where = found.lead, found.reach
+    cells = [point.summary.id for point in sweep.points]
+
+    def row(label: str, metric: str, unit: str, value: ParameterEstimate, note: str) -> None:
+        part.evidence.append(
+            Evidence(
+                label, metric, unit, value.value, value.ci95,
+                cells=cells, note=f"{note}; {sweep.name}",
+            )
+        )  # fmt: skip
+
+    for piece in model.pieces:
+        _line_row(row, piece, where)
+    if model.bandwidth:
+        lines = len(model.pieces)
+        note = f"1/G of the last of {lines} lines"
+        row(f"Asymptotic bandwidth {where}", "bandwidth", "B/s", model.bandwidth, note)
+    if model.half_size:
+        note = "the smallest message with half of the asymptotic bandwidth"
+        row(f"n½ {where}", "half size", "B", model.half_size, note)
+        part.advice.append(
+            f"Messages {where} below n½ = {format_memory(model.half_size.value)} reach less than "
+            "half of the asymptotic bandwidth: aggregate small messages, since each has a fixed "
+            f"cost of {format_quantity(model.pieces[0].latency.value, 's')}."
+        )
+    for change in model.changes:
+        if change.protocol:
+            label = f"Change of protocol {where}, at"
+            note = f"above {format_size(change.below)}; time steps {_step(change)} there"
+            row(label, "threshold", "B", change.place, note)
+    if model.threshold:
+        _advise_threshold(part, found, model.threshold)
+    for dip in model.dips:
+        _dip(part, sweep, dip)
+
+
+def _line_row(row: Callable[..., None], piece: Piece, where: str) -> None:
+    """L + 2o of a line with its 1/G, or 1/G alone where the line does not resolve L + 2o."""
+    span = f"{where}, {format_size(piece.first)} to {format_size(piece.last)}"
+    rate = piece.rate
+    if piece.latency_resolved:
+        gap = f"1/G = {quantity_text(rate.value, 'B/s', rate.ci95)}" if rate else "G unknown"
+        row(f"L + 2o {span}", "latency", "s", piece.latency, f"{gap}; LogGP")
+    elif rate:
+        row(f"1/G {span}", "bandwidth", "B/s", rate, "LogGP; too far from 0 B to resolve L + 2o")
+
+
+def _advise_threshold(part: Part, found: ReachFindings, change: ProtocolChange) -> None:
+    variable = found.threshold_variable
+    how = f"{variable} sets it." if variable else "The MPI library's manual says how to set it."
+    gain = (
+        "Codes that send messages of this size gain by staying below it or by going well beyond."
+        if change.share > 0
+        else "A lower threshold would speed up the sizes just below it."
+    )
+    part.advice.append(
+        f"The protocol {found.reach} changes above {format_size(change.below)} and no later than "
+        f"at {format_size(change.at)} (most likely from eager to rendezvous), and the time of a "
+        f"message steps {_step(change)} there. {how} {gain}"
+    )
+
+
+def _step(change: ProtocolChange) -> str:
+    """``up by 33.5%``."""
+    return f"{'up' if change.share > 0 else 'down'} by {format_share(abs(change.share))}"
+
+
+def _dip(part: Part, sweep: MessageSweep, dip: Dip) -> None:
+    point = sweep.at(dip.bytes)
+    metric = point.summary.metrics["bandwidth"]
+    part.evidence.append(
+        Evidence(
+            label=f"Dip {sweep.reach} at {format_size(dip.bytes)}",
+            metric="bandwidth",
+            unit="B/s",
+            value=metric.median,
+            ci95=metric.ci95,
+            limit=dip.expected,
+            limit_source="bandwidth interpolated between the sizes on either side",
+            share=1 - dip.depth,
+            share_ci95=(1 - dip.ci95[1], 1 - dip.ci95[0]) if dip.ci95 else None,
+            cells=[point.summary.id],
+            note=f"between {format_size(dip.left)} and {format_size(dip.right)}; {sweep.name}",
+        )
+    )
+    part.advice.append(
+        f"Avoid messages of {format_size(dip.bytes)} {sweep.reach}: their bandwidth is "
+        f"{format_share(dip.depth, dip.ci95)} below that interpolated between "
+        f"{format_size(dip.left)} and {format_size(dip.right)}. Edmundsson et al. (2004) "
+        "attributed such a dip at 128 KB to cache effects in the MPI library's copies."
+    )
+
+
+def _model_words(model: LogGP) -> str:
+    """What the model found, as the end of a clause."""
+    words = []
+    if model.half_size:
+        words.append(f"half of the bandwidth is reached at {format_memory(model.half_size.value)}")
+    if model.threshold:
+        words.append(f"the protocol changes at {format_size(model.threshold.at)}")
+    for dip in sorted(model.dips, key=lambda dip: -dip.depth)[:1]:
+        more = len(model.dips) - 1
+        rest = f" (and at {counted(more, 'more size')})" if more else ""
+        words.append(f"bandwidth dips by {dip.depth:.0%} at {format_size(dip.bytes)}{rest}")
+    return "".join(f"; {word}" for word in words)
+
+
+def _compare(part: Part, other: SweepComparison, found: ReachFindings) -> str:
+    """Evidence of a sweep against the lead; its clause of the verdict where it is notable."""
+    clause = ""
+    for label, times in (("Latency", other.smallest), ("Time", other.largest)):
+        if times is None:
+            continue
+        size = format_size(message_bytes(times.above))
+        part.evidence.append(
+            ratio_row(
+                f"{label} {found.reach} at {size}, {other.name} / {other.lead_name}",
+                times,
+                metric="latency",
+                above_first=True,
+                note=f"{measured_text(times.above)} / {measured_text(times.below)}",
+            )
+        )
+        if label == "Time" and other.notable:
+            clause = (
+                f"{other.name} takes {quantity_text(times.value, '', times.ci95)} the time of "
+                f"{other.lead_name} for {size}"
+            )
+    return clause
+
+
+def _gap(part: Part, gap: MessageGap | None) -> None:
+    """g from the message rate with many messages in flight, where it was measured."""
+    if gap is None:
+        part.limits.append(
+            "Ping-pong has one message in flight, so it cannot separate o and g from L; g takes a "
+            "message rate with a window of messages."
+        )
+        return
+    part.headline.append(gap.point)
+    part.evidence.append(
+        Evidence(
+            label=f"Gap g between messages of {format_size(gap.bytes)}",
+            metric="gap",
+            unit="s",
+            value=gap.seconds,
+            ci95=gap.ci95,
+            cells=[gap.point.summary.id],
+            note=f"1 / message rate; mode={gap.point.parameter('mode')} "
+            f"window={gap.point.parameter('window')}",
+        )
+    )
+
+
+def _describe_method(part: Part, sweeps: Sequence[MessageSweep]) -> None:
+    part.method.append(METHOD)
+    if any(sweep.model for sweep in sweeps):
+        part.method.append(
+            "LogGP (Culler et al. 1993; Alexandrov et al. 1995): piecewise straight lines through "
+            "time against message size, with as many pieces as an F test at 1% supports; the "
+            "intercept is L + 2o, the slope G. Intervals are across launches, and wider where "
+            "sizes scatter around their line."
+        )
+    if any(sweep.reach == "between nodes" for sweep in sweeps):
+        part.limits.append(published_text())
+    else:
+        part.limits.append("No message left the node: the links between nodes were not measured.")

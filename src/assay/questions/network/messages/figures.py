@@ -1,0 +1,195 @@
+"""Ping-pong against message size, with the LogGP lines that its times follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.charts.builder import STATISTICS, Chart
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row, Spec, band, size_axis
+from assay.questions.common.figure_rows import statistics
+from assay.questions.common.selection import Point
+from assay.questions.network.messages.findings import PingpongFindings
+from assay.questions.network.messages.sweeps import MessageSweep
+from assay.questions.network.parameters import message_bytes
+from assay.units import format_size, listed
+
+_MIN_SIZES = 2
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """What is drawn against the message size. ``scale``: None for the one that suits the rows."""
+
+    metric: Literal["latency", "bandwidth"]
+    axis: str
+    unit: str
+    scale: tuple[float, str] | None
+
+
+_LATENCY = _Quantity("latency", "half a round trip", "s", (1e-6, "µ"))
+_BANDWIDTH = _Quantity("bandwidth", "bandwidth", "B/s", None)
+
+
+def figures(found: PingpongFindings) -> list[Figure]:
+    """Latency and bandwidth of ping-pong against message size."""
+    drawn = [
+        _message_figure([sweep for sweep in found.sweeps if sweep.one_way], _LATENCY),
+        _message_figure(found.sweeps, _BANDWIDTH),
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def _message_figure(found: Sequence[MessageSweep], quantity: _Quantity) -> Figure | None:
+    """Both axes logarithmic; None under two sizes."""
+    metric = quantity.metric
+    rows = [row for sweep in reversed(found) for row in _rows(sweep, metric)]
+    sizes = sorted({int(row["bytes"] or 0) for row in rows})
+    if len(sizes) < _MIN_SIZES:
+        return None
+    chart = Chart(
+        rows,
+        size_axis("bytes", "message size", sizes),
+        quantity.axis,
+        quantity.unit,
+        hue="placement",
+        names=[("bytes", "bytes"), ("placement", "placement")],
+        scale=quantity.scale,
+        logarithmic=True,
+    )
+    hue = chart.hue or {}
+    if hue["legend"]:
+        hue["legend"] |= {"symbolType": "circle"}
+    # Without a model, the line joins what was measured.
+    modelled = f"isValid(datum.model) ? datum.model / {chart.factor!r} : datum.y"
+    chart.calculate("y_line", modelled).add(*_threshold_layers(hue, rows))
+    if any(row["low"] is not None for row in rows):  # a layer without data has no extent
+        chart.add(band(chart.y, hue))
+    chart.add(
+        {
+            "mark": {"type": "line", "strokeWidth": 2},
+            "encoding": {
+                "y": {**chart.y, "field": "y_line"},
+                "color": hue,
+                "detail": {"field": "piece"},
+            },
+        }
+    )
+    chart.points(34, opaque=True).add(*_dip_layers(hue, rows, above=metric == "latency"))
+    title = f"Ping-pong: {metric} against message size"
+    return chart.figure(
+        metric,
+        title,
+        caption=_caption(found),
+        alt=f"Line chart: {title.lower()}, from {sizes[0]} to {sizes[-1]} bytes{_in_words(found)}.",
+        fields=[
+            Field("bytes", "B", "message size"),
+            Field("placement", "", "the two ranks' placement, toolchain and way of sending"),
+            STATISTICS,
+            Field("model", quantity.unit, "by the LogGP line"),
+            Field("piece", "", "number of the LogGP line, from 1"),
+            Field("threshold", "B", "between the sizes where the protocol changes"),
+            Field("dip", "", "missing share of the expected bandwidth, where it dips"),
+        ],
+    )
+
+
+def _rows(sweep: MessageSweep, metric: str) -> list[Row]:
+    model = sweep.model
+    dips = {dip.bytes: dip.depth for dip in model.dips} if model else {}
+    steps = (
+        {c.at: (max(c.below, 1) * c.at) ** 0.5 for c in model.changes if c.protocol}
+        if model
+        else {}
+    )
+    rows: list[Row] = []
+    for point in sweep.points:
+        size, summary = message_bytes(point), point.summary.metrics.get(metric)
+        if summary is None or summary.median <= 0:
+            continue
+        seconds = model.seconds(size) if model else None
+        rows.append(
+            {
+                "bytes": size,
+                "placement": sweep.name,
+                **statistics(Point(point.summary, summary)),
+                "model": _modelled(seconds, size, metric),
+                "piece": sum(piece.first <= size for piece in model.pieces) if model else 1,
+                "threshold": steps.get(size),
+                "dip": dips.get(size),
+            }
+        )
+    return rows
+
+
+def _modelled(seconds: float | None, size: int, metric: str) -> float | None:
+    """The line's value; None where a logarithmic axis cannot show it."""
+    if seconds is None or seconds <= 0:
+        return None
+    return seconds if metric == "latency" else size / seconds
+
+
+def _threshold_layers(hue: Spec, rows: Sequence[Row]) -> list[Spec]:
+    """A dashed rule where the protocol changes; one alone is named at its top."""
+    only = [{"filter": "isValid(datum.threshold)"}]
+    x = {"field": "threshold", "type": "quantitative"}
+    rule = {
+        "transform": only,
+        "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5},
+        "encoding": {"x": x, "color": hue},
+    }
+    name = {
+        "transform": only,
+        "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 2},
+        "encoding": {"x": x, "y": {"value": 0}, "text": {"value": "protocol changes"}},
+    }
+    rules = sum(row["threshold"] is not None for row in rows)
+    return [rule, name] if rules == 1 else [rule] if rules else []
+
+
+def _dip_layers(hue: Spec, rows: Sequence[Row], *, above: bool) -> list[Spec]:
+    """A ring around a size at which the bandwidth dips, with the missing share."""
+    if all(row["dip"] is None for row in rows):
+        return []
+    only = [{"filter": "isValid(datum.dip)"}]
+    y = {"field": "y", "type": "quantitative"}
+    return [
+        {
+            "transform": only,
+            "mark": {"type": "point", "filled": False, "size": 180, "strokeWidth": 2},
+            "encoding": {"y": y, "color": hue},
+        },
+        {
+            "transform": [*only, {"calculate": "format(-datum.dip, '.0%')", "as": "depth"}],
+            "mark": {"type": "text", "dy": -16 if above else 18},
+            "encoding": {"y": y, "text": {"field": "depth"}},
+        },
+    ]
+
+
+def _caption(found: Sequence[MessageSweep]) -> str:
+    models = [sweep.model for sweep in found if sweep.model]
+    sentences = [
+        "Both axes logarithmic. Points: median over launches; the band is the 95% interval."
+    ]
+    if models:
+        sentences.append("Lines: the piecewise LogGP model.")
+    if any(change.protocol for model in models for change in model.changes):
+        sentences.append("Dashed: where the protocol changes.")
+    if any(model.dips for model in models):
+        sentences.append("Rings: dips, with the bandwidth missing there.")
+    return " ".join(sentences)
+
+
+def _in_words(found: Sequence[MessageSweep]) -> str:
+    models = [sweep.model for sweep in found if sweep.model]
+    steps = {c.at for model in models for c in model.changes if c.protocol}
+    dips = {dip.bytes for model in models for dip in model.dips}
+    clauses = [
+        f"{what} at {listed([format_size(size) for size in sorted(sizes)])}"
+        for what, sizes in (("time steps", steps), ("bandwidth dips", dips))
+        if sizes
+    ]
+    return "".join(f"; {clause}" for clause in clauses)

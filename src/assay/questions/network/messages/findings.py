@@ -1,0 +1,185 @@
+"""What ping-pong says of messages between two ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.questions.common.question import Measured
+from assay.questions.common.ratios import Ratio, ratio_of
+from assay.questions.common.selection import Interval, Point, points, scaled
+from assay.questions.network.messages.message_limits import LinkLimit, message_limit
+from assay.questions.network.messages.sweeps import KERNEL, MIN_SIZES, MessageSweep, Reach, sweeps
+from assay.questions.network.messages.tuning import threshold_variable
+from assay.questions.network.parameters import message_bytes
+from assay.records.model import RunData
+from assay.stats.core.model import CellSummary
+
+# From this ratio of times on, or below its inverse, a comparison stands in the verdict.
+_NOTABLE = 1.1
+
+
+@dataclass(frozen=True)
+class SweepComparison:
+    """A sweep beside the one that leads its reach.
+
+    ``sweep``: the other sweep. ``name`` and ``lead_name``: both sweeps by what differs between
+    them. ``smallest`` and ``largest``: its time over the lead's at the smallest and at the largest
+    size that both have; None where there is no such size (``largest`` also where it is the
+    smallest), or where one of them has no latency. ``notable``: whether the ratio at the largest
+    size is beyond 1.1 (or 1/1.1) for the same way of sending.
+    """
+
+    sweep: MessageSweep
+    name: str
+    lead_name: str
+    smallest: Ratio | None
+    largest: Ratio | None
+    notable: bool
+
+
+@dataclass(frozen=True)
+class ReachFindings:
+    """Messages between ranks that are equally far from each other.
+
+    ``reach``: between nodes, within a node or within a core. ``lead``: the sweep that stands for
+    it. ``limit``: what bounds its bandwidth, None where unknown. ``share``: the best bandwidth over
+    that limit, ``share_ci95`` its 95% interval. ``threshold_variable``: the MPI library's variable
+    that sets where the protocol changes, None where unknown. ``others``: the further sweeps.
+    """
+
+    reach: Reach
+    lead: MessageSweep
+    limit: LinkLimit | None
+    share: float | None
+    share_ci95: Interval | None
+    threshold_variable: str | None
+    others: tuple[SweepComparison, ...]
+
+
+@dataclass(frozen=True)
+class MessageGap:
+    """LogGP's g, the inverse of the highest message rate of the smallest messages.
+
+    ``point``: the message rate, in messages per second. ``bytes``: the message size. ``seconds``:
+    g; ``ci95``: its 95% interval.
+    """
+
+    point: Point
+    bytes: int
+    seconds: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class PingpongFindings:
+    """Ping-pong of a run.
+
+    ``reaches``: one entry per reach, the longest first. ``gap``: None where no message rate with
+    several messages in flight was measured. ``swept``: whether any sweep has three sizes or more.
+    """
+
+    reaches: tuple[ReachFindings, ...]
+    gap: MessageGap | None
+    swept: bool
+
+    @property
+    def sweeps(self) -> list[MessageSweep]:
+        """All sweeps, the longest reach first, each reach's lead before its others."""
+        return [
+            sweep
+            for found in self.reaches
+            for sweep in (found.lead, *(other.sweep for other in found.others))
+        ]
+
+
+def find(measured: Measured) -> PingpongFindings | None:
+    """None where no usable cell measured a ping-pong."""
+    found = sweeps(measured.cells, measured.run)
+    if not found:
+        return None
+    return PingpongFindings(
+        reaches=tuple(
+            _reach_findings(
+                [sweep for sweep in found if sweep.reach == reach], measured.cells, measured.run
+            )
+            for reach in dict.fromkeys(sweep.reach for sweep in found)
+        ),
+        gap=_gap(measured.cells),
+        swept=any(len(sweep.sizes) >= MIN_SIZES for sweep in found),
+    )
+
+
+def _reach_findings(
+    found: Sequence[MessageSweep], cells: Sequence[CellSummary], run: RunData
+) -> ReachFindings:
+    lead, *others = found
+    limit = message_limit(lead, cells, run)
+    rate = lead.widest.metric if lead.widest else None
+    return ReachFindings(
+        reach=lead.reach,
+        lead=lead,
+        limit=limit,
+        share=rate.median / limit.bandwidth if rate and limit else None,
+        share_ci95=scaled(rate.ci95, 1 / limit.bandwidth) if rate and limit else None,
+        threshold_variable=threshold_variable(lead, run),
+        others=tuple(_compare(other, lead) for other in others),
+    )
+
+
+def _compare(other: MessageSweep, lead: MessageSweep) -> SweepComparison:
+    """Compared at the smallest and at the largest size that both have."""
+    name, lead_name = _distinguish(other, lead)
+    common = [size for size in lead.sizes if size in other.sizes]
+    comparable = common and other.one_way and lead.one_way
+    smallest, largest = (
+        ratio_of(other.at(size), lead.at(size)) if comparable else None
+        for size in (min(common, default=0), max(common, default=0))
+    )
+    if len(common) == 1:
+        largest = None
+    return SweepComparison(
+        sweep=other,
+        name=name,
+        lead_name=lead_name,
+        smallest=smallest,
+        largest=largest,
+        # Other ways of sending are compared in the evidence, not in the verdict.
+        notable=largest is not None
+        and other.extra == lead.extra
+        and not _NOTABLE > largest.value > 1 / _NOTABLE,
+    )
+
+
+def _distinguish(one: MessageSweep, other: MessageSweep) -> tuple[str, str]:
+    """Names for two sweeps by nothing but what differs between them."""
+
+    def words(sweep: MessageSweep, rest: MessageSweep) -> list[str]:
+        parts = [
+            f"{name}={value}" for name, value in sweep.extra if (name, value) not in rest.extra
+        ]
+        if sweep.toolchain != rest.toolchain:
+            parts.insert(0, sweep.toolchain)
+        if sweep.placement.adapter != rest.placement.adapter:
+            parts.insert(0, sweep.placement.adapter or "the library's default adapter")
+        return parts
+
+    mine, its = words(one, other), words(other, one)
+    if not mine and not its:
+        return one.name, other.name
+    return " ".join(mine) or "the plain ping-pong", " ".join(its) or "the plain ping-pong"
+
+
+def _gap(cells: Sequence[CellSummary]) -> MessageGap | None:
+    rates = points(cells, KERNEL, "rate")
+    if not rates:
+        return None
+    size = min(map(message_bytes, rates))
+    point = max((p for p in rates if message_bytes(p) == size), key=lambda p: p.metric.median)
+    interval = point.metric.ci95
+    return MessageGap(
+        point=point,
+        bytes=size,
+        seconds=1 / point.metric.median,
+        ci95=None if interval is None else (1 / interval[1], 1 / interval[0]),
+    )

@@ -1,0 +1,94 @@
+"""What bounds the bandwidth of messages: the link between nodes, copying within one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.questions.common.selection import best, points
+from assay.questions.network.messages.sweeps import MessageSweep, system_of
+from assay.records.model import RunData
+from assay.reference.messages import published_messages
+from assay.stats.core.model import CellSummary
+from assay.system.model import Adapter
+from assay.units import format_quantity
+
+_UP = ("up", "active")
+
+
+@dataclass(frozen=True)
+class LinkLimit:
+    """A bound on bandwidth.
+
+    ``bandwidth``: in B/s. ``source``: where it comes from. ``short``: its name in a sentence.
+    """
+
+    bandwidth: float
+    source: str
+    short: str
+
+
+def message_limit(
+    sweep: MessageSweep, cells: Sequence[CellSummary], run: RunData
+) -> LinkLimit | None:
+    """The limit of a sweep's bandwidth; None where none is known."""
+    return _link(sweep, run) if sweep.reach == "between nodes" else _copying(cells)
+
+
+def _link(sweep: MessageSweep, run: RunData) -> LinkLimit | None:
+    """The speed of the adapter in use, as its link is now."""
+    system = system_of(run)
+    adapters = [
+        adapter for adapter in (system.adapters if system else []) if adapter.speed is not None
+    ]
+    named = sweep.placement.adapter
+    if named is not None:
+        chosen = [a for a in adapters if a.name == named or a.name.partition(":")[0] == named]
+        note = ""
+    else:
+        up = [a for a in adapters if a.state in _UP and a.kind != "loopback"]
+        # A bridge or a tunnel has no link of its own beside a physical device.
+        chosen = [a for a in up if a.physical is not False] or up
+        note = ", the fastest adapter that is up; which one the MPI library used is not known"
+    if not chosen:
+        return None
+    fastest = max(chosen, key=lambda adapter: adapter.speed or 0.0)
+    only = len({adapter.speed for adapter in chosen}) == 1
+    return _of_link(fastest, "" if only else note)
+
+
+def _of_link(adapter: Adapter, note: str) -> LinkLimit:
+    speed = adapter.speed or 0.0
+    rate = format_quantity(speed, "B/s")
+    return LinkLimit(
+        speed,
+        f"link speed of {adapter.name}, {rate} each way{note}",
+        f"{adapter.name}'s link speed",
+    )
+
+
+def _copying(cells: Sequence[CellSummary]) -> LinkLimit | None:
+    """Half of STREAM copy on one core: a copied byte is read and written, which STREAM counts."""
+    copies = [
+        point
+        for point in points(cells, "memory.stream", "bandwidth")
+        if point.parameter("op") == "copy" and point.cores == 1
+    ]
+    if not copies:
+        return None
+    return LinkLimit(
+        best(copies).metric.median / 2,
+        "one copy through memory by one core (half of STREAM copy's bandwidth); messages that stay "
+        "in a cache can exceed it",
+        "the bandwidth of one copy through memory",
+    )
+
+
+def published_text() -> str:
+    """Published ping-pong results of clusters, as one sentence."""
+    clauses = []
+    for entry in published_messages():
+        latency = f"{format_quantity(entry.latency, 's')} and " if entry.latency else ""
+        rate = format_quantity(entry.bandwidth, "B/s")
+        clauses.append(f"{entry.system} ({entry.network}) {latency}{rate}, {entry.source}")
+    return f"Published ping-pong results between two nodes: {'; '.join(clauses)}."

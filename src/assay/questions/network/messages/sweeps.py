@@ -1,0 +1,203 @@
+"""Ping-pong sweeps: cells that differ in nothing but the message size, and the model through them.
+
+A sweep's ranks sit on one core, within a node or on two nodes, as the rank records say; without
+rank records the placement decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from assay.errors import AssayError
+from assay.kernels import find_kernel
+from assay.kernels.network import ONE_SIDED
+from assay.model.placement import Placement, Value
+from assay.questions.common.selection import Point, labeller, points
+from assay.questions.network.parameters import message_bytes
+from assay.records.model import Measurement, RunData
+from assay.records.schema import RankRecord
+from assay.stats.core.model import CellSummary
+
+if TYPE_CHECKING:
+    from assay.models.network.loggp import LogGP
+    from assay.system.model import System
+
+KERNEL = "network.pingpong"
+Reach = Literal["between nodes", "within a node", "within a core"]
+REACHES: tuple[Reach, ...] = ("between nodes", "within a node", "within a core")
+# A sweep has at least as many sizes as a line of the model needs.
+MIN_SIZES = 3
+# Half the width of a normal 95% interval in standard errors.
+_NORMAL = 1.96
+
+_Extra = tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True)
+class MessageSweep:
+    """The points of one line over the message size.
+
+    ``reach``: where the two ranks are. ``name``: what distinguishes the sweep from the run's
+    others. ``points``: by ascending message size. ``extra``: parameters other than the size that
+    differ from the kernel's defaults. ``one_way``: whether messages go back and forth one at a
+    time, as a latency and the model need; a put or a get completes at its origin and gets no reply.
+    ``widest``: the point with the best bandwidth, None where only empty messages were sent.
+    ``model``: piecewise LogGP, None with fewer than three sizes or several messages in flight.
+    """
+
+    reach: Reach
+    name: str
+    points: tuple[Point, ...]
+    extra: _Extra
+    one_way: bool
+    widest: Point | None
+    model: LogGP | None
+
+    @property
+    def placement(self) -> Placement:
+        """Where the ranks are."""
+        return self.points[0].summary.cell.placement
+
+    @property
+    def toolchain(self) -> str:
+        """The toolchain's name."""
+        return self.points[0].summary.cell.toolchain
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Message sizes in bytes, ascending."""
+        return tuple(message_bytes(point) for point in self.points)
+
+    def at(self, size: int) -> Point:
+        """The point of a size in bytes that was measured."""
+        return next(point for point in self.points if message_bytes(point) == size)
+
+
+def sweeps(cells: Sequence[CellSummary], run: RunData) -> list[MessageSweep]:
+    """Every sweep of a run: the longest reach first, then the highest bandwidth."""
+    found = points(cells, KERNEL, "latency")
+    timed = {point.summary.id for point in found}
+    found += [p for p in points(cells, KERNEL, "bandwidth") if p.summary.id not in timed]
+    groups: dict[tuple[object, ...], list[Point]] = {}
+    for point in found:
+        cell = point.summary.cell
+        groups.setdefault((cell.toolchain, cell.placement, _extra(point)), []).append(point)
+    first = {m.cell.id: m for m in reversed(run.measurements)}
+    label = labeller(found) if found else lambda point: ""
+    all_of_them = [
+        _sweep(
+            sorted(group, key=message_bytes),
+            _reach(group[0], first.get(group[0].summary.id), run),
+            " ".join([label(group[0]), *(f"{n}={v}" for n, v in _extra(group[0]))]),
+            run,
+        )
+        for group in groups.values()
+    ]
+    return sorted(all_of_them, key=_order)
+
+
+def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> MessageSweep:
+    extra = _extra(group[0])
+    timed = all("latency" in point.summary.metrics for point in group)
+    one_way = timed and dict(extra).get("mode") not in ONE_SIDED
+    rates = [
+        Point(point.summary, point.summary.metrics["bandwidth"])
+        for point in group
+        if "bandwidth" in point.summary.metrics
+    ]
+    return MessageSweep(
+        reach=reach,
+        name=name,
+        points=tuple(group),
+        extra=extra,
+        one_way=one_way,
+        widest=max(rates, key=lambda point: point.metric.median, default=None),
+        model=_model(group, run) if one_way and len(group) >= MIN_SIZES else None,
+    )
+
+
+def _model(group: Sequence[Point], run: RunData) -> LogGP | None:
+    """LogGP fitted to the points' medians and to each launch."""
+    import numpy as np
+
+    from assay.models.network.loggp import Sweep, fit
+    from assay.stats.cells.summarise import launch_value
+
+    column = {point.summary.id: index for index, point in enumerate(group)}
+    rows: dict[str, dict[int, float]] = {}
+    for measurement in run.measurements:
+        at = column.get(measurement.cell.id)
+        value = launch_value(measurement) if at is not None else None
+        if at is not None and value:
+            rows.setdefault(measurement.launch, {})[at] = value
+    launches = np.full((len(rows), len(column)), np.nan)
+    for number, row in enumerate(rows.values()):
+        launches[number, list(row)] = list(row.values())
+    intervals = [point.metric.ci95 for point in group]
+    medians = np.array([point.metric.median for point in group])
+    scatter = None
+    if all(intervals) and (medians > 0).all():
+        widths = np.array([high - low for low, high in filter(None, intervals)])
+        scatter = widths / (2 * _NORMAL * medians)
+    sizes = np.array([message_bytes(point) for point in group], dtype=np.float64)
+    return fit(Sweep(sizes, medians, scatter, launches))
+
+
+def _order(sweep: MessageSweep) -> tuple[object, ...]:
+    return (
+        REACHES.index(sweep.reach),
+        not sweep.one_way,
+        len(sweep.sizes) < MIN_SIZES,
+        len(sweep.extra),
+        -(sweep.widest.metric.median if sweep.widest else 0.0),
+    )
+
+
+def _extra(point: Point) -> _Extra:
+    defaults = {p.name: p.default for p in find_kernel(KERNEL).parameters}
+    asked = point.summary.cell.parameters
+    return tuple(
+        (name, value)
+        for name, value in sorted(asked.items())
+        if name != "bytes" and defaults.get(name) != value
+    )
+
+
+def _reach(point: Point, measurement: Measurement | None, run: RunData) -> Reach:
+    placement = point.summary.cell.placement
+    ranks = {rank.rank: rank for rank in measurement.ranks} if measurement else {}
+    one, other = (ranks.get(_rank_at(point, name, placement.ranks)) for name in ("from", "to"))
+    if one is None or other is None:
+        return "between nodes" if placement.nodes > 1 else "within a node"
+    if one.host != other.host:
+        return "between nodes"
+    return "within a core" if _share_a_core(one, other, run) else "within a node"
+
+
+def _rank_at(point: Point, name: str, ranks: int) -> int:
+    """The rank at one end (``from`` or ``to``); -1 is the last one."""
+    value = point.parameter(name)
+    number = value if isinstance(value, int) else {"from": 0, "to": -1}[name]
+    return number if number >= 0 else ranks - 1
+
+
+def _share_a_core(one: RankRecord, other: RankRecord, run: RunData) -> bool:
+    system = system_of(run)
+    if system is None or not (one.pinned and other.pinned):
+        return False
+    return any(
+        set(one.cpus) <= set(core) and set(other.cpus) <= set(core)
+        for core in system.processor.siblings
+    )
+
+
+def system_of(run: RunData) -> System | None:
+    """The system's facts; None where another version of assay wrote them."""
+    from assay.system.model import System
+
+    try:
+        return System.from_dict(run.manifest.system)
+    except AssayError:
+        return None

@@ -1,0 +1,16 @@
+"""Parameters of the network kernels' cells that are whole numbers."""
+
+from __future__ import annotations
+
+from assay.questions.common.selection import Point
+
+
+def integer(point: Point, name: str) -> int:
+    """A parameter that is a whole number; 0 where the cell has none of that name."""
+    value = point.parameter(name)
+    return int(value) if isinstance(value, (int, float)) else 0
+
+
+def message_bytes(point: Point) -> int:
+    """The message size in bytes."""
+    return integer(point, "bytes")

@@ -1,0 +1,1 @@
+"""How alike its nodes are, and which to look at."""

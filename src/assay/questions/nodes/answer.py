@@ -1,0 +1,224 @@
+"""The answer to how much nodes differ, and which to check."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from assay.questions.common.answer import Answer, Confidence, Evidence
+from assay.questions.common.selection import quantity_text
+from assay.questions.nodes.findings import NodesFindings
+from assay.questions.nodes.model import CellByNode, NodeFailure, NodeKind, NodeValue, SuspectNode
+from assay.stats.fleet.fleet import STATED
+from assay.stats.fleet.peers import FEWEST
+from assay.units import counted, format_share
+
+QUESTION = "nodes"
+TITLE = "How alike are its nodes?"
+# Nodes that a sentence of the verdict or of the evidence names.
+_MAX_NAMED = 3
+# Nodes that recommendations and caveats name, and members without numbers in one sentence.
+_MAX_CHECKS, _MAX_ABSENT = 5, 10
+_METHOD = (
+    "A node is reported if it is slower than chance and the natural variation between nodes "
+    "explain, over all cells and launches, with outlying nodes kept out of the reference; of the "
+    f"nodes reported, at most {STATED:.0%} are false on average (Benjamini & Hochberg 1995; "
+    "docs/methods/nodes.md)."
+)
+_ABSENT = {
+    "missing": "No result from {}",
+    "failed": "{} did not measure",
+    "unfinished": "{} did not finish",
+}
+
+
+def answer(found: NodesFindings) -> Answer:
+    """The verdict over nodes; unmeasured where no cell was measured on two of them."""
+    if not found.cells:
+        return Answer(
+            question=QUESTION,
+            title=TITLE,
+            status="unmeasured",
+            verdict=f"Not measured: {counted(found.measured, 'node')} of {found.expected} "
+            "cannot be compared.",
+            confidence=None,
+            confidence_why="",
+            caveats=_absent(found),
+        )
+    confidence, why = _confidence(found)
+    return Answer(
+        question=QUESTION,
+        title=TITLE,
+        status="answered",
+        verdict=f"{_suspects_text(found)}{_widest_text(found)}",
+        confidence=confidence,
+        confidence_why=why,
+        evidence=[
+            *(_suspect_evidence(each) for each in found.suspects),
+            *(_cell_evidence(cell) for cell in found.cells),
+        ],
+        advice=[
+            f"Check {each.node}: {each.suspicion} ({each.evidence})."
+            for each in found.suspects[:_MAX_CHECKS]
+        ],
+        caveats=[*_absent(found), *(_caveats(found) if found.examined else [])],
+        method=[
+            "Each node measured the same cells by itself, all at the same time as far as the "
+            "scheduler started them together. A node's value is the median of its launches' "
+            "medians; the deviation is from the median over nodes, in percent and in robust "
+            "standard deviations (1.4826 times the median absolute deviation, Hampel 1974).",
+            *([_METHOD] if found.examined else []),
+        ],
+        limits=[
+            "Interference between nodes, over the network and on shared storage, is not measured."
+        ],
+    )
+
+
+def _confidence(found: NodesFindings) -> tuple[Confidence, str]:
+    why = f"{found.measured} of {found.expected} nodes measured"
+    if found.measured < FEWEST:
+        return "low", f"{why}: too few to identify which one deviates."
+    return ("medium" if found.measured < found.expected else "high"), f"{why}."
+
+
+def _suspects_text(found: NodesFindings) -> str:
+    """The first sentence of the verdict: which nodes are suspect, or that none is."""
+    nodes, suspects = counted(found.measured, "node"), found.suspects
+    if not found.examined:
+        return f"{nodes}. "
+    if not suspects:
+        return f"None of {nodes} is slower than the others beyond the variation between nodes. "
+    named = "; ".join(suspect_text(each) for each in suspects[:_MAX_NAMED])
+    more = f"; and {len(suspects) - _MAX_NAMED} more" if len(suspects) > _MAX_NAMED else ""
+    return f"{len(suspects)} of {nodes} to check. {named}{more}. "
+
+
+def _widest_text(found: NodesFindings) -> str:
+    widest = max(found.cells, key=lambda cell: cell.spread)
+    last, best = widest.values[-1], widest.values[0]
+    return (
+        f"Nodes differ most in {widest.label}, by {format_share(widest.spread)} of the median "
+        f"{quantity_text(widest.median, widest.unit)}; slowest is {last.node} "
+        f"({_signed(last)}), fastest {best.node} ({_signed(best)})."
+    )
+
+
+def size_text(each: SuspectNode) -> str:
+    """``memory bandwidth 14% low``, ``arithmetic 9.0% slower``."""
+    size = f"{abs(each.gain):.1%}" if abs(each.gain) < 0.095 else f"{abs(each.gain):.0%}"
+    return f"{each.what} {size} {'low' if each.rate else 'slower'}"
+
+
+def seen_text(each: SuspectNode) -> str:
+    """In how many launches and earlier runs."""
+    if each.how != "outlier":
+        return f"{each.how} over {each.occasions} runs, since {each.since}"
+    launches = f"{each.slow} of {counted(each.launches, 'launch')}"
+    if not each.occasions:
+        return launches
+    return f"{launches}, {each.again} of {each.occasions} earlier runs"
+
+
+def suspect_text(each: SuspectNode) -> str:
+    """``n17: memory bandwidth 14% low, consistent over 6 launches: suspect a DIMM``."""
+    seen = seen_text(each)
+    if each.how == "outlier":
+        seen = f"in {seen}"
+        if each.slow == each.launches > 1 and each.again == each.occasions:
+            runs = f" and {each.occasions} earlier runs" if each.occasions else ""
+            seen = f"consistent over {each.launches} launches{runs}"
+    return f"{each.node}: {size_text(each)}, {seen}: {each.suspicion.partition(':')[0]}"
+
+
+def _absent(found: NodesFindings) -> list[str]:
+    """Which nodes have no numbers, and which have fewer than they should."""
+    sentences = []
+    for state, words in _ABSENT.items():
+        members = [member for member in found.members if member.state == state]
+        if members:
+            names = ", ".join(m.host or f"number {m.number}" for m in members[:_MAX_ABSENT])
+            more = ", …" if len(members) > _MAX_ABSENT else ""
+            problems = Counter(m.problem for m in members if m.problem)
+            why = f" ({problems.most_common(1)[0][0]})" if problems else ""
+            sentences.append(f"{words.format(counted(len(members), 'node'))}: {names}{more}{why}.")
+    hosts = Counter(member.host for member in found.members if member.node)
+    twice = [str(host) for host, number in hosts.items() if number > 1]
+    if twice:
+        sentences.append(
+            f"Measured more than once: {', '.join(twice[:_MAX_ABSENT])}. The scheduler allocated "
+            "the same node again, so as many others were not measured."
+        )
+    return sentences
+
+
+def _caveats(found: NodesFindings) -> list[str]:
+    """Nodes that failed, kinds of nodes, nodes that are faster, and single launches."""
+    sentences = [*_failure_texts(found.failures), *_kind_texts(found.kinds, found.kinds_by_value)]
+    if found.faster:
+        named = ", ".join(
+            f"{each.node} ({each.what} {each.gain:+.1%})" for each in found.faster[:_MAX_CHECKS]
+        )
+        more = ", …" if len(found.faster) > _MAX_CHECKS else ""
+        sentences.append(f"Faster than the other nodes: {named}{more}.")
+    if found.launches < 2:
+        sentences.append(
+            "Each node was launched once: a slow launch cannot be distinguished from a slow node."
+        )
+    return sentences
+
+
+def _failure_texts(failures: list[NodeFailure]) -> list[str]:
+    sentences = [
+        f"{each.node} failed where most others did not, in {each.cell}"
+        + (f" and {counted(each.cells - 1, 'further cell')}" if each.cells > 1 else "")
+        + f": {each.why}."
+        for each in failures[:_MAX_CHECKS]
+    ]
+    left = len(failures) - _MAX_CHECKS
+    return [*sentences, *([f"So did {counted(left, 'further node')}."] if left > 0 else [])]
+
+
+def _kind_texts(kinds: list[NodeKind], by_value: list[str]) -> list[str]:
+    if len(kinds) < 2:
+        return []
+    named = (f"{k.nodes} ({k.description})" if k.description else k.nodes for k in kinds)
+    how = f" Values form separate groups in {'; '.join(by_value)}." if by_value else ""
+    return [
+        f"There are {len(kinds)} kinds of nodes, each compared within itself: "
+        f"{'; '.join(named)}.{how}"
+    ]
+
+
+def _suspect_evidence(each: SuspectNode) -> Evidence:
+    low, high = each.ci95
+    return Evidence(
+        label=f"{each.node}: {each.what}",
+        metric="rate over the typical node's" if each.rate else "time over the typical node's",
+        unit="",
+        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
+        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
+        note=f"{seen_text(each)}: {each.suspicion} ({each.evidence}); "
+        f"adjusted p {each.p_adjusted:.2g}",
+    )
+
+
+def _cell_evidence(cell: CellByNode) -> Evidence:
+    slow, fast = cell.values[: -_MAX_NAMED - 1 : -1], cell.values[:_MAX_NAMED]
+    return Evidence(
+        label=cell.label,
+        metric=cell.metric,
+        unit=cell.unit,
+        value=cell.median,
+        ci95=cell.ci95,
+        cells=[cell.id],
+        note=f"slowest {_named(slow)}; fastest {_named(fast)}",
+    )
+
+
+def _named(values: list[NodeValue]) -> str:
+    return ", ".join(f"{value.node} {_signed(value)}" for value in values)
+
+
+def _signed(value: NodeValue) -> str:
+    sigmas = "" if value.sigmas is None else f", {value.sigmas:+.1f} σ"
+    return f"{100 * value.gain:+.1f}%{sigmas}"

@@ -1,0 +1,245 @@
+"""What to suspect in a slow node: by the resources that are slow or normal, and by covariates.
+
+The rules are one table; the first that fits is taken. Each names its pattern and the suspected
+cause, and gives the evidence found; docs/methods/nodes.md has the same table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from assay.model.cell import Cell
+from assay.units import listed
+
+BANDWIDTH, LATENCY = "memory bandwidth", "memory latency"
+ARITHMETIC, PROGRAMS = "arithmetic", "whole programs"
+NETWORK, MESSAGES = "the network", "messages within the node"
+STORAGE, NOISE = "storage", "interruptions"
+# A resource that is slower by at most this share of the worst one's shift is normal.
+_NORMAL = 1.0 / 3.0
+# A clock that is lower by at least this share of the slow resource's shift explains it.
+_EXPLAINS = 0.5
+# Shifts are about the same where the smallest is at least this share of the greatest.
+_ALIKE = 0.6
+# How many times as long as the node's others a slow core takes.
+_SLOW_CORE = 1.03
+
+
+def resource_of(cell: Cell) -> str:
+    """The resource that bounds a cell, in words."""
+    family, _, name = cell.kernel.partition(".")
+    if family == "memory":
+        return LATENCY if name in ("latency", "random") else BANDWIDTH
+    if family == "network":
+        return NETWORK if cell.placement.nodes > 1 else MESSAGES
+    known = {"compute": ARITHMETIC, "storage": STORAGE, "noise": NOISE}
+    if family in ("npb", "linpack"):
+        return ARITHMETIC if name == "ep" else PROGRAMS
+    return known.get(family, cell.kernel)
+
+
+@dataclass(frozen=True)
+class CovariateDeviation:
+    """A covariate in which a node deviates: its ``value`` and the ``typical`` one of others."""
+
+    value: float
+    typical: float
+
+
+@dataclass(frozen=True)
+class SlowCore:
+    """A CPU whose ranks take ``times`` as long as the node's others."""
+
+    cpu: int
+    times: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One node as the rules see it.
+
+    ``shifts``: by resource, how much slower it is, a difference of logarithms; ``slow``: those in
+    which that is significant; ``single_cells``: resources of which single cells are slow, in words.
+    ``deviating``: covariates in which it deviates from the others; ``known``: all recorded ones.
+    ``core``: its slow core.
+    """
+
+    shifts: Mapping[str, float]
+    slow: frozenset[str]
+    deviating: Mapping[str, CovariateDeviation]
+    known: frozenset[str] = frozenset()
+    core: SlowCore | None = None
+    single_cells: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> float:
+        """The greatest shift of a slow resource."""
+        return max((self.shifts[name] for name in self.slow), default=0.0)
+
+    def normal(self, *names: str) -> list[str]:
+        """The measured resources that are normal, other than those named."""
+        return [
+            name
+            for name, shift in self.shifts.items()
+            if name not in names and name not in self.slow and shift <= _NORMAL * self.worst
+        ]
+
+    def only(self, *names: str) -> str | None:
+        """Evidence that only these are slow; None if others are, or none is known to be normal."""
+        normal = self.normal(*names)
+        if not self.slow or not self.slow <= set(names) or not normal:
+            return None
+        return f"{listed(normal)} as on the others"
+
+
+@dataclass(frozen=True)
+class DiagnosisRule:
+    """One line of the table. ``fits``: the evidence where it does, else None."""
+
+    pattern: str
+    suspect: str
+    fits: Callable[[Profile], str | None]
+
+
+def _rate(name: str, words: str) -> Callable[[Profile], str | None]:
+    """A covariate that is higher than on the others."""
+
+    def fits(profile: Profile) -> str | None:
+        found = profile.deviating.get(name)
+        if found is None or found.value <= found.typical:
+            return None
+        return words.format(f"{found.value:.3g}", f"{found.typical:.3g}")
+
+    return fits
+
+
+def _clock(profile: Profile) -> str | None:
+    """The cores' clock, lower than on the others by enough."""
+    for name in ("clock_rate", "frequency"):
+        found = profile.deviating.get(name)
+        if found is None or found.value >= found.typical:
+            continue
+        down = math.log(found.typical / found.value)
+        slow = [shift for key, shift in profile.shifts.items() if key in profile.slow]
+        if slow and down >= _EXPLAINS * min(slow):
+            value, typical = found.value / 1e9, found.typical / 1e9
+            return f"its cores run at {value:.3g} GHz, the others' at {typical:.3g}"
+    return None
+
+
+def _core(profile: Profile) -> str | None:
+    core = profile.core
+    if core is None or core.times < _SLOW_CORE:
+        return None
+    return f"ranks on CPU {core.cpu} take {core.times - 1.0:.0%} longer than the node's others"
+
+
+def _alike(profile: Profile) -> str | None:
+    """Everything slow, and about as much."""
+    shifts = list(profile.shifts.values())
+    if len(shifts) < 2 or len(profile.slow) < 2 or min(shifts) < _ALIKE * max(shifts):
+        return None
+    clock = {"clock_rate", "frequency"} & profile.known
+    return "all resources by about as much" + ("; its clock is as on the others" if clock else "")
+
+
+def _network(profile: Profile) -> str | None:
+    found = profile.only(NETWORK)
+    again = profile.deviating.get("tcp_retransmits")
+    if found is not None and again is not None and again.value > again.typical:
+        return f"{found}; {again.value:.3g} TCP segments per second retransmitted"
+    return found
+
+
+def _alone(profile: Profile) -> str | None:
+    return "no other resource was measured" if len(profile.shifts) == 1 else None
+
+
+NOTHING = "no single resource explains it"
+RULES: tuple[DiagnosisRule, ...] = (
+    DiagnosisRule(
+        "steal time above the others'",
+        "a hypervisor that gives its CPU time to other guests",
+        _rate("steal_seconds", "{} CPU seconds per second stolen, {} on the others"),
+    ),
+    DiagnosisRule(
+        "thermal throttling above the others'",
+        "its cooling: fan, dust, heat sink, inlet temperature",
+        _rate("throttle_events", "{} throttling events per second, {} on the others"),
+    ),
+    DiagnosisRule(
+        "CPU time of other processes above the others'",
+        "another program on the node: a leftover job, a daemon",
+        _rate("other_cpu_seconds", "other processes take {} CPUs, {} on the other nodes"),
+    ),
+    DiagnosisRule(
+        "major page faults above the others'",
+        "too little memory: another process holds it, or a module has failed",
+        _rate("major_faults", "{} major page faults per second, {} on the others"),
+    ),
+    DiagnosisRule(
+        "one core's ranks slower than the node's others by 3% or more",
+        "that core: a lower clock limit, or interrupts bound to it",
+        _core,
+    ),
+    DiagnosisRule(
+        "the cores' clock lower by at least half of the slowdown",
+        "a power cap, the frequency governor or firmware settings",
+        _clock,
+    ),
+    DiagnosisRule(
+        "memory bandwidth slow, latency too or not measured; something else fine",
+        "a DIMM: one that failed, is missing, or runs at a lower rate",
+        lambda p: p.only(BANDWIDTH, LATENCY) if BANDWIDTH in p.slow else None,
+    ),
+    DiagnosisRule(
+        "memory latency alone slow",
+        "firmware settings of the memory: snooping, interleaving, huge pages, patrol scrubbing",
+        lambda p: p.only(LATENCY),
+    ),
+    DiagnosisRule(
+        "arithmetic alone slow, at the usual clock",
+        "the processor: a limit on its vector units, or cores that share resources unexpectedly",
+        lambda p: p.only(ARITHMETIC),
+    ),
+    DiagnosisRule(
+        "the network alone slow",
+        "its link: cable, transceiver, the port at the switch, the adapter's slot",
+        _network,
+    ),
+    DiagnosisRule(
+        "messages within the node alone slow",
+        "the pinning of its ranks, or its shared-memory settings",
+        lambda p: p.only(MESSAGES),
+    ),
+    DiagnosisRule(
+        "storage alone slow", "its disk, or its path to the storage", lambda p: p.only(STORAGE)
+    ),
+    DiagnosisRule(
+        "interruptions alone more frequent",
+        "a daemon, a timer or interrupts that the others don't have",
+        lambda p: p.only(NOISE),
+    ),
+    DiagnosisRule(
+        "everything slow by about as much",
+        "a common cause: power, the firmware's profile, the clock",
+        _alike,
+    ),
+    DiagnosisRule(
+        "one resource measured alone",
+        "that resource; no other was measured for comparison",
+        _alone,
+    ),
+)
+
+
+def suspect(profile: Profile) -> tuple[str, str]:
+    """What to suspect and the evidence for it; ``NOTHING`` where no rule fits."""
+    for rule in RULES:
+        found = rule.fits(profile)
+        if found is not None:
+            return f"suspect {rule.suspect}", found
+    slow = [*sorted(profile.slow), *profile.single_cells]
+    return NOTHING, f"slow in {listed(slow)}" if slow else "slow in all cells together"

@@ -1,0 +1,150 @@
+"""Nodes by cells, as colours: those to check by name, all others together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row, Spec
+from assay.hostnames import natural
+from assay.questions.nodes.model import NodeDeviations
+from assay.stats.core.intervals import Floats
+from assay.units import counted
+
+# Nodes and cells that fit; of more nodes those to check, of more cells those in which they are
+# furthest behind.
+_MAX_NODES, _MAX_CELLS = 40, 40
+# Relative deviations at which the colours end, at least and at most: larger ones are as dark.
+_MIN_END, _MAX_END = 0.02, 0.3
+
+
+def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
+    """A row per node, a column per cell, coloured by the deviation from the kind's typical node.
+
+    ``suspected``: members to check. In a fleet that doesn't fit, the other nodes share rows: their
+    median, and the slowest of them cell by cell.
+    """
+    names, gains = deviations.nodes, deviations.gain
+    places = {member: row for row, member in enumerate(deviations.members)}
+    suspects = [places[member] for member in suspected]
+    shown = suspects[:_MAX_NODES]
+    others = sorted(set(range(len(names))) - set(suspects), key=lambda row: natural(names[row]))
+    single = len(names) <= _MAX_NODES
+    if single:
+        shown = shown + others
+    columns = _columns(gains, suspects or others)
+    rows: list[Row] = []
+
+    def add(name: str, place: int, column: int, gain: float, outlier: bool) -> None:
+        if np.isfinite(gain):
+            rows.append(
+                {
+                    "node": name,
+                    "node_place": place,
+                    "cell": deviations.cells[column],
+                    "cell_place": columns.index(column),
+                    "gain": float(gain),
+                    "outlier": outlier,
+                }
+            )
+
+    for place, row in enumerate(shown):
+        for column in columns:
+            outlier = bool(deviations.slower[row, column]) and row in suspects
+            add(names[row], place, column, gains[row, column], outlier)
+    if others and not single:
+        together = gains[others]
+        for place, (words, share) in enumerate((("median", 0.5), ("slowest", 0.0))):
+            name = f"{words} of the other {len(others):,}"
+            for column in columns:
+                if np.isfinite(together[:, column]).any():
+                    gain = float(np.nanquantile(together[:, column], share))
+                    add(name, len(shown) + place, column, gain, False)
+    return Figure(
+        id="node-map",
+        title="Nodes by cells",
+        caption="How far each node is from the typical node of its kind: the redder the slower, "
+        "the bluer the faster. A cross: slower there than chance and the variation between nodes "
+        "explain." + _left_out(len(suspects) - _MAX_NODES, len(deviations.cells) - len(columns)),
+        alt=f"Heat map of {counted(len(names), 'node')} in {counted(len(columns), 'cell')}; "
+        f"{counted(len(suspects), 'node')} to check.",
+        fields=[
+            Field("node", "", "the node's name, or what the row stands for"),
+            Field("node_place", "", "its row, from 0"),
+            Field("cell", "", "kernel, parameters and placement"),
+            Field("cell_place", "", "its column, from 0"),
+            Field("gain", "1", "relative deviation from the typical node; positive is better"),
+            Field("outlier", "", "whether it is slower than chance explains"),
+        ],
+        rows=rows,
+        spec=_spec(rows),
+    )
+
+
+def _left_out(nodes: int, cells: int) -> str:
+    more = [counted(nodes, "further node") + " to check"] if nodes > 0 else []
+    more += [counted(cells, "cell") + " in which they are less behind"] if cells > 0 else []
+    return f" Left out: {' and '.join(more)}." if more else ""
+
+
+def _columns(gains: Floats, rows: list[int]) -> list[int]:
+    """The cells shown, in the plan's order: those in which one of the rows is furthest behind."""
+    if gains.shape[1] <= _MAX_CELLS or not rows:
+        return list(range(min(gains.shape[1], _MAX_CELLS)))
+    worst = np.nan_to_num(gains[rows], nan=0.0).min(axis=0)
+    return sorted(np.argsort(worst, kind="stable")[:_MAX_CELLS].tolist())
+
+
+def _spec(rows: list[Row]) -> Spec:
+    far = max((abs(float(row["gain"] or 0.0)) for row in rows), default=0.0)
+    end = 100 * min(max(far, _MIN_END), _MAX_END)
+    cells = len({row["cell_place"] for row in rows})
+    x = {
+        "field": "cell",
+        "type": "nominal",
+        "sort": {"field": "cell_place", "op": "min"},
+        "title": None,
+        "axis": {"labelAngle": -40, "labelLimit": 300, "ticks": False, "grid": False},
+    }
+    y = {
+        "field": "node",
+        "type": "nominal",
+        "sort": {"field": "node_place", "op": "min"},
+        "title": None,
+        "axis": {"labelLimit": 220, "ticks": False, "grid": False},
+    }
+    return {
+        "height": {"step": 18},
+        "transform": [
+            {"calculate": "100 * datum.gain", "as": "percent"},
+            {"calculate": f"min(max(datum.percent, {-end!r}), {end!r})", "as": "shade"},
+        ],
+        "encoding": {"x": x, "y": y},
+        "layer": [
+            {
+                "mark": {"type": "rect"},
+                "encoding": {
+                    "color": {
+                        "field": "shade",
+                        "type": "quantitative",
+                        "title": "better than the typical node (%)",
+                        "scale": {"scheme": "redblue", "domain": [-end, end]},
+                        "legend": {"gradientLength": 200, "format": "+.3~g"},
+                    },
+                    "tooltip": [
+                        {"field": "node", "title": "node"},
+                        {"field": "cell", "title": "cell"},
+                        {"field": "percent", "title": "deviation (%)", "format": "+.3~g"},
+                    ],
+                },
+            },
+            {
+                "transform": [{"filter": "datum.outlier"}],
+                "mark": {"type": "point", "shape": "cross", "filled": True, "size": 40},
+                "encoding": {"color": {"value": "#ffffff"}, "opacity": {"value": 0.9}},
+            },
+        ],
+        **({} if cells > 8 else {"width": {"step": 60}}),
+    }

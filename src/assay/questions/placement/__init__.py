@@ -1,0 +1,1 @@
+"""How should I use its nodes?"""

@@ -1,0 +1,74 @@
+"""How should I use its nodes? The answer from the findings of all topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from assay.questions.common.answer import QUESTIONS, Answer, Confidence
+from assay.questions.common.confidence import caveats_of, judge
+from assay.questions.common.parts import Part, merge
+from assay.questions.common.unmeasured import unmeasured
+from assay.questions.placement.best import answer as best
+from assay.questions.placement.best.findings import BestFindings
+from assay.questions.placement.causes import answer as causes
+from assay.questions.placement.findings import PlacementFindings
+from assay.questions.placement.order import answer as order
+from assay.questions.placement.ratios import answer as ratios
+from assay.questions.placement.toolchains import answer as toolchains
+
+NOT_SEARCHED = "Ranks per node, threads and bindings were not searched for the best."
+
+
+def answer(found: PlacementFindings) -> Answer:
+    """Of a run that searched for the best placement, or compared toolchains or rank orders."""
+    parts = [
+        *([toolchains.part(found.toolchains)] if found.toolchains else []),
+        *([order.part(found.order)] if found.order else []),
+    ]
+    if found.best is not None:
+        return _searched(found, found.best, parts)
+    if not parts:
+        return unmeasured("placement")
+    headline = [point for part in parts for point in part.headline]
+    bounds = Part(caveats=caveats_of(headline), limits=[NOT_SEARCHED])
+    return _answered([bounds, *parts], judge(headline, found.broken, found.complete))
+
+
+def _searched(found: PlacementFindings, searches: BestFindings, parts: Sequence[Part]) -> Answer:
+    """The chosen placements first, then why, then the other parts."""
+    chosen = best.part(searches)
+    if chosen is None:
+        return msgspec.structs.replace(
+            unmeasured("placement"),
+            verdict="Not answered: no placement could be measured.",
+            caveats=best.failed_caveats(searches),
+        )
+    before = [
+        replace(chosen, limits=[]),
+        *([ratios.part(found.ratios)] if found.ratios else []),
+        *([causes.part(found.causes)] if found.causes else []),
+        Part(limits=chosen.limits),
+    ]
+    return _answered([*before, *parts], best.confidence(searches))
+
+
+def _answered(parts: Sequence[Part], confidence: tuple[Confidence, str]) -> Answer:
+    """The answer that the parts form; their remarks are whole sentences."""
+    merged = merge(parts)
+    level, why = confidence
+    return Answer(
+        question="placement",
+        title=QUESTIONS["placement"],
+        status="answered",
+        verdict=" ".join(part.remark for part in parts if part.remark),
+        confidence=level,
+        confidence_why=why,
+        evidence=merged.evidence,
+        advice=merged.advice,
+        caveats=merged.caveats,
+        method=merged.method,
+        limits=merged.limits,
+    )

@@ -1,0 +1,1 @@
+"""The best placement of each work, and its gain."""

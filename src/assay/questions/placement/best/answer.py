@@ -1,0 +1,185 @@
+"""The best placement of each work: the verdict, its evidence, confidence, caveats and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.questions.common.answer import Confidence, Evidence
+from assay.questions.common.confidence import caveats_of
+from assay.questions.common.parts import Part
+from assay.questions.common.selection import evidence
+from assay.questions.placement.best.choices import CheapestPlacement, LeastEnergy
+from assay.questions.placement.best.energy import EnergyStatus
+from assay.questions.placement.best.findings import BestFindings
+from assay.questions.placement.best.outcomes import PlacementOutcome
+from assay.questions.placement.best.recommendations import recommendations
+from assay.questions.placement.works import METRIC, layout_text, name_of, where_text
+from assay.reference.placement import SOURCE
+from assay.units import counted
+
+# Below this probability the answer has low confidence.
+_LOW_PROBABILITY = 0.8
+# Failures that are listed one by one.
+_LISTED_FAILURES = 6
+# Why there is no recommendation for energy.
+NO_ENERGY: dict[EnergyStatus, str] = {
+    "known": "",
+    "no counters": "No energy: this machine has no readable energy counters (RAPL).",
+    "unreadable": "No energy: this user may not read the machine's energy counters (RAPL); as root "
+    "on each node, `chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj` permits it.",
+    "incomplete": "No energy: not every launch recorded its energy.",
+    "several nodes": "No energy: it is not recorded for commands on several nodes.",
+}
+
+
+def part(found: BestFindings) -> Part | None:
+    """The best placements; None where no placement could be measured."""
+    best = found.measured
+    if not best:
+        return None
+    headline = [outcome.point for outcome in best if outcome.point is not None]
+    return Part(
+        remark=_verdict(best),
+        headline=headline,
+        evidence=[
+            *(_evidence(outcome) for outcome in best),
+            *(_cheapest(one) for one in found.cheapest),
+            *(_least_energy(one) for one in found.least_energy),
+        ],
+        advice=recommendations(found),
+        caveats=[*failed_caveats(found), *caveats_of(headline)],
+        method=[_method(found)],
+        limits=_limits(found),
+    )
+
+
+def confidence(found: BestFindings) -> tuple[Confidence, str]:
+    """High: every search reached its probability, each choice verified and with an interval."""
+    grave, mild = [], []
+    unsettled = [outcome for outcome in found.outcomes if not outcome.settled]
+    low = [outcome for outcome in unsettled if outcome.probability < _LOW_PROBABILITY]
+    headline = [outcome.point for outcome in found.outcomes if outcome.point is not None]
+    if low:
+        least = min(outcome.probability for outcome in low)
+        grave.append(f"{counted(len(low), 'search')} ended at a probability of {least:.0%} or more")
+    elif unsettled:
+        mild.append(f"{counted(len(unsettled), 'search')} ended below the required probability")
+    if len(headline) < len(found.outcomes):
+        grave.append("some work has no placement that could be measured")
+    if any(point.metric.ci95 is None for point in headline):
+        mild.append("some chosen placements had too few launches for a 95% interval")
+    if any(point.summary.verified is None for point in headline):
+        mild.append("some results could not be verified")
+    if not found.complete:
+        mild.append("the run is incomplete")
+    if not grave and not mild:
+        return "high", (
+            "Every search reached the required probability, and every chosen placement is verified."
+        )
+    sentence = "; ".join([*grave, *mild])
+    return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
+
+
+def failed_caveats(found: BestFindings) -> list[str]:
+    """The placements that failed, the first of them one by one."""
+    failed = [(cell, why) for outcome in found.outcomes for cell, why in outcome.failed]
+    listed = [
+        f"{name_of(cell)}, {layout_text(cell.placement)}: {why}; it is not recommended."
+        for cell, why in failed[:_LISTED_FAILURES]
+    ]
+    more = len(failed) - _LISTED_FAILURES
+    return [*listed, *([f"{more} more placements failed."] if more > 0 else [])]
+
+
+def _verdict(best: Sequence[PlacementOutcome]) -> str:
+    """The best placement of each work; works with the same one together."""
+    groups: dict[str, list[PlacementOutcome]] = {}
+    for outcome in best:
+        assert outcome.best is not None
+        placement = outcome.best.placement
+        text = where_text(placement) if placement.nodes > 1 else layout_text(placement)
+        groups.setdefault(text, []).append(outcome)
+    clauses = []
+    for text, group in groups.items():
+        names = ", ".join(dict.fromkeys(name_of(outcome.work) for outcome in group))
+        least = min(outcome.probability for outcome in group)
+        bound = "≥ " if len(group) > 1 else ""
+        clauses.append(f"{names}: {text} (probability {bound}{least:.0%})")
+    within = best[0].rule.within
+    return f"Fastest placement, or within {within:.0%} of it: {'; '.join(clauses)}."
+
+
+def _evidence(outcome: PlacementOutcome) -> Evidence:
+    assert outcome.point is not None and outcome.best is not None
+    share = outcome.measurements / outcome.exhaustive
+    placement = outcome.best.placement
+    return evidence(
+        f"{name_of(outcome.work)}, best of {counted(outcome.candidates, 'placement')} on "
+        f"{counted(placement.nodes, 'node')}: {layout_text(placement)}",
+        outcome.point,
+        METRIC,
+        note=f"within {outcome.rule.within:.0%} of the best with probability "
+        f"{outcome.probability:.1%}; {outcome.tried} placements measured in "
+        f"{counted(outcome.measurements, 'launch')}, {share:.0%} of an exhaustive search",
+    )
+
+
+def _cheapest(found: CheapestPlacement) -> Evidence:
+    cell = found.point.summary.cell
+    return Evidence(
+        label=f"{name_of(cell)}, fewest node-seconds: {where_text(cell.placement)}",
+        metric="node-seconds",
+        unit="s",
+        value=found.node_seconds.value,
+        ci95=found.node_seconds.interval,
+        cells=[found.point.summary.id],
+        note="nodes × time, of all placements measured; whole nodes are charged",
+    )
+
+
+def _least_energy(found: LeastEnergy) -> Evidence:
+    return Evidence(
+        label=f"{name_of(found.cell)}, least energy: {where_text(found.cell.placement)}",
+        metric="energy",
+        unit="J",
+        value=found.energy.value,
+        ci95=found.energy.interval,
+        cells=[found.cell.id],
+        note="of processors and memory (RAPL), over all nodes, of one execution",
+    )
+
+
+def _method(found: BestFindings) -> str:
+    rule = found.outcomes[0].rule
+    return (
+        "The best placement is searched for in blocks: a Gaussian process over ranks, threads, "
+        "binding, order and adapter gives the placements that may be the best, which are measured "
+        f"next, until the chosen one is within {rule.within:.0%} of the best with probability "
+        f"{rule.probability:.0%} or the budget is spent (top-two Thompson sampling, Russo 2020). "
+        "Placements that fail or are not verified are never chosen."
+    )
+
+
+def _limits(found: BestFindings) -> list[str]:
+    """Beyond which sizes and nodes nothing is known, and what was not measured."""
+    scope = found.scope
+    limits = [
+        "Beyond the sizes measured the best placement may change."
+        if scope.several_sizes
+        else "Whether the best placement changes with the problem size was not measured: each "
+        "benchmark ran at one size."
+    ]
+    if len(scope.node_counts) == 1:
+        limits.append(
+            "Whether the best placement changes with the number of nodes was not measured: all ran "
+            f"on {counted(scope.node_counts[0], 'node')}."
+        )
+    elif scope.node_counts:
+        limits.append(f"Beyond {scope.node_counts[-1]} nodes nothing was measured.")
+    limits += filter(None, [NO_ENERGY[scope.energy]])
+    if scope.one_node_only:
+        limits.append(
+            f"The same ranks on fewer nodes, the second comparison of {SOURCE}, needs two nodes or "
+            "more."
+        )
+    return limits

@@ -1,0 +1,187 @@
+"""The placements that each search measured, over ranks per node and threads per rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row, Spec
+from assay.questions.placement.best.findings import BestFindings
+from assay.questions.placement.best.outcomes import PlacementOutcome
+from assay.questions.placement.works import layout_text, name_of
+from assay.units import counted
+
+# Times the best, from which on all are drawn in one colour.
+_WORST = 4.0
+# The side of a field of the heat map, in pixels; columns that fit into half of the text's width.
+_SIDE, _HALF = 44, 7
+# Columns up to which fields have room for words.
+_WORDS_FIT = 5
+
+
+def figures(found: BestFindings) -> list[Figure]:
+    """A heat map for each search."""
+    drawn = (_surface_figure(place, outcome) for place, outcome in enumerate(found.outcomes))
+    return [figure for figure in drawn if figure is not None]
+
+
+def _surface_figure(place: int, outcome: PlacementOutcome) -> Figure | None:
+    """Ranks × threads of one search; of several bindings, orders and adapters the best measured."""
+    rows = _rows(outcome)
+    if outcome.best is None or len(rows) < 2:
+        return None
+    name = name_of(outcome.work)
+    ranks = sorted({int(row["ppn"] or 0) for row in rows})
+    unmeasured = sum(1 for row in rows if row["times"] is None)
+    return Figure(
+        id=f"placement-surface-{place + 1}",
+        title=f"{name} on {counted(outcome.work.placement.nodes, 'node')}: placements measured",
+        caption="Median time over that of the chosen placement, which is framed; of several "
+        "bindings, orders and adapters the best measured. From 4 on all have one colour. "
+        "Dashed: not measured, or failed.",
+        alt=f"Heat map of the time of {name} over ranks per node and threads per rank; best with "
+        f"{layout_text(outcome.best.placement)}; {unmeasured} of {len(rows)} fields were not "
+        "measured.",
+        fields=[
+            Field("ppn", "", "ranks per node"),
+            Field("threads", "", "threads per rank"),
+            Field("how", "", "the best placement measured with these"),
+            Field("state", "", "whether it was measured, and whether it failed"),
+            Field("median", "s", "median over launches of its time; empty where not measured"),
+            Field("times", "", "the same over that of the chosen placement"),
+            Field("tried", "", "how many placements with these were measured, of how many"),
+            Field("launches", "", "number of launches"),
+            Field("best", "", "whether the chosen placement is among these"),
+        ],
+        rows=rows,
+        spec=_spec(rows, ranks),
+        width="half" if len(ranks) <= _HALF else "full",
+    )
+
+
+def _rows(outcome: PlacementOutcome) -> list[Row]:
+    """A row for each pair of ranks and threads."""
+    if outcome.best is None or outcome.point is None:
+        return []
+    failed = {cell.id for cell, _ in outcome.failed}
+    groups: dict[tuple[int, int], list[str]] = {}
+    placements = {cell.id: cell.placement for cell in outcome.search.cells}
+    for name, placement in placements.items():
+        groups.setdefault((placement.ppn, placement.threads), []).append(name)
+    rows: list[Row] = []
+    for (ppn, threads), names in sorted(groups.items()):
+        here = [outcome.measured[name] for name in names if name in outcome.measured]
+        best = min(here, key=lambda point: point.metric.median, default=None)
+        failures = sum(name in failed for name in names)
+        if outcome.best.id in names:
+            best = outcome.point
+        state = "measured" if best else "failed" if failures == len(names) else "not tried"
+        rows.append(
+            {
+                "ppn": ppn,
+                "threads": threads,
+                "how": layout_text(placements[best.summary.id]) if best else "",
+                "state": state,
+                "median": best.metric.median if best else None,
+                "times": best.metric.median / outcome.point.metric.median if best else None,
+                "tried": f"{len(here) + failures} of {len(names)}",
+                "launches": best.metric.n if best else 0,
+                "best": outcome.best.id in names,
+            }
+        )
+    return rows
+
+
+def _spec(rows: Sequence[Row], ranks: Sequence[int]) -> Spec:
+    threads = sorted({int(row["threads"] or 0) for row in rows}, reverse=True)
+    times = [float(row["times"]) for row in rows if isinstance(row["times"], float)]
+    worst = min(max([1.1, *times]), _WORST)
+    # From here on fields are so dark that words on them are white.
+    dark = float(worst**0.45)
+    measured, unmeasured = "isValid(datum.times)", "!isValid(datum.times)"
+    # In many columns only a failure's word fits.
+    words = unmeasured if len(ranks) <= _WORDS_FIT else "datum.state === 'failed'"
+    return {
+        "height": max(_SIDE * len(threads), 2 * _SIDE),
+        "encoding": {
+            "x": {
+                **_axis("ppn", "ranks per node", ranks),
+                "axis": {"labelAngle": 0, "ticks": False, "domain": False},
+            },
+            "y": {
+                **_axis("threads", "threads per rank", threads),
+                "axis": {"ticks": False, "domain": False, "grid": False},
+            },
+            "tooltip": [
+                {"field": "ppn", "title": "ranks per node"},
+                {"field": "threads", "title": "threads per rank"},
+                {"field": "how", "title": "best measured"},
+                {"field": "state", "title": ""},
+                {"field": "median", "title": "median (s)", "format": ".4~g"},
+                {"field": "times", "title": "times the best", "format": ".3~f"},
+                {"field": "tried", "title": "measured"},
+                {"field": "launches", "title": "launches"},
+            ],
+        },
+        "layer": [
+            {
+                "transform": [{"filter": measured}],
+                "mark": {"type": "rect"},
+                "encoding": {
+                    "color": {
+                        "field": "times",
+                        "type": "quantitative",
+                        "title": "times the best's time",
+                        "scale": {
+                            "type": "log",
+                            "scheme": "viridis",
+                            "reverse": True,
+                            "domain": [1, worst],
+                            "clamp": True,
+                        },
+                        "legend": {"format": "~g", "gradientLength": 160, "tickCount": 4},
+                    }
+                },
+            },
+            _frame(unmeasured, "#8a8f98", {"strokeDash": [3, 3], "strokeWidth": 1}),
+            {
+                "transform": [{"filter": words}],
+                "mark": {"type": "text", "fontSize": 10},
+                "encoding": {"text": {"field": "state"}},
+            },
+            {
+                "transform": [
+                    {"filter": measured},
+                    {"calculate": "format(datum.times, '.2f')", "as": "label"},
+                ],
+                "mark": {"type": "text", "fontSize": 11},
+                "encoding": {
+                    "text": {"field": "label"},
+                    "color": {
+                        "condition": {"test": f"datum.times > {dark!r}", "value": "white"},
+                        "value": "#1b1f24",
+                    },
+                },
+            },
+            _frame("datum.best", "#D55E00", {"strokeWidth": 3}),
+        ],
+    }
+
+
+def _axis(field: str, title: str, values: Sequence[int]) -> Spec:
+    return {
+        "field": field,
+        "type": "ordinal",
+        "title": title,
+        "sort": list(values),
+        "scale": {"paddingInner": 0.06},
+    }
+
+
+def _frame(shown: str, colour: str, stroke: Spec) -> Spec:
+    """A frame around the fields for which ``shown`` holds."""
+    return {
+        "transform": [{"filter": shown}],
+        "mark": {"type": "rect", "fillOpacity": 0, **stroke},
+        "encoding": {"stroke": {"value": colour}},
+    }

@@ -1,0 +1,141 @@
+"""What the searches for the best placement found, and which placement to use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.errors import AssayError
+from assay.questions.common.question import Measured
+from assay.questions.placement.best.choices import (
+    CheapestPlacement,
+    LeastEnergy,
+    WorkChoices,
+    find_cheapest,
+    find_choices,
+    find_least_energy,
+)
+from assay.questions.placement.best.crossovers import (
+    CrossoverSeries,
+    find_series,
+    node_stages,
+    size_stages,
+)
+from assay.questions.placement.best.energy import EnergyStatus, energies, energy_status
+from assay.questions.placement.best.outcomes import PlacementOutcome, failures, find_outcomes
+from assay.questions.placement.ratios.findings import same_ranks
+from assay.questions.placement.works import work_key, works_of
+from assay.records.model import RunData
+
+if TYPE_CHECKING:
+    from assay.system.model import System
+
+# The price of a node for an hour, in assay.toml.
+PRICE = "node_hour"
+
+
+@dataclass(frozen=True)
+class NodePrice:
+    """The price of a node for an hour; ``currency`` is None where the site names none.
+
+    ``per_hour``: in that currency.
+    """
+
+    per_hour: float
+    currency: str | None
+
+
+@dataclass(frozen=True)
+class SearchScope:
+    """What the searched works were measured on, which bounds the answer.
+
+    ``several_sizes``: whether a benchmark was searched at several problem sizes. ``node_counts``:
+    numbers of nodes, ascending. ``one_node_only``: all searches on one node, and no ratio of as
+    many ranks on fewer nodes. ``energy``: whether energy is known, or why it is not.
+    """
+
+    several_sizes: bool
+    node_counts: tuple[int, ...]
+    one_node_only: bool
+    energy: EnergyStatus
+
+
+@dataclass(frozen=True)
+class BestFindings:
+    """The best placement of each work.
+
+    ``outcomes``: of each search, in the plan's order. ``choices``: of each work whose searches are
+    settled the best placement for speed, cost and energy. ``cheapest``: of each work on several
+    numbers of nodes the fewest node-seconds. ``least_energy``: of each work with known energy.
+    ``series``: where the best placement changes with problem size and nodes. ``price``: None where
+    the site names none. ``threads_per_core``: hardware threads of a core of the first host; 1 where
+    unknown. ``complete``: whether the run is.
+
+    ``scope``: what the searches covered.
+    """
+
+    outcomes: list[PlacementOutcome]
+    choices: list[WorkChoices]
+    cheapest: list[CheapestPlacement]
+    least_energy: list[LeastEnergy]
+    series: list[CrossoverSeries]
+    scope: SearchScope
+    price: NodePrice | None
+    threads_per_core: int
+    complete: bool
+
+    @property
+    def measured(self) -> list[PlacementOutcome]:
+        """The searches with a placement that could be measured."""
+        return [outcome for outcome in self.outcomes if outcome.point is not None]
+
+
+def find(measured: Measured) -> BestFindings | None:
+    """The outcome of all searches of the run; None where its plan has none."""
+    run, cells = measured.run, measured.cells
+    outcomes = find_outcomes(cells, run)
+    if not outcomes:
+        return None
+    known = [outcome for outcome in outcomes if outcome.point is not None]
+    energy = energies(run)
+    failed = failures(run, cells)
+    sound = [cell for cell in cells if cell.id not in failed]
+    searched = {work_key(outcome.work) for outcome in outcomes}
+    own = [cell for cell in cells if work_key(cell.cell) in searched and cell.metrics]
+    works = works_of(cells)
+    system = _system(run)
+    return BestFindings(
+        outcomes=outcomes,
+        choices=find_choices(known, cells, failed, energy),
+        cheapest=find_cheapest(cells),
+        least_energy=find_least_energy(known, energy),
+        series=[
+            *find_series("sizes", size_stages(known)),
+            *find_series("nodes", node_stages(sound)),
+        ],
+        scope=SearchScope(
+            several_sizes=bool(size_stages(outcomes)),
+            node_counts=tuple(sorted({cell.cell.placement.nodes for cell in own})),
+            one_node_only=all(outcome.work.placement.nodes == 1 for outcome in outcomes)
+            and not any(same_ranks(work) for work in works),
+            energy=energy_status(energy, system, own),
+        ),
+        price=_price(run),
+        threads_per_core=(system.processor.threads_per_core or 1) if system else 1,
+        complete=run.complete,
+    )
+
+
+def _price(run: RunData) -> NodePrice | None:
+    prices = run.manifest.prices
+    amount = prices.amounts.get(PRICE)
+    return None if amount is None else NodePrice(amount, prices.currency)
+
+
+def _system(run: RunData) -> System | None:
+    from assay.system.model import System
+
+    try:
+        return System.from_dict(run.manifest.system)
+    except AssayError:  # described by another version
+        return None

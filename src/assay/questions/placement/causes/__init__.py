@@ -1,0 +1,1 @@
+"""Why one placement is faster than another."""

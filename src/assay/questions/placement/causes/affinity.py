@@ -1,0 +1,68 @@
+"""The affinity of a placement's threads: recorded CPUs, and the system's cores and domains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from assay.errors import AssayError
+from assay.records.model import Measurement, RunData
+
+if TYPE_CHECKING:
+    from assay.models.placement.placed import ThreadAffinity
+
+
+@dataclass(frozen=True)
+class Cpus:
+    """A node's CPUs: by the kernel's number of a hardware thread, its core and its NUMA domain.
+
+    Cores are named by the first of their hardware threads. Empty where unknown.
+    """
+
+    cores: Mapping[int, int] = field(default_factory=dict)
+    domains: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def number_of_domains(self) -> int:
+        """NUMA domains that have a CPU; 1 where none are known."""
+        return max(len(set(self.domains.values())), 1)
+
+
+def cpus_of(run: RunData) -> Cpus:
+    """Those of the node in the run's system description; its hosts are assumed to be equal."""
+    from assay.system.model import System
+
+    try:
+        system = System.from_dict(run.manifest.system)
+    except AssayError:  # described by another version
+        return Cpus()
+    return Cpus(
+        {cpu: min(core) for core in system.processor.siblings for cpu in core},
+        {cpu: node.id for node in system.memory.nodes for cpu in node.cpus},
+    )
+
+
+def affinity_of(measurements: Sequence[Measurement], cpus: Cpus) -> ThreadAffinity | None:
+    """The affinity of the first host's ranks; None where launches differ, or one wasn't pinned."""
+    found = {_affinity(measurement, cpus) for measurement in measurements}
+    return found.pop() if len(found) == 1 else None
+
+
+def _affinity(measurement: Measurement, cpus: Cpus) -> ThreadAffinity | None:
+    from assay.models.placement.placed import ThreadAffinity
+
+    placement, ranks = measurement.cell.placement, measurement.ranks
+    host = min(ranks, key=lambda rank: rank.rank).host if ranks else ""
+    here = sorted((r for r in ranks if r.host == host), key=lambda rank: rank.local_rank)
+    if len(here) != placement.ppn or any(len(rank.cpus) != placement.threads for rank in here):
+        return None
+    if any(not rank.pinned or rank.oversubscribed for rank in here):
+        return None
+    # Without the system's cores it is unknown which hardware threads share one.
+    if placement.smt == "on" and not cpus.cores:
+        return None
+    return ThreadAffinity(
+        tuple(tuple(cpus.cores.get(cpu, cpu) for cpu in rank.cpus) for rank in here),
+        tuple(tuple(cpus.domains.get(cpu, 0) for cpu in rank.cpus) for rank in here),
+    )

@@ -1,0 +1,237 @@
+"""Why one placement is faster than another: the cause of each work where one is significant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.models.placement.components import BETWEEN, CONTENTION
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part, merge
+from assay.questions.placement.causes.breakdown import WorkBreakdown
+from assay.questions.placement.causes.cpu_time_answer import cpu_time_part
+from assay.questions.placement.causes.findings import CausesFindings
+from assay.questions.placement.causes.losses import MIN_CAUSE, TimeLoss
+from assay.questions.placement.works import layout_text
+from assay.units import counted, format_share
+
+# From this share of the bandwidth on memory is called saturated.
+_SATURATED = 0.75
+# Above this the traffic can't have come from memory: the formula counts what caches served.
+_POSSIBLE = 1.10
+
+METHOD = (
+    "Why: time is broken down by the ranks' own phase timers. Computing beyond one rank's share "
+    "of it is memory contention as far as streams and other access patterns slow each other down "
+    "on as many cores, and unexplained beyond; computing that shrinks by more than its share is "
+    "the cache effect; waiting for the rank that computes most is imbalance; the rest of the "
+    "communication phases is messages. Threads are compared with ranks of one thread on the same "
+    "cores: additional computing is threads, the effect of hardware threads that share a core is "
+    "shared cores. Intervals are by bootstrap over launches. A cause is named if it is "
+    "significantly the largest part of the loss, and more than "
+    f"{MIN_CAUSE:.0%} of the time."
+)
+_LIMIT_WAITING = (
+    "Waiting within communication phases for ranks that are late in turn, not always the same, "
+    "counts as messages."
+)
+_LIMIT_IMBALANCE = (
+    "How unevenly ranks compute was not recorded by all: waiting for their slowest counts as "
+    "messages."
+)
+_LIMIT_STREAMS = (
+    "No saturation curve of the memory was measured: memory contention can't be separated from "
+    "other slowdowns of computing with more ranks."
+)
+_LIMIT_NONE = (
+    "Why one placement is faster than another was not measured: no work recorded its phases at one "
+    "rank per node and at more."
+)
+
+
+def part(found: CausesFindings) -> Part:
+    """The causes; ``remark`` is the verdict's sentence, empty where nothing is known."""
+    commands = cpu_time_part(found.commands)
+    if not found.works:
+        if not commands.remark:
+            commands.limits.append(_LIMIT_NONE)
+        return commands
+    works = found.works
+    imbalance_known = all(one.split.imbalance_known for work in works for one in work.plain)
+    causes = Part(
+        evidence=[row for work in works for row in _evidence_rows(work)],
+        method=[METHOD, *_prediction_method(found)],
+        limits=[
+            _LIMIT_WAITING,
+            *([] if imbalance_known else [_LIMIT_IMBALANCE]),
+            *_unsplit(works),
+            *([] if works[0].streams_known else [_LIMIT_STREAMS]),
+        ],
+    )
+    merged = merge([commands, causes])
+    merged.remark = " ".join(filter(None, (_sentence(works), commands.remark)))
+    return merged
+
+
+def _sentence(works: Sequence[WorkBreakdown]) -> str:
+    """What limits each work on the most nodes; works without a known cause together."""
+    most: dict[str, WorkBreakdown] = {}
+    for work in works:
+        most[work.name] = work  # numbers of nodes ascend
+    clauses: list[str] = []
+    small: list[str] = []
+    few: list[str] = []
+    unclear: list[str] = []
+    for work in most.values():
+        causes = [cause_clause(work), across_clause(work)]
+        clauses += [clause for clause in (*causes, choice_clause(work)) if clause]
+        if None in causes:
+            (unclear if work.certain else few).append(work.name)
+        elif not any(causes):
+            small.append(work.name)
+    if small:
+        clauses.append(f"{', '.join(small)}: little is lost")
+    if unclear:
+        clauses.append(f"{', '.join(unclear)}: unclear")
+    if few:
+        clauses.append(f"{', '.join(few)}: unclear, too few launches")
+    return f"Why: {'; '.join(clauses)}."
+
+
+def cause_clause(work: WorkBreakdown) -> str | None:
+    """What limits the gain of more ranks per node; empty if little does, None if unclear."""
+    loss = work.loss
+    if loss is None or loss.small:
+        return ""
+    if loss.cause is None:
+        return None
+    if work.knee != loss.placement.ppn:
+        ranks = counted(work.knee, "rank") + (" per node" if work.nodes > 1 else "")
+        return f"beyond {ranks} {work.name} gains nothing: {_cause_text(loss)}"
+    return f"{work.name} loses {loss.cause.share.value:.0%} of its time: {_cause_text(loss)}"
+
+
+def across_clause(work: WorkBreakdown) -> str | None:
+    """What limits the gain of more nodes; empty if little does, None if unclear."""
+    loss = work.across
+    if loss is None or loss.small:
+        return ""
+    if loss.cause is None:
+        return None
+    nodes = counted(work.nodes, "node")
+    share = loss.cause.share.value
+    return f"{work.name} loses {share:.0%} of its time on {nodes}: {_cause_text(loss)}"
+
+
+def choice_clause(work: WorkBreakdown) -> str:
+    """What the fastest placement saves over one rank per core; empty where unclear, or where the
+    fastest is a plain placement.
+    """
+    loss = work.saving
+    saving = None if loss is None or loss.leading is None else loss.leading.saving
+    if loss is None or saving is None:
+        return ""
+    ranks = counted(loss.placement.ppn, "rank") + (" per node" if work.nodes > 1 else "")
+    return (
+        f"with {layout_text(loss.against)} {work.name} takes {loss.whole.value:.0%} less time than "
+        f"with {ranks}: {saving}"
+    )
+
+
+def _cause_text(loss: TimeLoss) -> str:
+    """The cause of a loss, with the number that it stands on."""
+    cause = loss.cause
+    assert cause is not None and cause.component.cause is not None
+    if cause.waiting is not None:
+        return (
+            f"ranks wait in communication, {cause.waiting:.0f} times as long as ping-pong takes "
+            "for their messages"
+        )
+    if cause.component is CONTENTION and cause.bandwidth is not None:
+        if _SATURATED <= cause.bandwidth <= _POSSIBLE:
+            return f"memory bandwidth is saturated at {min(cause.bandwidth, 1.0):.0%}"
+        return cause.component.cause.format(slowdown=cause.slowdown)
+    if cause.component is BETWEEN and loss.placement.ppn > 1:
+        return "messages over the adapter that a node's ranks share"
+    return cause.component.cause
+
+
+def _evidence_rows(work: WorkBreakdown) -> list[Evidence]:
+    """The losses of most ranks, on one node and over nodes, and those of threads and bindings."""
+    rows = []
+    for loss, against in ((work.across, "on 1 node"), (work.loss, "with 1 rank per node")):
+        if loss is not None:
+            ranks, nodes = counted(loss.placement.ppn, "rank"), counted(work.nodes, "node")
+            rows.append(
+                _evidence(
+                    loss,
+                    f"{work.name}, time lost with {ranks} per node on {nodes}",
+                    f"against its share of the time {against}",
+                )
+            )
+    for loss in (work.saving, work.threads):
+        if loss is not None:
+            one, other = layout_text(loss.placement), layout_text(loss.against)
+            rows.append(
+                _evidence(
+                    loss,
+                    f"{work.name} on {counted(work.nodes, 'node')}, {one}: time beyond that with "
+                    f"{other}",
+                    "difference of the times over the time",
+                )
+            )
+    return rows
+
+
+def _evidence(loss: TimeLoss, label: str, against: str) -> Evidence:
+    """A loss, its components, and the cells that it was computed from."""
+    parts = [
+        f"{component} {format_share(share.value, share.ci95)}"
+        for component, share in sorted(loss.shares.items(), key=lambda item: -abs(item[1].value))
+        if abs(share.value) >= MIN_CAUSE / 2
+    ]
+    if loss.bandwidth is not None and loss.bandwidth <= _POSSIBLE:
+        parts.append(
+            f"its traffic by formula is {loss.bandwidth:.0%} of STREAM's best while it computes"
+        )
+    if loss.domains is not None and loss.domains > 1:
+        parts.append(f"the threads of a rank are on {loss.domains:g} NUMA nodes")
+    return Evidence(
+        label=label,
+        metric="share of the time",
+        unit="1",
+        value=loss.whole.value,
+        ci95=loss.whole.ci95,
+        cells=list(loss.cells),
+        note=against + (f"; of the time: {', '.join(parts)}" if parts else ""),
+    )
+
+
+def _unsplit(works: Sequence[WorkBreakdown]) -> list[str]:
+    """How many placements with threads or bindings are not broken down, and why."""
+    reasons: dict[str, int] = {}
+    for work in works:
+        for reason, count in work.unsplit.items():
+            reasons[reason] = reasons.get(reason, 0) + count
+    if not reasons:
+        return []
+    left = sum(reasons.values())
+    all_ = left + sum(len(work.others) for work in works)
+    listed = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
+    return [
+        f"Of {counted(all_, 'placement')} with threads, or other binding or order, the time of "
+        f"{left} is not broken down: {listed}."
+    ]
+
+
+def _prediction_method(found: CausesFindings) -> list[str]:
+    errors = found.errors
+    if errors is None:
+        return []
+    return [
+        "Predictions: a part of computing slows down as streams do when cores share memory, the "
+        "rest scales with cores; messages cost their ping-pong times, and all ranks of a node "
+        "share its adapter. The model is fitted to the fewest and the most ranks per node, or to "
+        "one alone, and for threads to the most threads on as many cores. Errors: "
+        f"{errors.median:.0%} in the median over {errors.count} placements, {errors.most:.0%} at "
+        "most."
+    ]

@@ -1,0 +1,395 @@
+"""Each work's time at its placements: broken down, compared and predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.models.placement.components import COMPONENTS, Component
+from assay.models.placement.placed import EqualRanks, NodeModel, Placed, equal_ranks_of
+from assay.models.placement.prediction import (
+    Prediction,
+    calibration_placements,
+    fit_contention_model,
+)
+from assay.models.placement.time_breakdown import (
+    Split,
+    TimeEstimate,
+    loss_by_cores,
+    loss_by_time,
+    split,
+)
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.selection import Point, ratio
+from assay.questions.placement.causes.affinity import cpus_of
+from assay.questions.placement.causes.losses import TimeLoss, cause_of, time_loss
+from assay.questions.placement.causes.node_model import node_model_of
+from assay.questions.placement.causes.phases import phases_of, placed_of
+from assay.questions.placement.works import is_plain, layout_text, name_of, works_of
+from assay.questions.speed.benchmarks.scaling import chip_of, in_cache
+from assay.records.model import Measurement, RunData
+from assay.stats.core.model import CellSummary
+
+# Why a placement's time can't be broken down.
+NO_EQUAL_RANKS = "ranks of one thread on the same cores were not measured"
+NO_AFFINITY = "the cores of their threads are unknown"
+NO_ADAPTER = "the cost of messages over their adapter is unknown"
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedWork:
+    """A work at a placement.
+
+    ``point``: its time. ``seconds``: by component, mean over ranks; ``shares``: of the whole time.
+    ``cores``: in use per node; ``launches``: how many recorded phases. ``crowded``: whether ranks
+    shared CPUs in any launch. ``predicted``: by the contention model; None where it was fitted to
+    this placement, or can't predict it.
+    """
+
+    point: Point
+    split: Split = field(metadata=INTERNAL)
+    crowded: bool
+    seconds: Mapping[Component, TimeEstimate]
+    shares: Mapping[Component, TimeEstimate] = field(metadata=INTERNAL)
+    cores: int
+    launches: int
+    predicted: Prediction | None = None
+
+    @property
+    def placement(self) -> Placement:
+        """Where it ran."""
+        return self.point.summary.cell.placement
+
+    @property
+    def time(self) -> float:
+        """The whole time, in s."""
+        return self.split.time
+
+
+@dataclass(frozen=True, eq=False)
+class WorkBreakdown:
+    """One work on one number of nodes.
+
+    ``name``: the work in a few words, with its toolchain where there are several. ``plain``: its
+    placements with ranks alone, by ranks per node ascending; the first has one. ``others``: with
+    threads, or other binding or order, the fastest first. ``unsplit``: how many placements can't be
+    broken down, by reason. ``bandwidth``: by ranks per node, the share of STREAM's best that its
+    traffic takes while it computes; only where known, and its data don't fit into caches.
+    ``knee``: ranks per node beyond which more of them are not significantly faster. ``loss``: of
+    the most ranks per node against one; ``across``: of one rank per node on so many nodes against
+    one node; ``saving``: of the most ranks per node against the fastest placement, where that is
+    among ``others``; ``threads``: of the most threads per rank against as many ranks. None where
+    not measured. ``certain``: whether all had enough launches for intervals. ``streams_known``:
+    whether a saturation curve of the memory is known. ``fitted_to``: the placements that the
+    contention model is fitted to, and ``calibration``: those of them with threads.
+
+    ``cell``: a cell of the work; ``nodes``: how many.
+    """
+
+    name: str
+    cell: Cell
+    nodes: int
+    plain: tuple[PlacedWork, ...]
+    others: tuple[PlacedWork, ...]
+    unsplit: Mapping[str, int]
+    bandwidth: Mapping[int, float]
+    knee: int
+    loss: TimeLoss | None
+    across: TimeLoss | None
+    saving: TimeLoss | None
+    threads: TimeLoss | None
+    certain: bool
+    streams_known: bool
+    fitted_to: list[str]
+    calibration: tuple[PlacedWork, ...] = field(metadata=INTERNAL)
+    machine: NodeModel = field(metadata=INTERNAL)
+
+    @property
+    def full(self) -> PlacedWork:
+        """The most ranks per node at a plain placement."""
+        return self.plain[-1]
+
+    @property
+    def placements(self) -> tuple[PlacedWork, ...]:
+        """All placements that were broken down."""
+        return (*self.plain, *self.others)
+
+
+def find_breakdowns(
+    cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
+) -> list[WorkBreakdown]:
+    """Each work whose ranks recorded phases, on each number of nodes with one rank per node.
+
+    Without numbers of nodes that have nothing to compare with that.
+    """
+    groups = [
+        group
+        for group in works_of(cells, lambda cell: cell.placement.node_set == 0)
+        if phases_of(group[0].summary.cell)
+    ]
+    if not any(is_plain(point.summary.cell) for group in groups for point in group):
+        return []
+    machine = node_model_of(cells, run, history)
+    launches: dict[str, list[Measurement]] = {}
+    for measurement in run.measurements:
+        launches.setdefault(measurement.cell.id, []).append(measurement)
+    several = len({group[0].summary.cell.toolchain for group in groups}) > 1
+
+    def name(cell: Cell) -> str:
+        return f"{name_of(cell)} · {cell.toolchain}" if several else name_of(cell)
+
+    return [
+        found
+        for group in groups
+        for found in _Work(name(group[0].summary.cell), group, machine, run, launches).breakdowns()
+    ]
+
+
+class _Work:
+    """One work at all its placements."""
+
+    def __init__(
+        self,
+        name: str,
+        group: Sequence[Point],
+        machine: NodeModel,
+        run: RunData,
+        launches: Mapping[str, Sequence[Measurement]],
+    ) -> None:
+        self._name = name
+        self._machine = machine
+        self._launches = launches
+        self._cell = group[0].summary.cell
+        chip, cpus = chip_of(run), cpus_of(run)
+        # By nodes and ranks per node.
+        self._plain: dict[tuple[int, int], tuple[Point, Placed]] = {}
+        self._others: list[tuple[Point, Placed]] = []
+        for point in group:
+            placed = placed_of(point, launches.get(point.summary.id, []), cpus)
+            if placed is None:
+                continue
+            if in_cache(point, chip):  # next to no memory traffic
+                placed = replace(placed, demand=replace(placed.demand, traffic=0.0))
+            if is_plain(point.summary.cell):
+                self._plain[placed.nodes, placed.ppn] = point, placed
+            else:
+                self._others.append((point, placed))
+
+    def breakdowns(self) -> Iterator[WorkBreakdown]:
+        """One for each number of nodes with something to compare."""
+        for nodes in sorted({nodes for nodes, _ in self._plain}):
+            if (nodes, 1) not in self._plain:
+                continue
+            plain = [
+                self._placed(point, placed)
+                for (of, _), (point, placed) in sorted(self._plain.items())
+                if of == nodes
+            ]
+            if len(plain) > 1 or (nodes > 1 and (1, 1) in self._plain):
+                yield self._breakdown(nodes, plain)
+
+    def _breakdown(self, nodes: int, plain: Sequence[PlacedWork]) -> WorkBreakdown:
+        bandwidth = {
+            one.placement.ppn: share
+            for one in plain
+            if (share := _bandwidth_share(one.split.placed, self._machine)) is not None
+        }
+        others, unsplit = self._split_others(nodes)
+        losses = [loss_by_cores(one.split, plain[0].split) for one in plain[1:]]
+        across = self._across(nodes, plain[0], bandwidth)
+        loss = None
+        if losses:
+            last = plain[-1]
+            used = bandwidth.get(last.placement.ppn)
+            cause = cause_of(
+                losses[-1], last.split, self._cell, self._machine,
+                bandwidth=used, crowded=last.crowded,
+            )  # fmt: skip
+            loss = time_loss(
+                losses[-1], last.placement, plain[0].placement, cause=cause, bandwidth=used
+            )
+        calibration = _calibration(plain, others)
+        ends = _ends(plain, others, calibration)
+        predictions = _predictions(plain, others, ends, calibration, self._machine)
+        fitted = calibration if len(ends) > 1 else []
+        return WorkBreakdown(
+            name=self._name,
+            cell=self._cell,
+            nodes=nodes,
+            plain=tuple(replace(one, predicted=predictions.get(one)) for one in plain),
+            others=tuple(replace(one, predicted=predictions.get(one)) for one in others),
+            unsplit=unsplit,
+            bandwidth=bandwidth,
+            knee=_knee(plain).placement.ppn,
+            loss=loss,
+            across=across,
+            saving=_saving(plain, others, bandwidth),
+            threads=_threads_loss(plain, others),
+            certain=all(one.certain for one in [*losses, *([across.loss] if across else [])]),
+            streams_known=bool(self._machine.streams),
+            fitted_to=[
+                *(str(one.placement.ppn) for one in ends),
+                *(layout_text(one.placement) for one in fitted),
+            ],
+            calibration=tuple(calibration),
+            machine=self._machine,
+        )
+
+    def _across(
+        self, nodes: int, alone: PlacedWork, bandwidth: Mapping[int, float]
+    ) -> TimeLoss | None:
+        """The loss of one rank per node against one rank on a single node."""
+        if nodes == 1 or (1, 1) not in self._plain:
+            return None
+        point, single = self._plain[1, 1]
+        over = split(alone.split.placed, single, None, self._machine)
+        loss = loss_by_cores(over, split(single, single, None, self._machine))
+        cause = cause_of(
+            loss, alone.split, self._cell, self._machine,
+            bandwidth=bandwidth.get(1), crowded=alone.crowded,
+        )  # fmt: skip
+        return time_loss(loss, alone.placement, point.summary.cell.placement, cause=cause)
+
+    def _placed(
+        self, point: Point, placed: Placed, equal_ranks: EqualRanks | None = None
+    ) -> PlacedWork:
+        alone = self._plain[placed.nodes, 1][1]
+        apart = None
+        if placed.cores > 1:
+            apart = self._plain.get((placed.nodes * placed.cores, 1), (None, None))[1]
+        crowded = any(
+            rank.oversubscribed
+            for measurement in self._launches.get(point.summary.id, [])
+            for rank in measurement.ranks
+        )
+        found = split(placed, alone, apart, self._machine, equal_ranks)
+        return PlacedWork(
+            point=point,
+            split=found,
+            crowded=crowded,
+            seconds={component: found.component(component) for component in COMPONENTS},
+            shares={component: found.share(component) for component in COMPONENTS},
+            cores=placed.cores,
+            launches=len(placed.launches),
+        )
+
+    def _split_others(self, nodes: int) -> tuple[list[PlacedWork], dict[str, int]]:
+        """The placements that aren't plain: those broken down, and why the rest is not."""
+        # Plain ones first: of several on the same cores they are the baseline.
+        among = [placed for _, placed in [*self._plain.values(), *self._others]]
+        found = []
+        unsplit: dict[str, int] = {}
+        for point, placed in self._others:
+            if placed.nodes != nodes:
+                continue
+            equal_ranks = equal_ranks_of(placed, among)
+            reason = None
+            if point.summary.cell.placement.adapter is not None:
+                reason = NO_ADAPTER
+            elif placed.affinity is None:
+                reason = NO_AFFINITY
+            elif equal_ranks is None:
+                reason = NO_EQUAL_RANKS
+            if reason is not None:
+                unsplit[reason] = unsplit.get(reason, 0) + 1
+            else:
+                found.append(self._placed(point, placed, equal_ranks))
+        return sorted(found, key=lambda one: one.point.metric.median), unsplit
+
+
+def _is_faster(one: PlacedWork, other: PlacedWork) -> bool:
+    """Whether one placement is significantly faster than another."""
+    value, interval = ratio(other.point.metric, one.point.metric)
+    return interval[0] > 1.0 if interval is not None else value > 1.0
+
+
+def _knee(plain: Sequence[PlacedWork]) -> PlacedWork:
+    """The fewest ranks per node beyond which more of them are not significantly faster."""
+    for number, one in enumerate(plain):
+        if not any(_is_faster(more, one) for more in plain[number + 1 :]):
+            return one
+    return plain[-1]
+
+
+def _saving(
+    plain: Sequence[PlacedWork], others: Sequence[PlacedWork], bandwidth: Mapping[int, float]
+) -> TimeLoss | None:
+    """The loss of the most ranks per node against the fastest placement.
+
+    None where that is a plain one, or not significantly faster.
+    """
+    full = plain[-1]
+    if not others or others[0].point.metric.median > min(one.point.metric.median for one in plain):
+        return None
+    if not _is_faster(others[0], full):
+        return None
+    return time_loss(
+        loss_by_time(full.split, others[0].split),
+        full.placement,
+        others[0].placement,
+        bandwidth=bandwidth.get(full.placement.ppn),
+    )
+
+
+def _threads_loss(plain: Sequence[PlacedWork], others: Sequence[PlacedWork]) -> TimeLoss | None:
+    """The loss of the most threads per rank against ranks of one thread on as many cores."""
+    full = plain[-1]
+    threaded = [
+        one
+        for one in others
+        if one.split.placed.threads > 1 and not one.split.placed.shared and one.cores == full.cores
+    ]
+    if not threaded or len(plain) < 2:
+        return None
+    most = max(threaded, key=lambda one: one.split.placed.threads)
+    return time_loss(loss_by_time(most.split, full.split), most.placement, full.placement)
+
+
+def _calibration(plain: Sequence[PlacedWork], others: Sequence[PlacedWork]) -> list[PlacedWork]:
+    """The placements that the model's cost of threads is fitted to."""
+    if len(plain) < 2:
+        return []
+    chosen = calibration_placements(plain[-1].split.placed, [one.split.placed for one in others])
+    return [one for one in others if one.split.placed in chosen]
+
+
+def _ends(
+    plain: Sequence[PlacedWork], others: Sequence[PlacedWork], calibration: Sequence[PlacedWork]
+) -> list[PlacedWork]:
+    """The fewest ranks per node, and the most if any placement is left to be predicted."""
+    first, *rest = plain
+    left = len(rest) > 1 or any(one not in calibration for one in others)
+    return [first, rest[-1]] if rest and left else [first]
+
+
+def _predictions(
+    plain: Sequence[PlacedWork],
+    others: Sequence[PlacedWork],
+    ends: Sequence[PlacedWork],
+    calibration: Sequence[PlacedWork],
+    machine: NodeModel,
+) -> dict[PlacedWork, Prediction]:
+    """Predictions for all placements that the contention model is not fitted to."""
+    placed = [one.split.placed for one in ends]
+    threaded = [one.split.placed for one in calibration]
+    second = placed[1] if len(placed) > 1 else None
+    model = fit_contention_model(placed[0], second, machine, threaded)
+    if model is None:
+        return {}
+    return {
+        one: predicted
+        for one in (*plain, *others)
+        if one not in (*ends, *calibration)
+        if (predicted := model.predict(one.split.placed)) is not None
+    }
+
+
+def _bandwidth_share(placed: Placed, machine: NodeModel) -> float | None:
+    """The share of a node's bandwidth that a work's traffic takes while it computes."""
+    best = max(machine.streams.values(), default=0.0)
+    computing = placed.mean_computing
+    if not placed.demand.traffic or not best or computing <= 0:
+        return None
+    return placed.demand.traffic / placed.nodes / computing / best

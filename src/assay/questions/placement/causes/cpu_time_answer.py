@@ -1,0 +1,92 @@
+"""What the answer says of the CPU time of users' commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.common.selection import Interval
+from assay.questions.placement.causes.cpu_time import COVARIATES, PARTS, CpuTimeShares
+from assay.questions.placement.works import name_of
+from assay.units import counted, format_share
+
+# A share of the time up to which a part is never a cause.
+_MIN_LOSS = 0.05
+_IDLE = len(PARTS) - 1
+
+METHOD = (
+    "Commands are measured from outside: CPU time by the kernel's accounting over wall time × "
+    "cores in use. CPU time that grows with the ranks may be shared memory, work done twice, or "
+    "polling for messages: these can't be separated from outside. Serial fractions are Karp & "
+    "Flatt's (1990)."
+)
+_LIMIT = (
+    "From outside it is unknown what a command spends its CPU time on, and all of it on other "
+    "nodes."
+)
+
+
+def cpu_time_part(commands: Sequence[Sequence[CpuTimeShares]]) -> Part:
+    """The commands' CPU time; an empty part where there are none."""
+    if not commands:
+        return Part()
+    clauses = [_clause(group[-1]) for group in commands]
+    return Part(
+        remark=f"Why, seen from outside: {'; '.join(clauses)}.",
+        evidence=[_evidence(one) for group in commands for one in group],
+        method=[METHOD],
+        limits=[_LIMIT],
+    )
+
+
+def _evidence(found: CpuTimeShares) -> Evidence:
+    """The share of its cores' time that a command spent on the CPU, and its parts."""
+    busy = 1.0 - float(found.shares[_IDLE])
+    idle = None if found.intervals is None else found.intervals[_IDLE]
+    intervals: Sequence[Interval | None] = found.intervals or [None] * len(PARTS)
+    parts = [
+        f"{part.name} {format_share(float(share), interval)}"
+        for part, share, interval in zip(PARTS, found.shares, intervals, strict=True)
+        if abs(share) >= _MIN_LOSS / 5
+    ]
+    notes = [", ".join(parts)]
+    if found.serial is not None:
+        notes.append(f"serial fraction {found.serial:.3f}")
+    if found.covariates:
+        notes.append(
+            ", ".join(f"{value:.3g} {COVARIATES[name]}" for name, value in found.covariates.items())
+        )
+    name = name_of(found.point.summary.cell)
+    return Evidence(
+        label=f"{name}, {counted(found.placement.ppn, 'rank')}: CPU time over wall time × cores, "
+        "seen from outside",
+        metric="share of the cores' time",
+        unit="1",
+        value=busy,
+        ci95=None if idle is None else (1.0 - idle[1], 1.0 - idle[0]),
+        cells=[found.point.summary.id],
+        note="; ".join(notes),
+    )
+
+
+def _clause(found: CpuTimeShares) -> str:
+    """What limits the gain of the most ranks, or that it is unclear."""
+    name = name_of(found.point.summary.cell)
+    where = f"{name} with {counted(found.placement.ppn, 'rank')}"
+    if found.intervals is None:
+        return f"{where}: unclear, too few launches"
+    losses = sorted(
+        (
+            (float(share), interval, part.loss)
+            for part, share, interval in zip(PARTS, found.shares, found.intervals, strict=True)
+            if part.loss is not None
+        ),
+        key=lambda one: -one[0],
+    )
+    (share, (low, _), loss), (_, (_, second_high), _), *_ = losses
+    if all(high < _MIN_LOSS for _, (_, high), _ in losses):
+        return f"{where}: little is lost"
+    if low <= max(_MIN_LOSS, second_high):
+        return f"{where}: unclear"
+    return f"{where} loses {share:.0%} of its cores' time to {loss}"

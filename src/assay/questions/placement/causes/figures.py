@@ -1,0 +1,247 @@
+"""What the time of placements is spent on, and what the contention model predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row, Spec, colour, data_fields, level, scaled_fields
+from assay.models.placement.components import COMPONENTS, COMPUTE, UNEXPLAINED
+from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
+from assay.questions.placement.causes.cpu_time import PARTS, CpuTimeShares
+from assay.questions.placement.causes.findings import CausesFindings
+from assay.questions.placement.causes.threads_figures import threads_figure
+from assay.questions.placement.works import name_of
+from assay.units import counted, listed
+
+# Of the time at one rank per node: a component that is smaller everywhere is left out.
+LEAST = 0.005
+# The unexplained part has no colour of its own.
+_GREY = "#8a8f98"
+
+
+def figures(found: CausesFindings) -> list[Figure]:
+    """Two figures for each number of nodes, and one for the users' commands."""
+    drawn: list[Figure | None] = []
+    for nodes in sorted({work.nodes for work in found.works}):
+        works = [work for work in found.works if work.nodes == nodes]
+        drawn += [_time_figure(works), threads_figure(works, hue_of_components, LEAST)]
+    drawn.append(_cpu_time_figure(found.commands))
+    return [figure for figure in drawn if figure is not None]
+
+
+def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
+    """Bars of time × cores by component, over that at one rank per node; of one number of nodes."""
+    nodes = counted(works[0].nodes, "node")
+    rows = [row for work in works for placed in work.plain for row in _rows(work, placed)]
+    kept = {row["part"] for row in rows if abs(float(row["cost"] or 0.0)) >= LEAST}
+    rows = [row for row in rows if row["part"] in kept]
+    parts = list(dict.fromkeys(str(row["part"]) for row in rows))
+    worst = max(rows, key=lambda row: float(row["whole"] or 0.0))
+    compute = str(COMPUTE)
+    return Figure(
+        id=f"placement-why-{works[0].nodes}",
+        title=f"What the time is spent on, {nodes}",
+        caption="Numbers above bars: ranks per node. At the dashed line further ranks gain as much "
+        "as the first; above it time is lost. Below 0: savings by caches. Grey: "
+        "unexplained. Diamonds: predicted by the contention model, where it was not fitted.",
+        alt=f"Stacked bars of time by {listed(parts)} on {nodes}; time × cores grows most for "
+        f"{worst['work']} with {worst['ppn']} ranks per node, to {worst['whole']:.2f} times.",
+        fields=[
+            Field("work", "", "benchmark and class"),
+            Field("ppn", "", "ranks per node"),
+            Field("part", "", "what the time is spent on"),
+            Field("cost", "", "that time × cores over all time × cores at 1 rank per node"),
+            Field("whole", "", "all time × cores over that at 1 rank per node"),
+            Field("predicted", "s", "all time by the contention model; empty where not predicted"),
+            Field("foreseen", "", "the same × cores over time × cores at 1 rank per node"),
+            *data_fields("s"),
+        ],
+        rows=rows,
+        spec=_stacked(
+            parts,
+            280,
+            _bars(rows, "time × cores, 1 rank per node = 1", hue_of_components(rows)),
+            _ranks(compute),
+            _predicted(compute),
+            level(1.0),
+        ),
+    )
+
+
+def _rows(work: WorkBreakdown, placed: PlacedWork) -> list[Row]:
+    """A row for each component of a placement's time."""
+    per = work.plain[0].time / placed.cores  # of time × cores at one rank per node
+    predicted = None if placed.predicted is None else placed.predicted.time
+    above = sum(max(seconds.value, 0.0) for seconds in placed.seconds.values())
+    top = max(placed.time, above, predicted or 0.0) / per  # of all that is drawn there
+    rows: list[Row] = []
+    for component in COMPONENTS:
+        seconds = placed.seconds[component]
+        low, high = seconds.ci95 or (None, None)
+        rows.append(
+            {
+                "work": work.name,
+                "ppn": placed.placement.ppn,
+                "part": str(component),
+                "cost": seconds.value / per,
+                "whole": placed.time / per,
+                "top": top,
+                "predicted": predicted,
+                "foreseen": None if predicted is None else predicted / per,
+                "median": seconds.value,
+                "low": low,
+                "high": high,
+                "launches": placed.launches,
+            }
+        )
+    return rows
+
+
+def hue_of_components(rows: Sequence[Row]) -> Spec:
+    """A colour for each component of the time, the same in all figures; grey: unexplained."""
+    by_hue = {one.hue: str(one) for one in COMPONENTS if one.hue is not None}
+    coloured = [by_hue[place] for place in sorted(by_hue)]
+    hue = colour("part", rows)
+    present = {row["part"] for row in rows}
+    hue["scale"] = {"domain": coloured}
+    if hue["legend"] is not None:
+        hue["legend"] = {**hue["legend"], "values": [one for one in coloured if one in present]}
+    hue["condition"] = {"test": f"datum.part === '{UNEXPLAINED}'", "value": _GREY}
+    return hue
+
+
+def _stacked(parts: Sequence[str], height: int, *layers: Spec) -> Spec:
+    """Bars stacked in the order of ``parts``."""
+    return {
+        "height": height,
+        "transform": [
+            {"calculate": f"indexof({list(parts)!r}, datum.part)", "as": "order"},
+            *scaled_fields(1.0),
+        ],
+        "layer": list(layers),
+    }
+
+
+def _place() -> Spec:
+    return {
+        "x": {
+            "field": "work",
+            "type": "nominal",
+            "sort": None,
+            "title": None,
+            "axis": {"labelAngle": 0, "ticks": False, "labelPadding": 8, "labelLimit": 240},
+            "scale": {"paddingInner": 0.25, "paddingOuter": 0.12},
+        },
+        "xOffset": {
+            "field": "ppn",
+            "type": "ordinal",
+            "sort": "ascending",
+            "scale": {"paddingInner": 0.12},
+        },
+    }
+
+
+def _bars(rows: Sequence[Row], title: str, hue: Spec) -> Spec:
+    return {
+        "mark": {"type": "bar"},
+        "encoding": {
+            **_place(),
+            "y": {
+                "field": "cost",
+                "type": "quantitative",
+                "title": title,
+                "axis": {"tickCount": 6},
+            },
+            "color": hue,
+            "order": {"field": "order", "type": "quantitative"},
+            "tooltip": [
+                {"field": "work", "title": "work"},
+                {"field": "ppn", "title": "ranks per node"},
+                {"field": "part", "title": "spent on"},
+                {"field": "y", "type": "quantitative", "title": "median (s)", "format": ".4~g"},
+                {"field": "interval", "title": "95% interval (s)"},
+                {"field": "launches", "title": "launches"},
+            ],
+        },
+    }
+
+
+def _ranks(part: str) -> Spec:
+    """Above each bar its ranks per node, once: in the rows of ``part``."""
+    return {
+        "transform": [{"filter": f"datum.part === {part!r}"}],
+        "mark": {"type": "text", "dy": -14, "fontSize": 10},
+        "encoding": {
+            **_place(),
+            "y": {"field": "top", "type": "quantitative"},
+            "text": {"field": "ppn"},
+        },
+    }
+
+
+def _predicted(part: str) -> Spec:
+    """A diamond at the predicted time, once: in the rows of ``part``."""
+    return {
+        "transform": [
+            {"filter": f"datum.part === {part!r}"},
+            {"filter": "isValid(datum.foreseen)"},
+        ],
+        "mark": {"type": "point", "shape": "diamond", "size": 90, "strokeWidth": 2},
+        "encoding": {
+            **_place(),
+            "y": {"field": "foreseen", "type": "quantitative"},
+            "stroke": {"value": _GREY},
+            "tooltip": [
+                {"field": "work", "title": "work"},
+                {"field": "ppn", "title": "ranks per node"},
+                {"field": "predicted", "title": "predicted (s)", "format": ".4~g"},
+            ],
+        },
+    }
+
+
+def _cpu_time_figure(commands: Sequence[Sequence[CpuTimeShares]]) -> Figure | None:
+    """Bars of the use of the cores while each of the users' commands ran."""
+    rows: list[Row] = []
+    for one in (one for group in commands for one in group):
+        for number, part in enumerate(PARTS):
+            share = float(one.shares[number])
+            low, high = (None, None) if one.intervals is None else one.intervals[number]
+            rows.append(
+                {
+                    "work": name_of(one.point.summary.cell),
+                    "ppn": one.placement.ppn,
+                    "part": part.name,
+                    "cost": share,
+                    "whole": 1.0,
+                    "top": 1.0,
+                    "median": share,
+                    "low": low,
+                    "high": high,
+                    "launches": one.point.metric.n,
+                }
+            )
+    if not rows:
+        return None
+    names = [part.name for part in PARTS]
+    bars = _bars(rows, "share of wall time × cores", colour("part", rows))
+    bars["encoding"]["color"]["legend"]["offset"] = 28  # room for the numbers
+    return Figure(
+        id="placement-outside",
+        title="Use of the cores, seen from outside",
+        caption="Shares of wall time × cores in use; numbers above bars: ranks. What CPU "
+        "time is spent on is unknown from outside.",
+        alt=f"Stacked bars of {listed(names)} for {counted(len(commands), 'command')}.",
+        fields=[
+            Field("work", "", "the command"),
+            Field("ppn", "", "ranks per node"),
+            Field("part", "", "the use of the cores"),
+            Field("cost", "", "share of wall time × cores"),
+            Field("whole", "", "all wall time × cores"),
+            *data_fields(""),
+        ],
+        rows=rows,
+        spec=_stacked(names, 240, bars, _ranks(names[0])),
+        width="half",
+    )

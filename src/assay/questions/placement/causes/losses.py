@@ -1,0 +1,142 @@
+"""What a placement loses against another, by component, and the cause where one is significant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assay.kernels import known_kernel
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.models.placement.components import (
+    BETWEEN,
+    COMPONENTS,
+    COMPUTE,
+    CONTENTION,
+    MESSAGES,
+    WITHIN,
+    Component,
+)
+from assay.models.placement.placed import NodeModel, message_seconds
+from assay.models.placement.time_breakdown import Loss, Split, TimeEstimate
+from assay.questions.common.findings import INTERNAL
+
+# A share of the time up to which a component is never a cause.
+MIN_CAUSE = 0.02
+# A loss whose interval ends below this share of the time needs no explanation.
+SMALL_LOSS = 0.10
+# How many times the ping-pong time of its messages communication takes where ranks mainly wait.
+_WAITING = 5.0
+
+
+@dataclass(frozen=True)
+class LossCause:
+    """The cause of a loss.
+
+    ``component``: the largest one; ``share``: its part of the loss, of the placement's time.
+    Of memory contention ``bandwidth``: the share of STREAM's best that its traffic takes while it
+    computes, and ``slowdown``: computing over that without contention. Of messages ``waiting``:
+    communication over the ping-pong time of its messages, where ranks mainly wait; else None.
+    """
+
+    component: Component
+    share: TimeEstimate
+    bandwidth: float | None = None
+    slowdown: float | None = None
+    waiting: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TimeLoss:
+    """What a placement takes beyond its share of another's time, or beyond all of it.
+
+    ``placement`` and ``against`` are compared. ``whole``: as a share of the placement's time, and
+    ``shares``: of it by component. ``small``: that the whole is small by its interval. ``leading``:
+    the component that is significantly the largest; ``cause``: what it means; both None where there
+    is none. ``bandwidth``: the share of STREAM's best that its traffic takes while it computes;
+    ``domains``: NUMA domains of a rank's threads; None where unknown or not of interest. ``cells``:
+    ids of all that it was computed from.
+    """
+
+    placement: Placement
+    against: Placement
+    whole: TimeEstimate
+    shares: Mapping[Component, TimeEstimate]
+    small: bool
+    leading: Component | None
+    cause: LossCause | None
+    bandwidth: float | None
+    domains: float | None
+    cells: tuple[str, ...]
+    loss: Loss = field(metadata=INTERNAL)
+
+
+def time_loss(
+    loss: Loss,
+    placement: Placement,
+    against: Placement,
+    *,
+    cause: LossCause | None = None,
+    bandwidth: float | None = None,
+) -> TimeLoss:
+    """The loss of a placement as a finding; ``cause`` by ``cause_of``."""
+    whole = loss.whole
+    placed = loss.split.placed
+    affinity = placed.affinity
+    cells = [each.name for each in loss.split.compared_with]
+    if loss.against.placed.name not in cells:
+        cells += [each.name for each in loss.against.compared_with]
+    return TimeLoss(
+        placement=placement,
+        against=against,
+        whole=whole,
+        shares={component: loss.share(component) for component in COMPONENTS},
+        small=whole.ci95 is not None and whole.ci95[1] < SMALL_LOSS,
+        leading=loss.leading(MIN_CAUSE),
+        cause=cause,
+        bandwidth=bandwidth if placed.threads == 1 else None,
+        domains=affinity.domains_per_rank if placed.threads > 1 and affinity else None,
+        cells=tuple(dict.fromkeys(cells)),
+        loss=loss,
+    )
+
+
+def cause_of(
+    loss: Loss,
+    split: Split,
+    cell: Cell,
+    machine: NodeModel,
+    *,
+    bandwidth: float | None,
+    crowded: bool,
+) -> LossCause | None:
+    """The cause of a loss at a plain placement (``split``); None where none is significant.
+
+    Memory is a cause only where its traffic (``bandwidth``) and the saturation curve are known and
+    ranks had CPUs to themselves (not ``crowded``).
+    """
+    component = loss.leading(MIN_CAUSE)
+    if component is None or component.cause is None:
+        return None
+    slowdown = waiting = None
+    if component is CONTENTION:
+        if crowded or bandwidth is None or machine.slowdown_at(split.placed) is None:
+            return None
+        slowdown = 1.0 + split.component(CONTENTION).value / split.component(COMPUTE).value
+    if component in (WITHIN, BETWEEN, MESSAGES):
+        waiting = _waiting(loss.split, cell, machine)
+    share = loss.cause_share(component)
+    return LossCause(component, share, bandwidth, slowdown, waiting)
+
+
+def _waiting(split: Split, cell: Cell, machine: NodeModel) -> float | None:
+    """Communication over the ping-pong time of its messages; None where that is not far more."""
+    placed = split.placed
+    alone = message_seconds(placed, machine)
+    if not alone:
+        return None
+    kernel = known_kernel(cell.kernel)
+    # Without point-to-point messages ranks communicate in collectives, which take rounds.
+    rounds = 1 if kernel is None or kernel.peers is not None else (placed.ranks - 1).bit_length()
+    spent = sum(split.component(component).value for component in (WITHIN, BETWEEN))
+    return spent / alone if spent > _WAITING * rounds * alone else None

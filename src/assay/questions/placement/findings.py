@@ -1,0 +1,68 @@
+"""All that a run shows of placements: the findings of each topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from assay.questions.common.confidence import is_broken
+from assay.questions.common.question import Measured, Topic
+from assay.questions.placement.best.findings import BestFindings
+from assay.questions.placement.best.topic import TOPIC as BEST
+from assay.questions.placement.causes.findings import CausesFindings
+from assay.questions.placement.causes.topic import TOPIC as CAUSES
+from assay.questions.placement.order.findings import OrderFindings
+from assay.questions.placement.order.topic import TOPIC as ORDER
+from assay.questions.placement.ratios.findings import RatioFindings
+from assay.questions.placement.ratios.topic import TOPIC as RATIOS
+from assay.questions.placement.toolchains.findings import ToolchainFindings
+from assay.questions.placement.toolchains.topic import TOPIC as TOOLCHAINS
+from assay.stats.core.model import CellSummary
+
+# In the order of figures and tables.
+TOPICS: tuple[Topic[Any], ...] = (BEST, RATIOS, ORDER, TOOLCHAINS, CAUSES)
+
+
+@dataclass(frozen=True)
+class PlacementFindings:
+    """What placements are judged from; a topic is None where it was not measured.
+
+    ``best``: searches for the best placement. ``ratios``: performance of several ranks per node
+    over one. ``order``: rank orders. ``toolchains``: factors crossed in one plan. ``causes``: where
+    the time goes. ``broken``: cells of compared kernels without usable numbers. ``complete``:
+    whether the run is.
+    """
+
+    best: BestFindings | None
+    ratios: RatioFindings | None
+    order: OrderFindings | None
+    toolchains: ToolchainFindings | None
+    causes: CausesFindings | None
+    broken: list[CellSummary]
+    complete: bool
+
+    def measured_topics(self) -> Iterator[tuple[Topic[Any], Any]]:
+        """Each topic that was measured, with its findings."""
+        for topic in TOPICS:
+            found = getattr(self, topic.name)
+            if found is not None:
+                yield topic, found
+
+
+def find(measured: Measured) -> PlacementFindings:
+    """Each topic, found once."""
+    order, toolchains = ORDER.find(measured), TOOLCHAINS.find(measured)
+    effects = order.headline if order else []
+    programs = toolchains.programs if toolchains else []
+    compared = {one.point.summary.kernel for one in effects}
+    compared |= {one.best.summary.kernel for one in programs}
+    return PlacementFindings(
+        best=BEST.find(measured),
+        ratios=RATIOS.find(measured),
+        order=order,
+        toolchains=toolchains,
+        causes=CAUSES.find(measured),
+        broken=[cell for cell in measured.cells if is_broken(cell) and cell.kernel in compared],
+        complete=measured.run.complete,
+    )

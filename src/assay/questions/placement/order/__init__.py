@@ -1,0 +1,1 @@
+"""The effect of rank orders."""

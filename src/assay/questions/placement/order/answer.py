@@ -1,0 +1,142 @@
+"""What the answer says of rank orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.model.rank_order import ORDERS
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.common.selection import Point
+from assay.questions.placement.order.findings import (
+    OrderEffect,
+    OrderFindings,
+    SentBytes,
+    effect_key,
+)
+from assay.questions.steadiness.factors.answer import p_text
+from assay.units import counted, format_quantity, format_share
+
+# Comparisons in the verdict and in the recommendations, and in the evidence.
+_IN_VERDICT, _IN_EVIDENCE = 3, 24
+# Numbers of bytes that differ by no more than this count as equal.
+_EQUAL = 0.005
+
+
+def part(found: OrderFindings) -> Part:
+    """The significant effects, strongest first."""
+    strongest = [effect for effect in found.headline if effect.significant]
+    count = counted(len(found.effects), "comparison")
+    clauses = [sentence(effect) for effect in _one_each(strongest)[:_IN_VERDICT]]
+    remark = "; ".join(clauses) or f"no rank order differs significantly from block order ({count})"
+    shown = [*strongest, *(effect for effect in found.effects if not effect.significant)]
+    skipped = (
+        f"{counted(found.skipped, 'other order')} had too few launches for a comparison with block "
+        "order."
+    )
+    return Part(
+        remark=f"{remark[:1].upper()}{remark[1:]}.",
+        headline=_headline(found.headline),
+        evidence=[_evidence(effect) for effect in shown[:_IN_EVIDENCE]],
+        advice=_recommendations(strongest),
+        method=[
+            "Rank orders: each is compared with block order, everything else equal: medians over "
+            "launches, by Welch's, Mann & Whitney's or Brunner & Munzel's test as their "
+            f"assumptions allow, p-values corrected by Holm for {count}; a difference is "
+            "significant if its interval shows it too. Bytes between nodes are point-to-point, "
+            "by the kernel's formulas or the communication matrix; those of collective operations "
+            "depend on the MPI library and are not counted (Barczak, Messom & Johnson 2003, "
+            "figures 5 and 6)."
+        ],
+        limits=[skipped] if found.skipped else [],
+    )
+
+
+def _headline(effects: Sequence[OrderEffect]) -> list[Point]:
+    both = [point for effect in effects for point in (effect.point, effect.block)]
+    return list({point.summary.id: point for point in both}.values())
+
+
+def _one_each(effects: Sequence[OrderEffect]) -> list[OrderEffect]:
+    """Of each order, and each kernel or collective operation, the first of the effects."""
+    first: dict[tuple[str, str], OrderEffect] = {}
+    for effect in effects:
+        first.setdefault(effect_key(effect), effect)
+    return list(first.values())
+
+
+def sentence(effect: OrderEffect) -> str:
+    """``cyclic order slows MG class A by 8% …: 3.1 times the bytes between nodes``."""
+    low, high = effect.interval
+    if effect.value >= 1.0:
+        verb, size = "increases", format_share(effect.value - 1.0, (low - 1.0, high - 1.0))
+    else:
+        verb, size = "reduces", format_share(1.0 - effect.value, (1.0 - high, 1.0 - low))
+    return (
+        f"{order_text(effect.order)} {verb} the time of {effect.work} by {size} against block "
+        f"order on {effect.where} ranks ({p_text(effect.p_corrected)}){bytes_text(effect)}"
+    )
+
+
+def order_text(order: str) -> str:
+    """``cyclic order``; ``the order 0,2,1,3``."""
+    return f"the order {order}" if order[:1].isdigit() else f"{order} order"
+
+
+def bytes_text(effect: OrderEffect) -> str:
+    """``: 3.1 times the bytes between nodes``; empty where unknown."""
+    times = effect.bytes_ratio
+    if times is None:
+        more = effect.sent is not None and effect.sent.between > 0
+        known = effect.sent_in_block is not None
+        return ": bytes between nodes, where block order has none" if known and more else ""
+    if abs(times - 1.0) < _EQUAL:
+        return ": as many bytes between nodes"
+    if times > 1.0:
+        return f": {times:.3g} times the bytes between nodes"
+    return f": {format_share(times)} of the bytes between nodes"
+
+
+def _evidence(effect: OrderEffect) -> Evidence:
+    test = f"{p_text(effect.p_corrected)}{'' if effect.significant else ', not significant'}"
+    return Evidence(
+        label=f"{effect.work}, {order_text(effect.order)} over block, {effect.where} ranks",
+        metric="ratio of times",
+        unit="",
+        value=effect.value,
+        ci95=effect.interval,
+        cells=[effect.point.summary.id, effect.block.summary.id],
+        note=f"{test}{bytes_text(effect)}",
+    )
+
+
+def sent_text(sent: SentBytes | None) -> str | None:
+    """``1.2 GB (31%)``: between nodes, and of all; the share alone where only that is known."""
+    if sent is None:
+        return None
+    if sent.all == 1.0:
+        return format_share(sent.share)
+    return f"{format_quantity(sent.between, 'B')} ({format_share(sent.share)})"
+
+
+def _recommendations(effects: Sequence[OrderEffect]) -> list[str]:
+    """For each work the order that gains most, with its seats."""
+    best: dict[tuple[str, str], OrderEffect] = {}
+    for effect in sorted((e for e in effects if e.value < 1.0), key=lambda e: e.value):
+        best.setdefault((effect.work, effect.where), effect)
+    return [
+        f"{effect.work} on {effect.where} ranks: use {order_text(effect.order)} of ranks"
+        f"{_seats(effect)}, which reduces its time by "
+        f"{format_share(1.0 - effect.value, (1.0 - effect.interval[1], 1.0 - effect.interval[0]))}."
+        for effect in best.values()
+    ][:_IN_VERDICT]
+
+
+def _seats(effect: OrderEffect) -> str:
+    order = effect.point.summary.cell.placement.order
+    if order in ORDERS:
+        return ""
+    return (
+        f" (the slot of each rank, counted node after node: {order}; launchers take it from a "
+        "hostfile with one line per rank)"
+    )

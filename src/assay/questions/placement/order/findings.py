@@ -1,0 +1,217 @@
+"""The effect of rank orders: on the time of each work, and on the bytes between its nodes.
+
+Barczak, Messom & Johnson (2003, figures 5 and 6) found that collectives depend on the order of
+ranks over nodes; here every work is compared with itself in block order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay.kernels import known_kernel
+from assay.model.cell import Cell
+from assay.model.rank_order import ORDERS, seats_by_rank
+from assay.questions.common.question import Measured
+from assay.questions.common.selection import Interval, Point, points
+from assay.questions.network.collectives import points as collective_points
+from assay.questions.placement.works import METRIC, costs_of, name_of
+from assay.records.model import RunData
+from assay.stats.core.model import CellSummary
+from assay.units import format_size
+
+# At which a difference, corrected for all comparisons, is significant.
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class SentBytes:
+    """Bytes that ranks send each other, point to point, in one operation.
+
+    ``between`` nodes, and in ``all``. Of a matrix from a file, as parts of it (``all`` is 1).
+    """
+
+    between: float
+    all: float
+
+    @property
+    def share(self) -> float:
+        """The part that goes from node to node."""
+        return self.between / self.all if self.all > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class OrderEffect:
+    """One order compared with block order, all else equal.
+
+    ``work``: in words; ``where``: nodes × ranks per node; ``order``: a name, ``fitted``, or the
+    beginning of a list. ``value``: its time over that in block order, with its 95% ``interval``.
+    ``p``: of no difference; ``p_corrected``: by Holm for all comparisons of the run. ``sent``,
+    ``sent_in_block``: None where unknown.
+
+    ``point``: the cell in this order, ``block`` the one in block order.
+    """
+
+    work: str
+    where: str
+    order: str
+    point: Point
+    block: Point
+    value: float
+    interval: Interval
+    p: float
+    p_corrected: float
+    sent: SentBytes | None
+    sent_in_block: SentBytes | None
+
+    @property
+    def significant(self) -> bool:
+        """Whether there is a difference: by the test, and by the interval."""
+        low, high = self.interval
+        return self.p_corrected <= SIGNIFICANT and not low <= 1.0 <= high
+
+    @property
+    def bytes_ratio(self) -> float | None:
+        """Bytes between nodes over those in block order; None where unknown, or block has none."""
+        if self.sent is None or self.sent_in_block is None or self.sent_in_block.between <= 0:
+            return None
+        return self.sent.between / self.sent_in_block.between
+
+
+@dataclass(frozen=True)
+class OrderFindings:
+    """All comparisons of a run with block order.
+
+    ``effects``: of each order. ``skipped``: number of orders with too few launches for a
+    comparison.
+    """
+
+    effects: tuple[OrderEffect, ...]
+    skipped: int
+
+    @property
+    def headline(self) -> list[OrderEffect]:
+        """The significant effects, strongest first; all, where none is significant."""
+        significant = [effect for effect in self.effects if effect.significant]
+        strongest = sorted(significant, key=lambda effect: -abs(math.log(effect.value)))
+        return strongest or list(self.effects)
+
+
+def find(measured: Measured) -> OrderFindings | None:
+    """All comparisons; None where no order could be compared."""
+    found = compare_orders(measured.cells, measured.run)
+    return found if found.effects else None
+
+
+def compare_orders(cells: Sequence[CellSummary], run: RunData) -> OrderFindings:
+    """Every order that was measured together with block order, everything else equal."""
+    from assay.stats.compare.groups import location_differs
+    from assay.stats.core.multiple import corrected
+
+    costs = costs_of(run)
+    effects: list[OrderEffect] = []
+    skipped = 0
+    for group in _groups(cells):
+        block = next((p for p in group if p.summary.cell.placement.order == "block"), None)
+        if block is None:
+            continue
+        sent_in_block = sent_bytes(block.summary.cell, run)
+        for point in group:
+            if point is block:
+                continue
+            pair = None
+            if point.metric.ci95 is not None and block.metric.ci95 is not None:
+                both = {p.summary.id: list(costs[p.summary.id].values()) for p in (block, point)}
+                (pair,) = location_differs(both).pairs
+            if pair is None or pair.ratio is None or pair.ratio_ci95 is None:
+                skipped += 1
+                continue
+            cell = point.summary.cell
+            effects.append(
+                OrderEffect(
+                    work=work_name(point),
+                    where=f"{cell.placement.nodes} × {cell.placement.ppn}",
+                    order=order_name(cell, run),
+                    point=point,
+                    block=block,
+                    value=pair.ratio,
+                    interval=pair.ratio_ci95,
+                    p=pair.p,
+                    p_corrected=pair.p,
+                    sent=sent_bytes(cell, run),
+                    sent_in_block=sent_in_block,
+                )
+            )
+    adjusted = corrected([effect.p for effect in effects])
+    return OrderFindings(
+        tuple(replace(one, p_corrected=float(p)) for one, p in zip(effects, adjusted, strict=True)),
+        skipped,
+    )
+
+
+def _groups(cells: Sequence[CellSummary]) -> list[list[Point]]:
+    """Points that differ in order alone, two at least, of ranks on several nodes."""
+    groups: dict[tuple[object, ...], list[Point]] = {}
+    for kernel in dict.fromkeys(cell.kernel for cell in cells):
+        for point in points(cells, kernel, METRIC):
+            cell = point.summary.cell
+            place = cell.placement
+            if place.nodes < 2:
+                continue
+            parameters = tuple(sorted((k, str(v)) for k, v in cell.parameters.items()))
+            rest = (place.nodes, place.ppn, place.threads, place.binding, place.adapter)
+            key = (kernel, parameters, cell.toolchain, *rest, place.node_set)
+            groups.setdefault(key, []).append(point)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def sent_bytes(cell: Cell, run: RunData) -> SentBytes | None:
+    """Bytes in a cell's order: by its kernel's formula, or by the matrix of a file."""
+    share = run.manifest.plan.between.get(cell.id)
+    if share is not None:
+        return SentBytes(share, 1.0)
+    kernel = known_kernel(cell.kernel)
+    if kernel is None or kernel.peers is None:
+        return None
+    placement = cell.placement
+    peers = kernel.peers(cell.parameters, placement.ranks, placement.threads)
+    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+    between = math.fsum(
+        sent for (one, other), sent in peers.items() if seats[one][0] != seats[other][0]
+    )
+    return SentBytes(between, math.fsum(peers.values()))
+
+
+def order_name(cell: Cell, run: RunData) -> str:
+    """``cyclic``, ``fitted``, or the beginning of a list."""
+    order = cell.placement.order
+    if order in ORDERS:
+        return order
+    if cell.id in run.manifest.plan.fitted:
+        return "fitted"
+    seats = order.split(",")
+    return f"{','.join(seats[:8])}{',…' if len(seats) > 8 else ''}"
+
+
+def is_collective(point: Point) -> bool:
+    """Whether it is of one collective operation by itself."""
+    return point.summary.kernel == collective_points.KERNEL
+
+
+def effect_key(effect: OrderEffect) -> tuple[str, str]:
+    """Equal for an order's effects on one kernel, or on one collective operation."""
+    name = effect.point.summary.kernel
+    if is_collective(effect.point):
+        name = collective_points.operation(effect.point)
+    return name, effect.order
+
+
+def work_name(point: Point) -> str:
+    """``MG class A``, ``allreduce of 32 KiB``."""
+    if not is_collective(point):
+        return name_of(point.summary.cell)
+    op = collective_points.operation(point)
+    barrier = ", timed after a barrier" if collective_points.timing(point) == "barrier" else ""
+    of = "" if op == "barrier" else f" of {format_size(collective_points.size(point))}"
+    return f"{op}{of}{barrier}"

@@ -1,0 +1,1 @@
+"""Performance with several ranks per node over one."""

@@ -1,0 +1,44 @@
+"""The evidence of ratios between placements."""
+
+from __future__ import annotations
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings
+from assay.questions.placement.works import name_of
+from assay.units import counted
+
+METHOD = (
+    "Ratios are of performance: time at one rank per node over time at more; their intervals "
+    "include the uncertainty of both sides."
+)
+
+
+def part(found: RatioFindings) -> Part:
+    """A row of evidence for each ratio."""
+    return Part(
+        evidence=[
+            _evidence(one) for work in found.works for one in (*work.same_nodes, *work.same_ranks)
+        ],
+        method=[METHOD],
+    )
+
+
+def _evidence(found: PlacementRatio) -> Evidence:
+    above, below = found.above.summary.cell, found.below.summary.cell
+    where = counted(above.placement.nodes, "node")
+    if above.placement.nodes == below.placement.nodes:
+        compared = f"{above.placement.ppn} ranks per node over 1, {where}"
+    else:
+        compared = (
+            f"{above.placement.ranks} ranks on {where} over {below.placement.nodes} nodes "
+            f"({above.placement.ppn} per node over 1)"
+        )
+    return Evidence(
+        label=f"{name_of(above)}: {compared}",
+        metric="performance ratio",
+        unit="",
+        value=found.value,
+        ci95=found.interval,
+        cells=[found.above.summary.id, found.below.summary.id],
+    )

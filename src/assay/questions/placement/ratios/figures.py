@@ -1,0 +1,235 @@
+"""Performance with several ranks per node: ratios over one, and over numbers of nodes and ranks.
+
+After the figures of Luecke, Li & Cuma (2005), and those of the other classes in their appendix 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay.charts.builder import Chart, named, numbers
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row, Spec, error_bars, ratio_fields, ratio_tooltip
+from assay.questions.common.selection import Interval, Point
+from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
+from assay.questions.placement.works import METRIC, name_of, size_of
+from assay.units import counted
+
+# Numbers of ranks per node with a line for each work: of more, 2 and the most are drawn.
+_RATIO_LINES = 2
+# Numbers of ranks per node with a line: of more, the two fewest and the most are drawn.
+_SPEED_LINES = 4
+# Bars that fit into half of the text's width.
+_BARS_IN_HALF = 14
+
+
+def figures(found: RatioFindings) -> list[Figure]:
+    """Ratios on as many nodes and of as many ranks, and the performances themselves."""
+    return [
+        *ratio_figures("nodes", found.same_nodes),
+        *ratio_figures("ranks", found.same_ranks),
+        *speed_figures([work.points for work in found.works]),
+    ]
+
+
+def ratio_figures(fixed: str, compared: Sequence[PlacementRatio]) -> list[Figure]:
+    """A figure of each benchmark's largest problem class, one of the next smaller ones, …"""
+    return [_ratio_figure(fixed, group, place) for place, group in enumerate(by_size(compared))]
+
+
+def by_size(compared: Sequence[PlacementRatio]) -> list[list[PlacementRatio]]:
+    """Ratios at the largest problem class of each benchmark, at the next smaller one, …"""
+    sizes: dict[str, set[int]] = {}
+    for one in compared:
+        cell = one.above.summary.cell
+        sizes.setdefault(cell.kernel, set()).add(size_of(cell) or 0)
+    groups: dict[int, list[PlacementRatio]] = {}
+    for one in compared:
+        cell = one.above.summary.cell
+        larger = sum(size > (size_of(cell) or 0) for size in sizes[cell.kernel])
+        groups.setdefault(larger, []).append(one)
+    return [groups[place] for place in sorted(groups)]
+
+
+def _ratio_figure(fixed: str, compared: Sequence[PlacementRatio], place: int) -> Figure:
+    """Ratios on as many ``nodes`` or of as many ``ranks``: bars for one such number, else lines.
+
+    ``place``: how many problem classes are larger.
+    """
+    counts = sorted({_count(fixed, one.above) for one in compared})
+    ppns = {_ppn(one.above) for one in compared}
+    if len(counts) > 1 and len(ppns) > _RATIO_LINES:
+        compared = [one for one in compared if _ppn(one.above) in (2, max(ppns))]
+        counts = sorted({_count(fixed, one.above) for one in compared})
+    rows = [_ratio_row(fixed, one, compared) for one in compared]
+    bars = len(counts) == 1
+    names = [("work", "work"), ("count", fixed), ("ppn", "over 1 rank per node")]
+    chart = Chart(
+        rows,
+        named("work") if bars else numbers("count", fixed, **_count_axis(counts)),
+        "performance over 1 rank per node",
+        "",
+        hue="ppn" if bars else "work",
+        scale=(1.0, ""),
+    )
+    chart.tooltip = ratio_tooltip(names)
+    if bars:
+        chart.bars(beside="ppn").whiskers()
+    else:
+        _lines_by_ppn(chart, rows)
+    chart.level(1.0)
+    same = "as many nodes" if fixed == "nodes" else "as many ranks on fewer nodes"
+    paper = "figures 1.B.a to 6.B.a" if fixed == "nodes" else "figures 1.B.c to 6.B.c"
+    return chart.figure(
+        f"placement-ratio-{fixed}{f'-{place + 1}' if place else ''}",
+        f"Performance with several ranks per node over one, {same}"
+        + ", smaller classes" * bool(place),
+        caption="At 1 (dashed) further ranks bring no gain. 95% intervals of the ratio. After "
+        f"Luecke, Li & Cuma (2005), {paper}.",
+        alt=f"Performance ratios over 1 rank per node, {same}, from "
+        f"{min(one.value for one in compared):.2f} to {max(one.value for one in compared):.2f}.",
+        fields=[
+            Field("work", "", "benchmark and class, or command"),
+            Field("count", "", f"the number of {fixed}, which is the same on both sides"),
+            Field("ppn", "", "ranks per node of the numerator; 1 in the denominator"),
+        ],
+        statistics=ratio_fields(
+            "ratio of performance: time at 1 rank per node over time at several"
+        ),
+        width="half" if len(rows) <= _BARS_IN_HALF and bars else "full",
+    )
+
+
+def _ratio_row(fixed: str, found: PlacementRatio, compared: Sequence[PlacementRatio]) -> Row:
+    low, high = found.interval or (None, None)
+    return {
+        "work": compared_name(found, compared),
+        "count": _count(fixed, found.above),
+        "ppn": f"{_ppn(found.above)} ranks per node",
+        "median": found.value,
+        "low": low,
+        "high": high,
+        "launches": found.launches,
+    }
+
+
+def _lines_by_ppn(chart: Chart, rows: Sequence[Row]) -> None:
+    """A line for each work and number of ranks per node, distinguished by the shapes of points."""
+    several = len({row["ppn"] for row in rows}) > 1
+    shape: Spec = {
+        "field": "ppn",
+        "type": "nominal",
+        "sort": None,
+        "legend": {"title": None} if several else None,
+    }
+    detail = [{"field": "ppn", "type": "nominal"}]
+    _joined(chart, 60, {"detail": detail}, {"shape": shape})
+
+
+def speed_figures(works: Iterable[Sequence[Point]]) -> list[Figure]:
+    """Of each work that was measured on several numbers of nodes: over nodes and over ranks."""
+    drawn = (
+        _speed_figure(fixed, place, work)
+        for place, work in enumerate(works)
+        for fixed in ("nodes", "ranks")
+    )
+    return [figure for figure in drawn if figure is not None]
+
+
+def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | None:
+    """The performance of a work over ``nodes`` or ``ranks``; None where there is one number."""
+    ppns = sorted({_ppn(point) for point in work})
+    if len(ppns) > _SPEED_LINES:
+        ppns = [*ppns[:2], ppns[-1]]
+    drawn = sorted(
+        (point for point in work if _ppn(point) in ppns),
+        key=lambda point: (_ppn(point), _count(fixed, point)),
+    )
+    counts = sorted({_count(fixed, point) for point in drawn})
+    nodes = {point.summary.cell.placement.nodes for point in drawn}
+    if len(nodes) < 2 or len(counts) < 2:
+        return None
+    name = name_of(work[0].summary.cell)
+    # Operations per second, or executions per second where a work counts no operations.
+    unit = "op/s" if "rate" in work[0].summary.metrics else "1/s"
+    rows = [_speed_row(fixed, point) for point in drawn]
+    chart = Chart(
+        rows,
+        numbers("count", fixed, **_count_axis(counts)),
+        "performance",
+        unit,
+        hue="ppn",
+        names=[("ppn", ""), ("count", fixed)],
+        height=230,
+    )
+    _joined(chart, 50, {}, {})
+    best = max(rows, key=lambda row: float(row["median"] or 0.0))
+    paper = "a" if fixed == "nodes" else "b"
+    return chart.figure(
+        f"placement-speed-{fixed}-{place + 1}",
+        f"{name}: performance for a fixed number of {fixed}",
+        caption="Medians over launches with 95% intervals. After Luecke, Li & Cuma (2005), figures "
+        f"1.B.{paper} to 6.B.{paper}.",
+        alt=f"Lines of the performance of {name} over {fixed}, one per number of ranks per node; "
+        f"highest with {best['ppn']} on {best['count']} {fixed}.",
+        fields=[
+            Field("count", "", f"number of {fixed}"),
+            Field("ppn", "", "ranks per node"),
+        ],
+    )
+
+
+def _speed_row(fixed: str, point: Point) -> Row:
+    value, interval, launches = _performance(point)
+    low, high = interval or (None, None)
+    return {
+        "count": _count(fixed, point),
+        "ppn": f"{counted(_ppn(point), 'rank')} per node",
+        "median": value,
+        "low": low,
+        "high": high,
+        "launches": launches,
+    }
+
+
+def _performance(point: Point) -> tuple[float, Interval | None, int]:
+    """Its rate where it has one, else executions per second, with 95% interval and launches."""
+    metric = point.summary.metrics.get("rate")
+    if metric is not None:
+        return metric.median, metric.ci95, metric.n
+    time = point.summary.metrics[METRIC]
+    interval = None if time.ci95 is None else (1.0 / time.ci95[1], 1.0 / time.ci95[0])
+    return 1.0 / time.median, interval, time.n
+
+
+def _joined(chart: Chart, size: int, of_line: Spec, of_points: Spec) -> None:
+    """Lines, their 95% intervals in the same colours, and points on top."""
+    colour = {"color": chart.hue}
+    chart.add(
+        {
+            "mark": {"type": "line", "strokeWidth": 1.5},
+            "encoding": {"y": chart.y, **colour, **of_line},
+        },
+        {**error_bars(), "encoding": colour},
+        {
+            "mark": {"type": "point", "filled": True, "size": size, "opacity": 1},
+            "encoding": {"y": chart.y, **colour, **of_points, "tooltip": chart.tooltip},
+        },
+    )
+
+
+def _count_axis(counts: Sequence[int]) -> dict[str, Spec]:
+    """Numbers of nodes or ranks, ascending, on a logarithmic axis."""
+    return {
+        "scale": {"type": "log", "base": 2, "domain": [counts[0], counts[-1]], "padding": 12},
+        "axis": {"values": list(counts), "format": "d", "labelOverlap": "greedy"},
+    }
+
+
+def _ppn(point: Point) -> int:
+    return point.summary.cell.placement.ppn
+
+
+def _count(fixed: str, point: Point) -> int:
+    placement = point.summary.cell.placement
+    return placement.nodes if fixed == "nodes" else placement.ranks

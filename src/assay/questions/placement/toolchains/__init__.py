@@ -1,0 +1,1 @@
+"""The shares of compiler, MPI and placement in the variation of times."""

@@ -1,0 +1,158 @@
+"""What the answer says of crossed factors: the share of each, and the fastest levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.placement.toolchains.findings import (
+    CrossedFactors,
+    LevelRanking,
+    ToolchainFindings,
+)
+from assay.questions.placement.works import name_of
+from assay.questions.steadiness.factors.answer import p_text
+from assay.units import format_share
+
+if TYPE_CHECKING:
+    from assay.stats.compare.anova import Effect
+
+# Interactions that explain less are left to the table.
+_MIN_INTERACTION = 0.005
+# Works up to which each has its own sentence in the verdict, and cells that failed and are listed.
+_SENTENCES, _LISTED_FAILURES = 2, 6
+
+
+def part(found: ToolchainFindings) -> Part:
+    """The shares of all factors, and the fastest level of each part of the toolchain."""
+    remark = _remark(found.programs)
+    return Part(
+        remark=f"{remark[:1].upper()}{remark[1:]}.",
+        headline=[each.best for each in found.programs],
+        evidence=[
+            _evidence(each, effect, p) for each in found.programs for effect, p in each.single
+        ],
+        advice=[_ranking(one) for one in found.rankings],
+        caveats=[
+            f"{name_of(cell.cell)} with {cell.cell.toolchain}: "
+            f"{cell.error or 'its result was wrong'}"
+            for cell in found.broken[:_LISTED_FAILURES]
+        ],
+        method=[
+            "Factors: an analysis of variance of the logarithms of all launches' times over the "
+            "toolchain's parts and the placement, each program by itself (type II sums of squares, "
+            "pairs of factors). Shares are omega squared, of all variance over the plan, with 95% "
+            "intervals from resampled launches. p-values are corrected for all effects of all "
+            "programs (Benjamini & Hochberg): of the significant effects an expected 5% are false. "
+            "Each test follows from checks of its assumptions; a test by aligned ranks, which "
+            "needs none, is in the table."
+        ],
+        limits=[
+            "A factor's share depends on its levels in the plan: with more or other levels it "
+            "differs."
+        ],
+    )
+
+
+def sentence(each: CrossedFactors) -> str:
+    """``compiler explains 61% of BT class W's variation over the plan (p < 0.001), MPI 2%; …``."""
+    if not each.significant:
+        names = " or ".join(each.factors)
+        return f"no significant effect of {names} on {each.title}"
+    if each.single:
+        (first, p), *rest = each.single
+        words = [
+            f"{first.factors[0]} explains {share_text(first.share)} of {each.title}'s variation "
+            f"over the plan ({p_text(p)})"
+        ]
+        words += [
+            f"{effect.factors[0]} {share_text(effect.share)}{_p_note(p)}" for effect, p in rest
+        ]
+        text = ", ".join(words)
+    else:
+        text = f"of {each.title}'s variation no factor explains any by itself"
+    pairs = [
+        f"{' × '.join(effect.factors)} {share_text(effect.share)}{_p_note(p)}"
+        for effect, p in each.significant
+        if len(effect.factors) > 1 and (effect.share or 0.0) >= _MIN_INTERACTION
+    ]
+    return "; ".join([text, *([", ".join(pairs)] if pairs else [])])
+
+
+def share_text(share: float | None) -> str:
+    """Whole percents, and tenths where there is less than one of them."""
+    if share is None:
+        return format_share(share)
+    return "under 0.1%" if share < 0.001 else f"{share:.0%}" if share >= 0.01 else f"{share:.1%}"
+
+
+def _p_note(p: float) -> str:
+    return "" if p < 0.001 else f" ({p_text(p)})"
+
+
+def _remark(found: Sequence[CrossedFactors]) -> str:
+    if len(found) <= _SENTENCES:
+        return "; ".join(map(sentence, found))
+    groups: dict[str, list[CrossedFactors]] = {}
+    for each in found:
+        groups.setdefault(each.leading.factors[0] if each.leading else "", []).append(each)
+    clauses = []
+    for factor, group in sorted(groups.items(), key=lambda item: (not item[0], -len(item[1]))):
+        names = ", ".join(each.title for each in group)
+        if not factor:
+            clauses.append(f"of {names} no factor has a significant effect")
+            continue
+        shares = [each.leading.share or 0.0 for each in group if each.leading]
+        low, high = share_text(min(shares)), share_text(max(shares))
+        between = low if low == high else f"{low} to {high}"
+        clauses.append(f"{factor} explains the largest share of {names} ({between})")
+    strongest = max(found, key=_of_toolchain)
+    if _of_toolchain(strongest) > 0.0:
+        clauses.append(f"where the toolchain matters most, {sentence(strongest)}")
+    return "of the variation over the plan " + "; ".join(clauses)
+
+
+def _of_toolchain(each: CrossedFactors) -> float:
+    """The share of the toolchain's parts, of significant effects."""
+    return sum(e.share or 0.0 for e, _ in each.single if e.factors[0] in each.parts)
+
+
+def _evidence(each: CrossedFactors, effect: Effect, p: float) -> Evidence:
+    (factor,) = effect.factors
+    return Evidence(
+        label=f"{each.title}: {factor}",
+        metric="share of variance",
+        unit="1",
+        value=effect.share or 0.0,
+        ci95=effect.share_ci95,
+        cells=list(each.cells),
+        note=f"{p_text(p)}; {extremes(effect)}",
+    )
+
+
+def extremes(effect: Effect) -> str:
+    """``g++ -O1 takes 2.1 times as long as g++ -O3``: a factor's slowest and fastest level."""
+    known = {name: value for name, value in effect.levels.items() if not math.isnan(value)}
+    if len(known) < 2:
+        return "its levels can't be separated"
+    fast, slow = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+    (factor,) = effect.factors
+    of = "" if factor in ("order", "binding") or not fast[:1].isdigit() else f" ({factor})"
+    return f"{slow} takes {known[slow] / known[fast]:.3g} times as long as {fast}{of}"
+
+
+def _ranking(found: LevelRanking) -> str:
+    """``Compiler: g++ is the fastest in the geometric mean over 4 programs; clang++ takes …``."""
+    others = "; ".join(
+        f"{level} takes {mean:.3g} times as long"
+        + (f" ({min(ratios):.3g} to {max(ratios):.3g})" if len(ratios) > 1 else "")
+        for level, (mean, ratios) in found.others.items()
+    )
+    where = f"in {found.programs[0]}"
+    if len(found.programs) > 1:
+        where = f"in the geometric mean over {len(found.programs)} programs"
+    part = f"{found.part[:1].upper()}{found.part[1:]}"
+    return f"{part}: {found.best} is the fastest {where}; {others}."

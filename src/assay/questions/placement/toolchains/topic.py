@@ -1,0 +1,11 @@
+"""The topic, for its question."""
+
+from __future__ import annotations
+
+from assay.questions.common.question import Topic
+from assay.questions.placement.toolchains.answer import part
+from assay.questions.placement.toolchains.figures import figures
+from assay.questions.placement.toolchains.findings import find
+from assay.questions.placement.toolchains.tables import tables
+
+TOPIC = Topic(name="toolchains", find=find, part=part, figures=figures, tables=tables)

@@ -1,0 +1,123 @@
+"""Works and their placements: their names, and the points of each work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from assay.kernels import known_kernel, parameters_text
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.questions.common.selection import Point, points
+from assay.records.model import RunData
+from assay.stats.cells.summarise import launch_value
+from assay.stats.core.model import CellSummary
+from assay.units import counted
+
+METRIC = "time"
+# Characters of a command in its name.
+_NAME_LENGTH = 40
+
+
+def name_of(cell: Cell) -> str:
+    """The work in a few words: ``CG class A``, or the beginning of a command."""
+    kernel = known_kernel(cell.kernel)
+    if kernel is not None and kernel.outside:
+        command = str(cell.parameters.get("command", cell.kernel))
+        return command if len(command) <= _NAME_LENGTH else f"{command[: _NAME_LENGTH - 1]}…"
+    if cell.kernel.startswith("npb.") and "class" in cell.parameters:
+        return f"{cell.kernel[4:].upper()} class {cell.parameters['class']}"
+    return f"{cell.kernel} {parameters_text(cell)}".rstrip()
+
+
+def size_of(cell: Cell) -> int | None:
+    """The place of a work's problem class among its kernel's, from 0; None without classes."""
+    kernel = known_kernel(cell.kernel)
+    parameter = kernel.parameter("class") if kernel else None
+    size = cell.parameters.get("class")
+    if parameter is None or size not in parameter.choices:
+        return None
+    return parameter.choices.index(size)
+
+
+def work_key(cell: Cell) -> str:
+    """Equal for cells of the same work and toolchain, wherever they run."""
+    parameters = sorted((name, str(value)) for name, value in cell.parameters.items())
+    return f"{cell.kernel}/{parameters}/{cell.toolchain}"
+
+
+def layout_text(placement: Placement) -> str:
+    """The use of a node in words: ``2 ranks × 4 threads per node, spread``."""
+    ranks = counted(placement.ppn, "rank")
+    if placement.threads > 1:
+        ranks += f" × {placement.threads} threads"
+    if placement.nodes > 1:
+        ranks += " per node"
+    return ", ".join([ranks, *_binding_words(placement, default=[])])
+
+
+def where_text(placement: Placement) -> str:
+    """The same with the number of nodes: ``2 ranks per node, spread, on 4 nodes``."""
+    return f"{layout_text(placement)} on {counted(placement.nodes, 'node')}"
+
+
+def binding_text(placement: Placement) -> str:
+    """The same without numbers of ranks and threads: ``compact``, ``spread, cyclic order``."""
+    return ", ".join(_binding_words(placement, default=["compact"]))
+
+
+def _binding_words(placement: Placement, default: list[str]) -> list[str]:
+    words = [placement.binding] if placement.binding != "compact" else default
+    return [
+        *words,
+        *(["sharing cores (SMT)"] if placement.smt == "on" else []),
+        *([f"{placement.order} order"] if placement.order != "block" else []),
+        *([f"over {placement.adapter}"] if placement.adapter else []),
+    ]
+
+
+def is_plain(cell: Cell) -> bool:
+    """Whether a placement has ranks of one thread, in default binding, order and adapter."""
+    placement = cell.placement
+    return placement == Placement(nodes=placement.nodes, ppn=placement.ppn)
+
+
+def works_of(
+    cells: Sequence[CellSummary], wanted: Callable[[Cell], bool] = is_plain
+) -> list[list[Point]]:
+    """The usable points of each work at the ``wanted`` placements: the same but for placement.
+
+    Without kernels whose ranks each have their own work, whatever their number.
+    """
+    groups: dict[str, list[Point]] = {}
+    for kernel in dict.fromkeys(cell.kernel for cell in cells):
+        for point in points(cells, kernel, METRIC):
+            cell = point.summary.cell
+            if wanted(cell) and _is_divided(cell):
+                groups.setdefault(work_key(cell), []).append(point)
+    return list(groups.values())
+
+
+def _is_divided(cell: Cell) -> bool:
+    """Whether the total work is the same for any number of ranks, as it is of a user's command."""
+    kernel = known_kernel(cell.kernel)
+    if kernel is None or kernel.outside:
+        return True
+    quantity = next((metric.quantity for metric in kernel.metrics if metric.quantity), None)
+    if quantity is None or kernel.min_ranks > 1:
+        return False
+    parameters = {p.name: p.default for p in kernel.parameters} | cell.parameters
+    one, two = (kernel.work(parameters, ranks, 1).get(quantity) for ranks in (1, 2))
+    return bool(one) and one == two  # 0: its size follows from the machine
+
+
+def costs_of(run: RunData) -> dict[str, dict[int, float]]:
+    """The cost of each launch, in the unit of the headline metric, by cell id and replicate.
+
+    Launches that failed, or whose result was wrong, have none.
+    """
+    costs: dict[str, dict[int, float]] = {}
+    for measurement in run.measurements:
+        value = launch_value(measurement)
+        if value is not None and measurement.record.verified is not False:
+            costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
+    return costs

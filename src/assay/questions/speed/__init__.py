@@ -1,0 +1,1 @@
+"""How fast is it, and how far from its limits?"""

@@ -1,0 +1,1 @@
+"""Floating-point speed against the theoretical peak."""

@@ -1,0 +1,184 @@
+"""What a run shows of floating-point speed: DGEMM, the peak it is set against, and the best N."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.question import Measured
+from assay.questions.common.ratios import Ratio, ratio_of
+from assay.questions.common.selection import (
+    ARRIVED,
+    Point,
+    best,
+    best_by,
+    leading,
+    points,
+    rivals,
+)
+from assay.questions.common.speedups import Speedup, speedup_of
+from assay.questions.speed.arithmetic.peak import DGEMM, PEAK, PeakLimit, theoretical_peak
+from assay.records.model import RunData
+from assay.stats.core.model import CellSummary
+
+KERNELS = (DGEMM, PEAK)
+
+
+@dataclass(frozen=True)
+class PeakShare:
+    """A rate (``point``) and the theoretical ``peak`` of its cores (None where that is unknown).
+
+    ``arrival``: of DGEMM the smallest order N whose rate is at 95% of the best, for as many cores
+    and the same toolchain; None where a single order was measured.
+    """
+
+    point: Point
+    peak: PeakLimit | None
+    arrival: int | None = None
+
+
+@dataclass(frozen=True)
+class DgemmFindings:
+    """DGEMM.
+
+    ``by_cores``: the best order on each number of cores, with the toolchain that does best on the
+    most cores; ``rivals``: the best of each other toolchain. ``order``: the largest N measured on
+    several numbers of cores, ``speedup``: there, from the fewest cores to the most; both None where
+    there is none. ``of_measured_peak``: the headline's rate over the measured peak of as many
+    cores. ``forced_core``: the processor that OPENBLAS_CORETYPE names, if it is set. ``measured``:
+    every point.
+    """
+
+    by_cores: dict[int, PeakShare]
+    rivals: Sequence[PeakShare]
+    order: int | None
+    speedup: Speedup | None
+    of_measured_peak: Ratio | None
+    forced_core: str | None
+    measured: Sequence[Point] = field(metadata=INTERNAL)
+
+    @property
+    def headline(self) -> PeakShare:
+        """The best order on the most cores."""
+        return self.by_cores[max(self.by_cores)]
+
+
+@dataclass(frozen=True)
+class ArithmeticCurves:
+    """What the figures draw: usable cells, those included that only a search asked for.
+
+    ``dgemm``: its rates. ``arrivals``: by cores, the smallest N at 95% of the best, where several
+    were measured. ``peaks``: by cores, the theoretical peak in flop/s, where it is known.
+    ``multiply_adds``: the rates of multiply-adds out of registers, of every vector width.
+    """
+
+    dgemm: Sequence[Point]
+    arrivals: Mapping[int, int]
+    peaks: Mapping[int, float]
+    multiply_adds: Sequence[Point]
+
+
+@dataclass(frozen=True)
+class ArithmeticFindings:
+    """Floating-point speed.
+
+    ``dgemm``: None where no usable cell measured it. ``measured_peaks``: by cores, the fastest
+    multiply-adds of any vector width.
+    """
+
+    dgemm: DgemmFindings | None
+    measured_peaks: dict[int, PeakShare]
+    curves: ArithmeticCurves = field(metadata=INTERNAL)
+
+
+def find(measured: Measured) -> ArithmeticFindings | None:
+    """What was measured of floating-point speed; None if nothing was."""
+    own, run = measured.without_candidates().own_cells(), measured.run
+    drawn = points(measured.cells, DGEMM, "rate")
+    multiply_adds = points(measured.cells, PEAK, "rate")
+    if not (drawn or multiply_adds):
+        return None
+    peaks = best_by(points(own.cells, PEAK, "rate"), lambda point: point.cores)
+    return ArithmeticFindings(
+        dgemm=_dgemm(own.cells, run, peaks),
+        measured_peaks={
+            cores: PeakShare(point, theoretical_peak(run, [point]))
+            for cores, point in peaks.items()
+        },
+        curves=_curves(drawn, multiply_adds, run),
+    )
+
+
+def _curves(drawn: list[Point], multiply_adds: list[Point], run: RunData) -> ArithmeticCurves:
+    by_count: dict[int, list[Point]] = {}
+    for point in drawn:
+        by_count.setdefault(point.cores, []).append(point)
+    arrivals = {count: _arrival(alike) for count, alike in by_count.items()}
+    peaks = {count: theoretical_peak(run, alike) for count, alike in by_count.items()}
+    return ArithmeticCurves(
+        drawn,
+        {count: order for count, order in arrivals.items() if order is not None},
+        {count: peak.rate for count, peak in peaks.items() if peak},
+        multiply_adds,
+    )
+
+
+def _dgemm(
+    cells: Sequence[CellSummary], run: RunData, peaks: Mapping[int, Point]
+) -> DgemmFindings | None:
+    found = points(cells, DGEMM, "rate")
+    if not found:
+        return None
+    lead = leading(found)
+    by_cores = best_by(lead, lambda point: point.cores)
+    headline = by_cores[max(by_cores)]
+    peak = peaks.get(headline.cores)
+
+    def share(point: Point) -> PeakShare:
+        toolchain = point.summary.cell.toolchain
+        alike = [
+            p for p in found if p.cores == point.cores and p.summary.cell.toolchain == toolchain
+        ]
+        return PeakShare(point, theoretical_peak(run, [point]), _arrival(alike))
+
+    order, speedup = _speedup(lead)
+    return DgemmFindings(
+        by_cores={cores: share(point) for cores, point in by_cores.items()},
+        rivals=[share(point) for point in rivals(found)],
+        order=order,
+        speedup=speedup,
+        of_measured_peak=ratio_of(headline, peak) if peak else None,
+        forced_core=_forced_core(run),
+        measured=found,
+    )
+
+
+def _order(point: Point) -> int:
+    return int(point.parameter("n") or 0)
+
+
+def _arrival(alike: Sequence[Point]) -> int | None:
+    """The smallest N whose median is at 95% of the best N's; None of a single order."""
+    by_order = best_by(alike, _order)
+    if len(by_order) < 2:
+        return None
+    arrived = ARRIVED * best(list(by_order.values())).metric.median
+    return next(order for order, point in by_order.items() if point.metric.median >= arrived)
+
+
+def _speedup(lead: Sequence[Point]) -> tuple[int | None, Speedup | None]:
+    """From the fewest cores to the most, at the largest N measured on several numbers of cores."""
+    for order in sorted({_order(point) for point in lead}, reverse=True):
+        alike = [point for point in lead if _order(point) == order]
+        by_cores = best_by(alike, lambda point: point.cores)
+        if len(by_cores) > 1:
+            return order, speedup_of(by_cores[min(by_cores)], by_cores[max(by_cores)])
+    return None, None
+
+
+def _forced_core(run: RunData) -> str | None:
+    """The processor that OpenBLAS was asked from outside to use the kernels of, if any."""
+    tuning = run.manifest.system.get("tuning")
+    core = tuning.get("OPENBLAS_CORETYPE") if isinstance(tuning, dict) else None
+    return str(core) if core else None

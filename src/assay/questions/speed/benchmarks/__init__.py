@@ -1,0 +1,1 @@
+"""The NAS Parallel Benchmarks: rates, scaling, phases."""

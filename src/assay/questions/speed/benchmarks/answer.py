@@ -1,0 +1,188 @@
+"""The NAS Parallel Benchmarks in words: official Mop/s, rates per core, scaling and its limits."""
+
+from __future__ import annotations
+
+from assay.questions.common.parts import Growth, Part
+from assay.questions.common.selection import (
+    evidence,
+    labeller,
+    placement_text,
+    quantity_text,
+)
+from assay.questions.common.speedups import Speedup, speedup_row
+from assay.questions.speed.benchmarks.findings import (
+    TITLES,
+    BenchmarksFindings,
+    CacheEffect,
+    ClassFindings,
+    ScalingLoss,
+)
+from assay.questions.speed.benchmarks.scaling import Curve
+from assay.units import counted, format_memory, format_share, listed
+
+_CACHE_EFFECT = "Edmundsson et al. (2004), 5.5; Luecke, Li & Cuma (2005), 4.1"
+# What each loads in addition to the cores (Bailey et al., RNR-94-007, and the NPB 2 report).
+_LOADS = {
+    "npb.ep": "hardly uses memory or network, so its scaling shows what sharing a chip costs",
+    "npb.cg": "gathers from memory at random",
+    "npb.mg": "streams through memory on grids of every size, with neighbours near and far",
+    "npb.ft": "transposes its whole array between all ranks",
+    "npb.is": "exchanges all its keys between all ranks",
+    "npb.lu": "passes many small messages along a wavefront, in which ranks wait for each other",
+    "npb.bt": "solves along lines through all ranks, with the most arithmetic per message",
+    "npb.sp": "solves along lines through all ranks, with less arithmetic per message",
+}
+
+
+def part(found: BenchmarksFindings) -> Part | None:
+    """The part of the NPB; None where all there is are candidates of a search.
+
+    The limit of a parallel run is perfect scaling: the rate on the fewest cores measured times the
+    ratio of the core counts. The share of it is the parallel efficiency.
+    """
+    measured = [benchmark for benchmark in found.benchmarks if benchmark.classes]
+    if not measured:
+        return None
+    part = Part()
+    for benchmark in measured:
+        # The largest class leads: the smallest may fit in cache.
+        for number, one in enumerate(benchmark.classes):
+            _add(part, one, leads=number == 0)
+        leading = benchmark.classes[0]
+        curve, speedups = leading.scaling.curve, leading.scaling.speedups
+        part.headline.append(curve.points[curve.most])
+        if speedups:
+            part.growth.append(Growth(curve.few, curve.most, benchmark.title, speedups[-1].value))
+        if leading.loss is not None:
+            _add_loss(part, leading, leading.loss, speedups[-1])
+    part.method = [
+        f"NPB {listed([b.title for b in measured])} (Bailey et al., RNR-94-007): the timed part of "
+        "the benchmark, verified against the official values; the rate counts the official "
+        "operations."
+    ]
+    loads = [f"{b.title} {_LOADS[b.kernel]}" for b in measured if b.kernel in _LOADS]
+    part.limits.append(f"What the NPB load in addition to the cores: {'; '.join(loads)}.")
+    return part
+
+
+def _add(part: Part, one: ClassFindings, *, leads: bool) -> None:
+    """The evidence of one class: of the leading class all counts, of others the ends."""
+    curve, title = one.scaling.curve, one.scaling.title
+    counts = list(curve.points) if leads else [curve.few, curve.most]
+    shown = [curve.points[count] for count in dict.fromkeys(reversed(counts))]
+    rows = [(point, counted(point.cores, "core")) for point in shown]
+    if one.threaded is not None:  # beside as many processes
+        rows.append((one.threaded, placement_text(one.threaded.summary.cell.placement)))
+    rows += [(point, counted(point.cores, "core")) for point in one.rivals]
+    label = labeller([point for point, _ in rows])
+    for point, where in rows:
+        each = quantity_text(point.metric.median / point.cores, "op/s")
+        note = label(point) + ("" if point.cores == 1 else f"; {each} per core")
+        if one.rivals:
+            where = f"{where}, {point.summary.cell.toolchain}"
+        part.evidence.append(evidence(f"{title}, {where}", point, "rate", note=note))
+    effect = one.cache_effect
+    speedups = [*one.scaling.speedups[-1:]]  # that on the most cores, and the best superlinear one
+    if effect is not None and effect.best not in speedups:
+        speedups.append(effect.best)
+    for speedup in speedups:
+        above = effect is not None and speedup.most.cores in effect.counts
+        note = "parallel efficiency" + (", superlinear" if above else "")
+        part.evidence.append(speedup_row(title, speedup, note=note))
+    if effect is not None:
+        part.limits.append(_cache_effect(one, effect))
+
+
+def _of(curve: Curve, count: int) -> str:
+    """``8 processes``, or cores where threads kept some of them busy."""
+    return counted(count, "process" if curve.processes else "core")
+
+
+def _cache_effect(one: ClassFindings, effect: CacheEffect) -> str:
+    """The sentence on a speedup above perfect scaling, and on whether caches account for it."""
+    curve, best = one.scaling.curve, effect.best
+    each = "process" if curve.processes else "core"
+    others = len(effect.counts) - 1
+    also = f"; superlinear too on {counted(others, 'other count')}" if others else ""
+    superlinear = (
+        f"{one.scaling.title} is superlinear: on {_of(curve, best.most.cores)} each {each} reaches "
+        f"{format_share(best.efficiency, best.efficiency_interval)} of its rate on "
+        f"{_of(curve, curve.few)}{also}. "
+    )
+    fit = effect.fit
+    if fit is not None:
+        return superlinear + (
+            f"From {_of(curve, fit.count)} on, the {format_memory(fit.data)} of a process fit into "
+            f"its share of the L{fit.level} caches ({format_memory(fit.share)}), so that fewer "
+            f"loads go to memory: the cache effect of {_CACHE_EFFECT}."
+        )
+    if not effect.sizes_known:
+        return superlinear + (
+            "Data that begin to fit into the caches of more cores have this effect "
+            f"({_CACHE_EFFECT}); the sizes of data per process and of caches are not known here."
+        )
+    return superlinear + (
+        "By what a process allocates, its data do not begin to fit into any cache on the way: a "
+        f"part that is used most may ({_CACHE_EFFECT}), or the rate on {_of(curve, curve.few)} "
+        "was low for another reason."
+    )
+
+
+def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedup) -> None:
+    """Why the parallel efficiency on the most cores is poor, and what to do."""
+    curve = one.scaling.curve
+    title, where = TITLES[curve.kernel], counted(curve.most, "core")
+    share = format_share(speedup.efficiency, speedup.efficiency_interval)
+    reason, action = _cause(loss)
+    if reason:
+        part.limits.append(
+            f"{one.scaling.title} keeps {share} of perfect scaling on {_of(curve, curve.most)}: "
+            f"{reason}."
+        )
+    if speedup.value < 1:
+        part.advice.append(
+            f"{title} is slower on {where} than on fewer: ranks shared cores with each other or "
+            "with other work, or waited for each other most of the time."
+        )
+    elif curve.kernel == "npb.ep":
+        part.advice.append(
+            f"EP keeps only {share} of perfect scaling on {where} though its ranks share almost "
+            "nothing: check for ranks on two hardware threads of one core, a clock that falls "
+            "under load, steal time, or a container's CPU quota."
+        )
+    else:
+        part.advice.append(f"{title} keeps only {share} of perfect scaling on {where}: {action}")
+
+
+def _cause(loss: ScalingLoss) -> tuple[str, str]:
+    """What takes the lost time ("" where that is not known), and what to do."""
+    phases, stream = loss.phases, loss.stream
+    share = format_share(phases.communication) if phases is not None else ""
+    if loss.cause == "communication" and phases is not None:
+        largest = phases.largest_communication
+        return (
+            f"communication takes {share} of the time, waiting for others included (most of it "
+            f"{largest}, {format_share(phases.shares[largest])})",
+            "its ranks wait for messages and for each other. A larger problem, or threads instead "
+            "of ranks, communicates less per operation.",
+        )
+    if stream is not None:
+        also = f", communication only {share} of the time" if phases is not None else ""
+        return (
+            f"memory bandwidth saturates: STREAM on {counted(stream.cores, 'core')} has "
+            f"{stream.ratio:.2f} times that of {counted(stream.base, 'core')}{also}",
+            "its cores wait for memory. Use more nodes with fewer cores each for such codes.",
+        )
+    if phases is not None:
+        return (
+            f"communication takes only {share} of the time; computing itself is slower on each "
+            "core",
+            "computing is slower on each core when all are busy. Check for a clock that falls "
+            "under load, hardware threads that share a core, and memory bandwidth "
+            "(`assay run memory`).",
+        )
+    return (
+        "",
+        "its ranks wait for memory or for each other; STREAM in the same run (`assay run memory`) "
+        "would distinguish the two.",
+    )

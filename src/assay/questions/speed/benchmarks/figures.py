@@ -1,0 +1,253 @@
+"""The NAS Parallel Benchmarks as Edmundsson et al. (2004), figures 4 to 6: rates, and speedups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.charts.builder import STATISTICS, Chart, named
+from assay.charts.figure import Datum, Field, Figure
+from assay.charts.marks import Row, Spec, count_axis, ideal_line
+from assay.kernels.npb import CLASS_ORDER
+from assay.questions.common.figure_rows import by_size, statistics
+from assay.questions.common.selection import Point, placement_text, scaled
+from assay.questions.speed.benchmarks.findings import (
+    BenchmarkFindings,
+    BenchmarksFindings,
+    ClassScaling,
+)
+from assay.questions.speed.benchmarks.phase_figures import phase_figure
+from assay.units import counted, listed
+
+_MEGA = (1e6, "M")  # NPB's official unit is Mop/s, whatever the size
+# Counts of cores from which rates are drawn as lines instead of bars.
+_MIN_COUNTS_OF_LINES = 3
+_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4]]
+_SHAPES = [
+    *("circle", "square", "diamond", "triangle-up"),
+    *("triangle-down", "cross", "triangle-right", "triangle-left"),
+]
+
+
+def figures(found: BenchmarksFindings) -> list[Figure]:
+    """Each benchmark's rate, the speedup of all of them, and where their time goes."""
+    drawn = [
+        *(rate_figure(benchmark) for benchmark in found.benchmarks),
+        speedup_figure(found),
+        *(phase_figure(benchmark) for benchmark in found.benchmarks),
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def rate_figure(found: BenchmarkFindings) -> Figure:
+    """Mop/s per core of one benchmark: lines over core counts, bars where those are few."""
+    counts = {point.cores for point in found.measured}
+    return _bars(found) if len(counts) < _MIN_COUNTS_OF_LINES else _lines(found)
+
+
+def _bars(found: BenchmarkFindings) -> Figure:
+    measured = found.measured
+    several = len({point.summary.cell.toolchain for point in measured}) > 1
+    rows: list[Row] = [
+        {
+            "placement": placement_text(point.summary.cell.placement),
+            "cores": point.cores,
+            "class": str(point.parameter("class"))
+            + (f" · {point.summary.cell.toolchain}" if several else ""),
+            **statistics(point, per=point.cores),
+        }
+        for point in sorted(measured, key=by_size)
+    ]
+    chart = Chart(
+        rows,
+        named("placement"),
+        "rate",
+        "op/s per core",
+        hue="class",
+        hue_title="class",
+        names=[("placement", "placement"), ("class", "class")],
+        scale=_MEGA,
+        height=240,
+    )
+    counts = [counted(count, "core") for count in sorted({p.cores for p in measured})]
+    return (
+        chart.bars(beside="class")
+        .whiskers()
+        .figure(
+            found.kernel.replace(".", "-"),
+            f"NPB {found.title}: rate per core",
+            caption="Bars of equal height would be perfect scaling. Whiskers: 95% intervals.",
+            alt=f"Bar chart of NPB {found.title} Mop/s per core for class "
+            f"{listed(_classes(measured))} on {listed(counts)}.",
+            fields=[
+                Field("placement", "", "ranks and threads"),
+                Field("cores", "", "cores in use"),
+                Field("class", "", "problem class"),
+            ],
+        )
+    )
+
+
+def _lines(found: BenchmarkFindings) -> Figure:
+    """A line per class, kind of placement and toolchain, through the best point at each count."""
+    measured = found.measured
+    noun, nouns = _counted_by(p.summary.cell.placement.threads == 1 for p in measured)
+    several = len({line.toolchain for line in found.lines}) > 1
+    rows: list[Row] = [
+        {
+            "cores": count,
+            "class": line.size,
+            "kind": line.kind + (f" · {line.toolchain}" if several else ""),
+            "placement": placement_text(point.summary.cell.placement),
+            **statistics(point, per=count),
+        }
+        for line in found.lines
+        for count, point in line.points.items()
+    ]
+    counts = sorted({point.cores for point in measured})
+    chart = Chart(
+        rows,
+        count_axis(counts, nouns),
+        "rate",
+        f"op/s per {noun}",
+        hue="class",
+        hue_title="class",
+        names=[("cores", "cores"), ("class", "class"), ("placement", "placement")],
+        scale=_MEGA,
+    )
+    kinds = len(_values("kind", rows)) > 1
+    legend = {"title": "cores used by", "symbolSize": 60} if kinds else None
+    return chart.curves(
+        strokeDash=_marked("kind", rows, _DASHES, legend),
+        shape=_marked("kind", rows, _SHAPES, legend),
+    ).figure(
+        found.kernel.replace(".", "-"),
+        f"NPB {found.title}: rate per {noun}",
+        caption="A level line would be perfect scaling; a rising one is superlinear. The band is "
+        "the 95% interval. The axis of counts is logarithmic.",
+        alt=f"Line chart of NPB {found.title} Mop/s per {noun} for class "
+        f"{listed(_classes(measured))} on {counts[0]} to {counts[-1]} {nouns}.",
+        fields=[
+            Field("cores", "", "cores in use"),
+            Field("class", "", "problem class"),
+            Field("kind", "", "processes, threads or both"),
+            Field("placement", "", "ranks and threads"),
+        ],
+    )
+
+
+def _counted_by(plain: Iterable[bool]) -> tuple[str, str]:
+    return ("process", "processes") if all(plain) else ("core", "cores")
+
+
+def _classes(found: Sequence[Point]) -> list[str]:
+    return [name for name in CLASS_ORDER if any(p.parameter("class") == name for p in found)]
+
+
+def _marked(field: str, rows: Sequence[Row], ranges: list[Any], legend: Spec | None) -> Spec:
+    """A shape or dash by a field; the same domain as others of it merges their legends."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": _values(field, rows), "range": ranges},
+        "legend": legend,
+    }
+
+
+def _values(field: str, rows: Sequence[Row]) -> list[Datum]:
+    return list(dict.fromkeys(row[field] for row in rows))
+
+
+def speedup_figure(found: BenchmarksFindings) -> Figure | None:
+    """Speedup over processes with the ideal, a line per benchmark and class.
+
+    The fewest processes of a line count as that many times one; their own ratio is 1 by
+    definition, so they have no interval.
+    """
+    known: list[ClassScaling] = []
+    rows: list[Row] = []
+    for benchmark in found.benchmarks:
+        drawn = [scaling for scaling in benchmark.drawn if scaling.speedups]
+        known += drawn
+        for number, scaling in enumerate(drawn):
+            rows += _speedup_rows(benchmark.title, scaling, leads=number == 0)
+    if not known:
+        return None
+    _, nouns = _counted_by(scaling.curve.processes for scaling in known)
+    counts = sorted({count for scaling in known for count in scaling.curve.points})
+    names = [("benchmark", "benchmark"), ("class", "class"), ("cores", "cores")]
+    chart = Chart(
+        rows,
+        count_axis(counts, nouns),
+        "speedup",
+        "",
+        hue="benchmark",
+        names=names,
+        scale=(1.0, ""),
+        height=360,
+    )
+    chart.y = {
+        "field": "y",
+        "type": "quantitative",
+        "title": "speedup",
+        "scale": {"type": "log", "base": 2, "nice": False, "padding": 12},
+        "axis": {"values": counts, "format": "d", "labelOverlap": "greedy"},
+    }
+    hue = {**(chart.hue or {}), "scale": {"domain": _values("benchmark", rows)}}
+    chart.hue = hue
+    dash: Spec = {"condition": {"test": "datum.leads", "value": [1, 0]}, "value": [5, 4]}
+    class_: Spec = {"field": "class", "type": "nominal"}
+    chart.add(
+        *ideal_line("cores", (counts[0], counts[0]), (counts[-1], counts[-1])),
+        {
+            "mark": {"type": "line", "strokeWidth": 1.5},
+            "encoding": {"color": hue, "y": chart.y, "detail": [class_], "strokeDash": dash},
+        },
+    )
+    chart.whiskers().points(
+        shape=_marked("benchmark", rows, _SHAPES, hue["legend"]), opacity={"value": 1}
+    )
+    dashed = not all(row["leads"] for row in rows)
+    return chart.figure(
+        "npb-speedup",
+        f"NPB: speedup over {nouns}",
+        caption=f"Speedup over the fewest {nouns} of each line, whose own is set to their number; "
+        "above the ideal line is superlinear. "
+        + ("Solid: the largest class of each benchmark, dashed: the others. " if dashed else "")
+        + "Both axes logarithmic. Whiskers: 95% intervals.",
+        alt=f"Line chart of the speedup of {listed([scaling.title for scaling in known])} from "
+        f"{counts[0]} to {counts[-1]}, with the ideal line.",
+        fields=[
+            Field("benchmark", "", "benchmark"),
+            Field("class", "", "problem class"),
+            Field("leads", "", "whether it is the largest class of its benchmark"),
+            Field("cores", "", "cores in use"),
+            Field("placement", "", "ranks and threads"),
+            STATISTICS,
+        ],
+        width="full",
+    )
+
+
+def _speedup_rows(title: str, scaling: ClassScaling, *, leads: bool) -> list[Row]:
+    curve = scaling.curve
+    by_count = {speedup.most.cores: speedup for speedup in scaling.speedups}
+    rows: list[Row] = []
+    for count, point in curve.points.items():
+        speedup = by_count.get(count)
+        interval = scaled(speedup.interval, curve.few) if speedup else None
+        rows.append(
+            {
+                "benchmark": title,
+                "class": curve.size,
+                "leads": leads,
+                "cores": count,
+                "placement": placement_text(point.summary.cell.placement),
+                "median": (speedup.value if speedup else 1.0) * curve.few,
+                "low": interval[0] if interval else None,
+                "high": interval[1] if interval else None,
+                "launches": point.metric.n,
+            }
+        )
+    return rows

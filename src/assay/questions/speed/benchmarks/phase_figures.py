@@ -1,0 +1,116 @@
+"""Where the time of a kernel goes: bars of phases, each a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.charts.figure import Datum, Field, Figure
+from assay.charts.marks import Row, Spec, colour, data_fields, scaled_fields, tooltip
+from assay.questions.common.selection import placement_text
+from assay.questions.speed.benchmarks.findings import BenchmarkFindings
+from assay.questions.speed.benchmarks.phases import COMPUTE, CellPhases
+from assay.units import counted, listed
+
+
+def phase_figure(found: BenchmarkFindings) -> Figure | None:
+    """Where the time of a benchmark's largest class goes: bars of phases over core counts."""
+    scaling = next((scaling for scaling in found.drawn if scaling.phases), None)
+    if scaling is None:
+        return None
+    curve, title = scaling.curve, f"NPB {scaling.title}"
+    rows = [row for count, one in scaling.phases.items() for row in phase_rows(one, cores=count)]
+    most = scaling.phases.get(curve.most)
+    compute = most.shares.get(COMPUTE, 0.0) if most else 0.0
+    return phases_figure(
+        f"{found.kernel.replace('.', '-')}-phases",
+        f"{title}: where the time goes",
+        rows,
+        Field("cores", "", "cores in use"),
+        "processes" if curve.processes else "cores",
+        caption="Mean over ranks. Communication includes waiting for other ranks.",
+        alt=f"Stacked bars of the share of {listed(phases_among(rows))} in the time of {title}; on "
+        f"{counted(curve.most, 'core')} computing takes {compute:.0%}.",
+    )
+
+
+def phase_rows(phases: CellPhases, **fields: Datum) -> list[Row]:
+    """A row per phase of a cell, with further fields that say which cell it is."""
+    where = placement_text(phases.point.summary.cell.placement)
+    rows: list[Row] = []
+    for name, metric in phases.seconds.items():
+        low, high = metric.ci95 or (None, None)
+        rows.append(
+            {
+                **fields,
+                "placement": where,
+                "phase": name,
+                "share": phases.shares.get(name),
+                "median": metric.median,
+                "low": low,
+                "high": high,
+                "launches": metric.n,
+            }
+        )
+    return rows
+
+
+def phases_among(rows: Sequence[Row]) -> list[str]:
+    """The phases of these rows, in their order."""
+    return list(dict.fromkeys(str(row["phase"]) for row in rows))
+
+
+def phases_figure(
+    id: str,  # noqa: A002 - the name of the field in the report's JSON
+    title: str,
+    rows: Sequence[Row],
+    x: Field,
+    x_title: str,
+    *,
+    caption: str,
+    alt: str,
+) -> Figure:
+    """Stacked bars of ``phase_rows`` along the field ``x``, each bar a whole."""
+    order = f"indexof({phases_among(rows)!r}, datum.phase)"
+    axis: Spec = {"labelAngle": 0, "ticks": False, "labelPadding": 6, "labelOverlap": "greedy"}
+    return Figure(
+        id=id,
+        title=title,
+        caption=caption,
+        alt=alt,
+        fields=[
+            x,
+            Field("placement", "", "ranks and threads"),
+            Field("phase", "", "what the ranks did"),
+            Field("share", "", "of the sum of all phases"),
+            *data_fields("s"),
+        ],
+        rows=list(rows),
+        spec={
+            "height": 240,
+            "transform": [{"calculate": order, "as": "order"}, *scaled_fields(1.0)],
+            "mark": {"type": "bar"},
+            "encoding": {
+                "x": {
+                    "field": x.name,
+                    "type": "ordinal",
+                    "title": x_title,
+                    "axis": axis,
+                    "scale": {"paddingInner": 0.3, "paddingOuter": 0.2},
+                },
+                "y": {
+                    "field": "share",
+                    "type": "quantitative",
+                    "title": "share of the time",
+                    "axis": {"format": "%", "tickCount": 5},
+                    "scale": {"domain": [0, 1]},
+                },
+                "color": colour("phase", rows),
+                "order": {"field": "order", "type": "quantitative"},
+                "tooltip": [
+                    *tooltip([("phase", "phase"), ("placement", "placement")], "s"),
+                    {"field": "share", "type": "quantitative", "title": "share", "format": ".3p"},
+                ],
+            },
+        },
+        width="half",
+    )

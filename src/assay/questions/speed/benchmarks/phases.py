@@ -1,0 +1,94 @@
+"""Where the time of a kernel goes: the phases that it times in addition to the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assay.kernels import known_kernel
+from assay.kernels.npb import is_phase
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.selection import Interval, Point
+from assay.stats.core.model import CellSummary, MetricSummary
+
+COMPUTE = "compute"
+
+
+@dataclass(frozen=True)
+class CellPhases:
+    """The phases of one cell, mean over ranks.
+
+    ``point``: the cell's rate. ``shares``: of each phase in the sum of all, in the catalogue's
+    order. ``seconds``: the same in seconds.
+    """
+
+    point: Point
+    shares: Mapping[str, float]
+    seconds: Mapping[str, MetricSummary] = field(metadata=INTERNAL)
+
+
+@dataclass(frozen=True)
+class NpbPhases(CellPhases):
+    """The phases of a benchmark that times computing and each kind of communication.
+
+    ``communication``: the share of all phases but computing. ``compute_interval``: the 95% interval
+    of the share of computing, the other phases taken as certain; None where there is none.
+    """
+
+    communication: float
+    compute_interval: Interval | None
+
+    @property
+    def largest_communication(self) -> str:
+        """The kind of communication that takes most of the time; "" where none takes any."""
+        others = {name: share for name, share in self.shares.items() if name != COMPUTE}
+        name = max(others, key=lambda name: others[name], default="")
+        return name if name and others[name] > 0 else ""
+
+
+def cell_phases(point: Point) -> CellPhases | None:
+    """Where the time of a point's cell goes; None where no phase was timed or none took time."""
+    shares = phase_shares(point.summary)
+    return CellPhases(point, shares, phase_times(point.summary)) if shares else None
+
+
+def npb_phases(point: Point) -> NpbPhases | None:
+    """The same for a cell of the NPB."""
+    shares = phase_shares(point.summary)
+    if not shares:
+        return None
+    return NpbPhases(
+        point,
+        shares,
+        phase_times(point.summary),
+        communication=sum(share for name, share in shares.items() if name != COMPUTE),
+        compute_interval=_compute_interval(point.summary),
+    )
+
+
+def phase_times(cell: CellSummary) -> dict[str, MetricSummary]:
+    """Seconds of each phase, mean over ranks, in the catalogue's order."""
+    kernel = known_kernel(cell.kernel)
+    return {
+        metric.name: cell.metrics[metric.name]
+        for metric in (kernel.metrics if kernel else ())
+        if is_phase(metric) and metric.name in cell.metrics
+    }
+
+
+def phase_shares(cell: CellSummary) -> dict[str, float]:
+    """Each phase's share of all; empty where no phase was timed or all took no time."""
+    seconds = {name: metric.median for name, metric in phase_times(cell).items()}
+    whole = sum(seconds.values())
+    return {name: value / whole for name, value in seconds.items()} if whole > 0 else {}
+
+
+def _compute_interval(cell: CellSummary) -> Interval | None:
+    phases = phase_times(cell)
+    whole = sum(metric.median for metric in phases.values())
+    interval = phases[COMPUTE].ci95 if COMPUTE in phases else None
+    if interval is None or whole <= 0:
+        return None
+    rest = whole - phases[COMPUTE].median
+    low, high = interval
+    return low / (low + rest), high / (high + rest)

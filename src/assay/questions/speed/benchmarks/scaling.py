@@ -1,0 +1,181 @@
+"""Strong scaling of a benchmark, and whether caches account for a superlinear speedup.
+
+They do where a process's data begin to fit into its share of a cache (Edmundsson et al. 2004, 5.5;
+Luecke, Li & Cuma 2005, 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.errors import AssayError
+from assay.kernels import known_kernel
+from assay.kernels.npb import CLASS_ORDER
+from assay.model.placement import Placement
+from assay.questions.common.selection import Point, best_by, leading
+from assay.questions.common.speedups import Speedup, speedup_of
+from assay.records.model import RunData
+
+if TYPE_CHECKING:
+    from assay.system.model import Cache
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One benchmark and class with one toolchain over counts of cores.
+
+    ``kernel``: its name in the catalogue. ``size``: the class. ``points``: the best point at each
+    count of cores, counts ascending. ``processes``: each core runs one process, so that counts of
+    cores are counts of processes.
+    """
+
+    kernel: str
+    size: str
+    points: Mapping[int, Point]
+    processes: bool
+
+    @property
+    def few(self) -> int:
+        """The fewest cores measured: the base of all speedups."""
+        return min(self.points)
+
+    @property
+    def most(self) -> int:
+        """The most cores measured."""
+        return max(self.points)
+
+
+@dataclass(frozen=True)
+class ScalingFit:
+    """From which count on the data of a process fit into its share of a cache level.
+
+    ``count``: processes (or cores, where a curve is not over processes). ``level``: of the cache.
+    ``data``: bytes that a process allocates. ``share``: bytes of the cache that it has.
+    """
+
+    count: int
+    level: int
+    data: float
+    share: float
+
+
+def curve_of(found: Sequence[Point], kernel: str, size: str) -> Curve:
+    """The curve of points of one benchmark and class; there must be one.
+
+    Over processes where those were measured on several counts, else over all points.
+    """
+    lead = leading(found)
+    plain = [point for point in lead if point.summary.cell.placement.threads == 1]
+    by_cores = best_by(plain, lambda point: point.cores)
+    if len(by_cores) > 1:
+        return Curve(kernel, size, by_cores, processes=True)
+    return Curve(kernel, size, best_by(lead, lambda point: point.cores), processes=False)
+
+
+def by_class(found: Iterable[Point]) -> dict[str, list[Point]]:
+    """The points of each class, the largest class first."""
+    classes: dict[str, list[Point]] = {}
+    for point in found:
+        classes.setdefault(str(point.parameter("class")), []).append(point)
+    return {size: classes[size] for size in reversed(CLASS_ORDER) if size in classes}
+
+
+def curves(found: Sequence[Point], kernel: str) -> list[Curve]:
+    """The curves of one benchmark's points, the largest class first."""
+    return [curve_of(of_size, kernel, size) for size, of_size in by_class(found).items()]
+
+
+def speedups(curve: Curve) -> list[Speedup]:
+    """The speedup on each count of cores beyond the fewest, over that on the fewest."""
+    base = curve.points[curve.few]
+    return [speedup_of(base, point) for count, point in curve.points.items() if count != curve.few]
+
+
+def superlinear(found: Iterable[Speedup]) -> list[Speedup]:
+    """Those above perfect scaling with their whole 95% interval."""
+    return [s for s in found if s.efficiency_interval is not None and s.efficiency_interval[0] > 1]
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A node's cores and data caches.
+
+    ``caches``: outermost level first. ``cores``: 0 where not known.
+    """
+
+    caches: tuple[Cache, ...] = ()
+    cores: int = 0
+
+    @property
+    def known(self) -> bool:
+        """Whether both its caches and its cores are known."""
+        return bool(self.caches) and self.cores > 0
+
+
+def chip_of(run: RunData) -> Chip:
+    """Caches and cores as the run's manifest has them."""
+    from assay.system.model import System
+
+    try:
+        processor = System.from_dict(run.manifest.system).processor
+    except AssayError:  # described by another version
+        return Chip()
+    known = [cache for cache in processor.caches if cache.size and cache.kind != "instruction"]
+    return Chip(tuple(sorted(known, key=lambda cache: -cache.level)), processor.cores or 0)
+
+
+def cache_share(placement: Placement, cache: Cache, cores: int) -> float:
+    """Bytes of a cache level per process, where the processes of a node divide it evenly.
+
+    Only instances with a busy core count: with compact binding those of the first cores, with any
+    other as many as there can be. ``cores``: of a node.
+    """
+    instances = max(cache.count or 1, 1)
+    busy = min(placement.ppn * placement.threads, cores)
+    if placement.binding == "compact":
+        cores_each = max(cores // instances, 1)
+        used = min(-(-busy // cores_each), instances)
+    else:
+        used = min(busy, instances)
+    return (cache.size or 0) * used / placement.ppn
+
+
+def data_per_process(point: Point) -> float | None:
+    """Bytes that one process allocates, by the kernel's formula; None where it has none."""
+    cell = point.summary.cell
+    kernel = known_kernel(cell.kernel)
+    if kernel is None or kernel.memory is None:
+        return None
+    parameters = {**cell.parameters, **point.summary.parameters}
+    return kernel.memory(parameters, cell.placement.ranks, cell.placement.threads)
+
+
+def begins_to_fit(curve: Curve, chip: Chip, upto: int) -> ScalingFit | None:
+    """From which count, ``upto`` at most, the data fit into a cache level that they exceed before.
+
+    Of several levels the outermost. None where there is none, or where the sizes of the data or of
+    the caches are not known.
+    """
+    counts = [count for count in curve.points if count <= upto]
+    for cache in chip.caches if chip.cores else ():
+        fit = None
+        for count in reversed(counts):
+            point = curve.points[count]
+            data = data_per_process(point)
+            share = cache_share(point.summary.cell.placement, cache, chip.cores)
+            if data is None or data > share:
+                break
+            fit = ScalingFit(count, cache.level, data, share)
+        if fit is not None and fit.count > curve.few:
+            return fit
+    return None
+
+
+def in_cache(point: Point, chip: Chip) -> bool:
+    """Whether the data of each process are known to fit into its share of the outermost level."""
+    data = data_per_process(point)
+    if data is None or not chip.known:
+        return False
+    return data <= cache_share(point.summary.cell.placement, chip.caches[0], chip.cores)

@@ -1,0 +1,13 @@
+"""The NAS Parallel Benchmarks as one topic of the question of speed."""
+
+from __future__ import annotations
+
+from assay.questions.common.question import Topic
+from assay.questions.speed.benchmarks.answer import part
+from assay.questions.speed.benchmarks.figures import figures
+from assay.questions.speed.benchmarks.findings import TITLES, find
+from assay.questions.speed.benchmarks.tables import tables
+
+# Names of the kernels that this topic answers from.
+KERNELS = tuple(TITLES)
+TOPIC = Topic(name="benchmarks", find=find, part=part, figures=figures, tables=tables)

@@ -1,0 +1,73 @@
+"""What a run shows of speed: the findings of each family of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.questions.common.confidence import is_broken
+from assay.questions.common.question import Measured, Topic
+from assay.questions.speed.arithmetic import findings as arithmetic
+from assay.questions.speed.arithmetic.topic import TOPIC as ARITHMETIC
+from assay.questions.speed.benchmarks.findings import BenchmarksFindings
+from assay.questions.speed.benchmarks.topic import KERNELS as NPB_KERNELS
+from assay.questions.speed.benchmarks.topic import TOPIC as BENCHMARKS
+from assay.questions.speed.linpack.findings import LinpackFindings
+from assay.questions.speed.linpack.topic import KERNELS as LINPACK_KERNELS
+from assay.questions.speed.linpack.topic import TOPIC as LINPACK
+from assay.questions.speed.memory import access, bandwidth
+from assay.questions.speed.memory.findings import MemoryFindings
+from assay.questions.speed.memory.topic import TOPIC as MEMORY
+from assay.questions.speed.messages import TOPIC as MESSAGES
+from assay.questions.speed.messages import MessageFindings
+from assay.questions.speed.storage import findings as storage
+from assay.questions.speed.storage.topic import TOPIC as STORAGE
+from assay.stats.core.model import CellSummary
+
+# In the order of the answer. Their names are those of the fields of ``SpeedFindings``.
+TOPICS: tuple[Topic[Any], ...] = (MEMORY, ARITHMETIC, LINPACK, BENCHMARKS, MESSAGES, STORAGE)
+
+# The kernels whose failure touches this answer; messages are only context.
+_KERNELS = (
+    bandwidth.KERNEL,
+    *access.KERNELS,
+    *arithmetic.KERNELS,
+    *LINPACK_KERNELS,
+    *NPB_KERNELS,
+    *storage.KERNELS,
+)
+
+
+@dataclass(frozen=True)
+class SpeedFindings:
+    """Speed, by family of kernels; None of a family where nothing of it was measured.
+
+    ``memory``, ``arithmetic``, ``linpack``, ``benchmarks`` (the NPB), ``messages`` (as context),
+    ``storage``. ``broken``: cells of these families without usable numbers. ``complete``: whether
+    the run is.
+    """
+
+    memory: MemoryFindings | None
+    arithmetic: arithmetic.ArithmeticFindings | None
+    linpack: LinpackFindings | None
+    benchmarks: BenchmarksFindings | None
+    messages: MessageFindings | None
+    storage: storage.StorageFindings | None
+    broken: Sequence[CellSummary]
+    complete: bool
+
+
+def find(measured: Measured) -> SpeedFindings:
+    """Everything that speed is judged from."""
+    own = measured.without_candidates().own_cells()
+    return SpeedFindings(
+        memory=MEMORY.find(measured),
+        arithmetic=ARITHMETIC.find(measured),
+        linpack=LINPACK.find(measured),
+        benchmarks=BENCHMARKS.find(measured),
+        messages=MESSAGES.find(measured),
+        storage=STORAGE.find(measured),
+        broken=[cell for cell in own.cells if cell.kernel in _KERNELS and is_broken(cell)],
+        complete=measured.run.complete,
+    )

@@ -1,0 +1,1 @@
+"""Linpack: Rmax, N½, its limits, and its place on the TOP500."""

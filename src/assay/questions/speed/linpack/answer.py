@@ -1,0 +1,238 @@
+"""Linpack in words: Rmax and its orders, its shares of the machine's limits, what bounds it."""
+
+from __future__ import annotations
+
+from assay.models.linpack import sizing_text
+from assay.questions.common.parts import Growth, Part
+from assay.questions.common.selection import measured_text, placement_text, quantity_text
+from assay.questions.common.speedups import speedup_row
+from assay.questions.speed.arithmetic.peak import ABOVE_PEAK
+from assay.questions.speed.linpack.evidence import linpack_rows
+from assay.questions.speed.linpack.findings import POOR_EFFICIENCY, Gain, LinpackFindings
+from assay.questions.speed.linpack.results import order_of
+from assay.questions.speed.linpack.search import LinpackSearch
+from assay.questions.speed.linpack.shares import MEASURED_PEAK, THEORETICAL_PEAK
+from assay.questions.speed.linpack.top500_places import standing
+from assay.units import counted, format_share
+
+# A gain between the two largest orders under which no larger one is recommended.
+SMALL_GAIN = 0.02
+# Share of the peak from which it is rounded to whole percents.
+_WHOLE_PERCENTS = 0.1
+# Share of the time from which a phase other than the update is reported as what limits the rate.
+_LARGE_PHASE = 0.1
+_PHASES = {
+    "panel": "panel factorisation",
+    "broadcast": "broadcasting panels along the rows of the grid",
+    "swap": "interchanging rows",
+    "update": "updating the trailing matrix",
+    "solve": "back substitution",
+}
+# What to do where a phase takes much of the time, by phase.
+_PHASE_ADVICE = {
+    "panel": "Panel factorisation takes {} of Linpack's time, the most after the update: it "
+    "proceeds column by column. Its share falls with a larger N.",
+    "broadcast": "Linpack waits {} of its time for panels from other columns of the grid. A "
+    "larger N communicates less per operation; `assay run network` measures the network.",
+    "swap": "Interchanging rows takes {} of Linpack's time. A larger N moves less per operation.",
+}
+_LARGER = {
+    "time": "; it takes more time (`--budget`)",
+    "memory": "; it takes more memory",
+}
+_METHOD = (
+    "Linpack: a random dense system of order N solved by LU with partial pivoting, 2/3 N³ + 3/2 N² "
+    "flop, timed on the slowest rank; each solution is checked by HPL's scaled residual, which "
+    "must be under 16. Rmax is the best rate of all cells, Nmax its order, N½ the smallest order "
+    "with half of it (docs/methods/speed.md, Linpack)."
+)
+
+
+def part(found: LinpackFindings) -> Part:
+    """Linpack's part of "how fast"."""
+    part = Part(headline=[found.rmax], method=[_METHOD])
+    part.evidence += linpack_rows(found)
+    _add_scaling(part, found)
+    _add_orders(part, found)
+    _add_phases(part, found)
+    if found.search is not None:
+        _add_search(part, found.search)
+    _add_threads(part, found)
+    _add_dgemm(part, found)
+    _add_caveats(part, found)
+    part.remark = _remark(found)
+    return part
+
+
+def _add_scaling(part: Part, found: LinpackFindings) -> None:
+    if found.rmax.cores < found.most_cores:
+        part.caveats.append(
+            f"Linpack is fastest on {counted(found.rmax.cores, 'core')}, though it was measured on "
+            f"{found.most_cores}: Rmax is not of all of them."
+        )
+    speedup = found.speedup
+    if speedup is None:
+        return
+    few, most = speedup.few.cores, speedup.most.cores
+    orders = [order_of(speedup.few), order_of(speedup.most)]
+    note = "" if len(set(orders)) == 1 else f"N = {orders[0]:,} and {orders[1]:,}"
+    part.evidence.append(speedup_row("Linpack", speedup, note=note))
+    part.growth.append(Growth(few, most, "Linpack", speedup.value))
+    if speedup.efficiency >= POOR_EFFICIENCY:
+        return
+    loss = found.loss
+    reason = (
+        f"; most of the loss is in {_phase(loss.phase)}, which takes {format_share(loss.after)} of "
+        f"the time there and {format_share(loss.before)} on {counted(few, 'core')}"
+        if loss is not None
+        else ""
+    )
+    share = format_share(speedup.efficiency, speedup.efficiency_interval)
+    part.limits.append(
+        f"Linpack keeps {share} of perfect scaling from {few} to {counted(most, 'core')}{reason}."
+    )
+
+
+def _phase(name: str) -> str:
+    return _PHASES.get(name, name)
+
+
+def _add_orders(part: Part, found: LinpackFindings) -> None:
+    """What limited N, and whether the rate still grows at the largest one."""
+    if found.sizing is not None:
+        part.limits.append(f"Linpack's order: {sizing_text(found.sizing)}.")
+    largest = max(found.curve, default=found.nmax)
+    if len(found.curve) > 1 and found.nmax != largest:
+        part.limits.append(
+            f"Linpack's rate has stopped growing: N = {largest:,}, the largest order measured, "
+            f"is no faster than {found.nmax:,}."
+        )
+    gain = found.last_gain
+    if gain is None or gain.value - 1 < SMALL_GAIN or not gain.certain:
+        return
+    how = _LARGER[found.sizing.limit] if found.sizing is not None else ""
+    part.advice.append(
+        f"Linpack still gains {_gain_text(gain)} from N = {order_of(gain.other):,} to "
+        f"{found.nmax:,}: a larger N would raise Rmax{how}."
+    )
+
+
+def _gain_text(gain: Gain) -> str:
+    interval = gain.interval
+    return format_share(gain.value - 1, interval and (interval[0] - 1, interval[1] - 1))
+
+
+def _add_phases(part: Part, found: LinpackFindings) -> None:
+    """Where the time of Rmax goes, and which phase other than the update limits the rate."""
+    if found.rmax_phases is None:
+        return
+    taking = {name: share for name, share in found.rmax_phases.shares.items() if share > 0}
+    phases = ", ".join(
+        f"{_phase(name)} {format_share(share)}"
+        for name, share in sorted(taking.items(), key=lambda item: -item[1])
+    )
+    part.limits.append(f"Where Linpack's time goes at N = {found.nmax:,}: {phases}.")
+    taking.pop("update", None)
+    most = max(taking, key=lambda name: taking[name], default="")
+    if most in _PHASE_ADVICE and taking[most] >= _LARGE_PHASE:
+        part.advice.append(_PHASE_ADVICE[most].format(format_share(taking[most])))
+
+
+def _add_search(part: Part, search: LinpackSearch) -> None:
+    """What the settings matter, by the search."""
+    orders = " to ".join(
+        f"{order:,}" for order in dict.fromkeys(search.orders[:1] + search.orders[-1:])
+    )
+    tried = f"{counted(search.count, 'setting')} at N = {orders}" if search.count else "settings"
+    part.method.append(f"Linpack's settings: a search tried {tried}, alternating between them.")
+    varied, worst, usual = search.varied, search.worst, search.usual
+    if search.count < 2 or worst is None:
+        return
+    lost = f"({worst.trial.text(varied)}) lost {format_share(worst.loss)}"
+    if usual is worst:
+        losses = f"the worst, which is the default without a search, {lost}"
+    else:
+        losses = f"the worst {lost}"
+        if usual is not None:
+            rest = f"lost {format_share(usual.loss)}" if usual.loss > 0 else "was as fast"
+            losses += f" and the default without a search ({usual.trial.text(('nb', 'p'))}) {rest}"
+    part.limits.append(
+        f"Linpack's settings: of {tried}, {search.chosen.text(varied)} "
+        f"{'is' if len(varied) == 1 else 'are'} chosen; by the best of a few trials each, "
+        f"{losses}."
+    )
+
+
+def _add_threads(part: Part, found: LinpackFindings) -> None:
+    """Ranks against threads on the cores of Rmax, where both were measured."""
+    for gain in found.same_cores:
+        if gain.certain:
+            part.advice.append(
+                "Run codes like Linpack as "
+                f"{placement_text(found.rmax.summary.cell.placement)}: that is {_gain_text(gain)} "
+                f"faster than {placement_text(gain.other.summary.cell.placement)}."
+            )
+
+
+def _add_dgemm(part: Part, found: LinpackFindings) -> None:
+    """DGEMM on all cores at once, which no grid lets Linpack exceed."""
+    dgemm = found.dgemm
+    if dgemm is None:
+        return
+    rate = dgemm.point.metric
+    part.limits.append(
+        f"DGEMM on all {found.rmax.cores} cores at once reaches "
+        f"{quantity_text(rate.median, 'flop/s', rate.ci95)}, {format_share(dgemm.of_single)} of "
+        f"{dgemm.single}; Linpack reaches {format_share(dgemm.rmax_ratio, dgemm.interval)} of it."
+    )
+
+
+def _add_caveats(part: Part, found: LinpackFindings) -> None:
+    orders, peak = found.launch_orders, found.peak
+    if len(orders) > 1:
+        part.caveats.append(
+            f"The launches of Rmax solved orders from {orders[0]:,} to {orders[-1]:,}: without a "
+            "search each launch derives its own order from the memory that is free."
+        )
+    if peak is not None and peak.assumed:
+        part.caveats.append(
+            f"The theoretical peak is an assumption ({peak.source}), and so is Linpack's share."
+        )
+    if found.peak_ratio is not None and found.peak_ratio > ABOVE_PEAK:
+        part.caveats.append(
+            f"Linpack runs at {format_share(found.peak_ratio)} of the theoretical peak, which is "
+            "impossible: the true clock must be above the one that the peak was computed with."
+        )
+    if found.half is not None and found.half.how != "interpolated":
+        part.caveats.append(
+            f"N½ was not measured: the smallest order, N = {found.half.at_most:,}, reaches more "
+            "than half of Rmax. Measure it with a smaller `fraction` or `n`."
+        )
+
+
+def _of_peak(found: LinpackFindings) -> str:
+    """Its share of the theoretical peak; of the measured one where that is unknown or assumed."""
+    names = [(MEASURED_PEAK, "measured peak"), (THEORETICAL_PEAK, "assumed peak")]
+    if found.peak is not None and not found.peak.assumed:
+        names = [(THEORETICAL_PEAK, "theoretical peak")]
+    for name, text in names:
+        share = found.share(name)
+        if share is not None:
+            whole = share.value >= _WHOLE_PERCENTS
+            return f", {f'{share.value:.0%}' if whole else format_share(share.value)} of {text}"
+    return ""
+
+
+def _remark(found: LinpackFindings) -> str:
+    """The clause of the verdict."""
+    rmax, half, price = found.rmax, found.half, found.price
+    words = [f"N = {found.nmax:,}"]
+    if half is not None and half.how != "bounded":
+        about = "" if half.how == "interpolated" else ", extrapolated"
+        words.append(f"N½ = {quantity_text(half.order, 'order')}{about}")
+    paid = f", {quantity_text(price.value, price.unit)}" if price is not None else ""
+    subject = f"{counted(rmax.cores, 'core')} {'solves' if rmax.cores == 1 else 'solve'}"
+    return (
+        f"{subject} Linpack at {measured_text(rmax)} ({'; '.join(words)}){_of_peak(found)}{paid}: "
+        f"it would have been {standing(found.top500)}"
+    )

@@ -1,0 +1,261 @@
+"""What a run holds of Linpack: Rmax, its limits, its scaling, and where it would have stood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.models.half_performance import HalfOrder
+from assay.models.linpack import KERNEL, LargestOrder
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.question import Measured
+from assay.questions.common.selection import Interval, Point, best_by, points, ratio, rivals
+from assay.questions.common.speedups import Speedup, speedup_of
+from assay.questions.speed.arithmetic.peak import DGEMM, PeakLimit, theoretical_peak
+from assay.questions.speed.benchmarks.phases import CellPhases, cell_phases
+from assay.questions.speed.linpack.results import (
+    Results,
+    alike,
+    asked_alike,
+    by_cores,
+    curves,
+    growing,
+    measurements_of,
+    results,
+)
+from assay.questions.speed.linpack.search import LinpackSearch, largest_of, search_of
+from assay.questions.speed.linpack.shares import (
+    DGEMM_CORES,
+    DGEMM_RANKS,
+    Price,
+    RmaxShare,
+    price_of,
+    shares,
+)
+from assay.questions.speed.linpack.top500_places import Top500Places, find_places
+from assay.records.model import RunData, system_name
+from assay.stats.core.model import CellSummary
+
+# Parallel efficiency below which the phase that causes the loss is looked for.
+POOR_EFFICIENCY = 0.75
+
+
+@dataclass(frozen=True)
+class LimitedRate:
+    """A rate (``point``) with the theoretical ``peak`` of its cores, None where it is unknown."""
+
+    point: Point
+    peak: PeakLimit | None
+
+
+@dataclass(frozen=True)
+class PhaseLoss:
+    """The phase that causes most of the loss of a poor parallel efficiency.
+
+    ``phase``: its name. ``before`` and ``after``: its share of the time on the fewest cores and on
+    the most.
+    """
+
+    phase: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The rate of Rmax, or of the largest order, over that of ``other``.
+
+    ``value``: the ratio, with its 95% ``interval``.
+    """
+
+    other: Point
+    value: float
+    interval: Interval | None
+
+    @property
+    def certain(self) -> bool:
+        """Whether the whole interval is above 1."""
+        return self.interval is not None and self.interval[0] > 1
+
+
+@dataclass(frozen=True)
+class DgemmOnAllCores:
+    """DGEMM on all cores of Rmax at once.
+
+    ``point``: its rate. ``single``: the name of the rate of single ranks or cores times their
+    number; ``of_single``: its share of that. ``rmax_ratio``: Rmax over it, with its 95%
+    ``interval``.
+    """
+
+    point: Point
+    single: str
+    of_single: float
+    rmax_ratio: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class LinpackFindings:
+    """Linpack on one machine.
+
+    ``rmax``: the fastest result.
+    ``nmax``: its order.
+    ``curve``: the best at each order with the placement and toolchain of Rmax.
+    ``half``: N½ on that curve, None under two orders.
+    ``peak``: the theoretical peak of the cores of Rmax.
+    ``peak_ratio``: Rmax over it.
+    ``shares``: Rmax over peaks, DGEMM and one node.
+    ``price``: per flop/s, None where the site named none.
+    ``most_cores``: on which Linpack was measured.
+    ``others``: the best on other counts of cores, most first, and of each other toolchain.
+    ``scaling``: points over counts of cores, of the same planned parameters where there are such.
+    ``speedup``: from its fewest cores to its most, None on a single count.
+    ``loss``: the phase that causes a poor efficiency, None where it is good or no phase was timed.
+    ``sizing``: the largest order by the search, None where N was given.
+    ``last_gain``: Rmax over the rate at the next smaller order, where Rmax is at the largest.
+    ``phases``: where the time goes, by order along ``curve``.
+    ``search``: of the settings, None where there was none.
+    ``same_cores``: Rmax over the best with other threads per rank on as many cores.
+    ``dgemm``: on all cores at once.
+    ``launch_orders``: the orders that launches of Rmax solved, ascending.
+    ``top500``: where Rmax would have stood.
+    ``measured``: all results.
+    ``curves``: over the order, of two orders or more, one per placement and toolchain.
+    ``rmax_phases``: where the time of Rmax goes.
+    ``system``: the machine's name.
+    """
+
+    rmax: Point
+    nmax: int
+    curve: Mapping[int, Point]
+    half: HalfOrder | None
+    peak: PeakLimit | None
+    peak_ratio: float | None
+    shares: tuple[RmaxShare, ...]
+    price: Price | None
+    most_cores: int
+    others: tuple[LimitedRate, ...]
+    scaling: Mapping[int, Point]
+    speedup: Speedup | None
+    loss: PhaseLoss | None
+    sizing: LargestOrder | None
+    last_gain: Gain | None
+    phases: Mapping[int, CellPhases]
+    search: LinpackSearch | None
+    same_cores: tuple[Gain, ...]
+    dgemm: DgemmOnAllCores | None
+    launch_orders: tuple[int, ...]
+    top500: Top500Places
+    measured: tuple[Point, ...] = field(metadata=INTERNAL)
+    curves: tuple[Mapping[int, Point], ...] = field(metadata=INTERNAL)
+    rmax_phases: CellPhases | None = field(metadata=INTERNAL)
+    system: str = field(metadata=INTERNAL)
+
+    def share(self, name: str) -> RmaxShare | None:
+        """The share of that name."""
+        return next((share for share in self.shares if share.name == name), None)
+
+
+def find(measured: Measured) -> LinpackFindings | None:
+    """What was measured of Linpack; None if no usable cell measured it.
+
+    Candidates of a placement search, of few launches each, are left out.
+    """
+    run, cells = measured.run, measured.without_candidates().cells
+    known = results(cells)
+    if known is None:
+        return None
+    rmax = known.rmax
+    peak = theoretical_peak(run, [rmax])
+    of_limits = tuple(shares(known, cells, peak))
+    at_counts, line = by_cores(known), growing(known)
+    speedup = speedup_of(line[min(line)], line[max(line)]) if len(line) > 1 else None
+    phases = {order: cell_phases(point) for order, point in known.curve.items()}
+    others = [point for point in reversed(at_counts.values()) if point.cores != rmax.cores]
+    return LinpackFindings(
+        rmax=rmax,
+        nmax=known.nmax,
+        curve=known.curve,
+        half=known.half,
+        peak=peak,
+        peak_ratio=rmax.metric.median / peak.rate if peak is not None else None,
+        shares=of_limits,
+        price=price_of(rmax, run.manifest.prices),
+        most_cores=max(at_counts),
+        others=tuple(
+            LimitedRate(point, theoretical_peak(run, [point]))
+            for point in [*others, *rivals(known.found)]
+        ),
+        scaling=line,
+        speedup=speedup,
+        loss=_loss(speedup) if speedup is not None else None,
+        sizing=largest_of(run, rmax),
+        last_gain=_last_gain(known),
+        phases={order: timed for order, timed in phases.items() if timed is not None},
+        search=search_of(run, rmax),
+        same_cores=_same_cores(known),
+        dgemm=_on_all_cores(rmax, of_limits, cells),
+        launch_orders=_launch_orders(rmax, run),
+        top500=find_places(rmax.metric.median, rmax.metric.ci95),
+        measured=tuple(known.found),
+        curves=tuple(curves(known)),
+        rmax_phases=cell_phases(rmax),
+        system=system_name(run.manifest),
+    )
+
+
+def _loss(speedup: Speedup) -> PhaseLoss | None:
+    """Which phase causes most of the loss, where the efficiency is poor and phases were timed."""
+    before, after = cell_phases(speedup.few), cell_phases(speedup.most)
+    if speedup.efficiency >= POOR_EFFICIENCY or before is None or after is None:
+        return None
+    # With perfect scaling each phase would take its share of before in as much less time.
+    grown = {
+        name: share - before.shares.get(name, 0.0) * speedup.efficiency
+        for name, share in after.shares.items()
+    }
+    name = max(grown, key=lambda phase: grown[phase])
+    return PhaseLoss(name, before.shares.get(name, 0.0), after.shares[name])
+
+
+def _last_gain(known: Results) -> Gain | None:
+    orders = list(known.curve)
+    if len(orders) < 2 or known.nmax != orders[-1]:
+        return None
+    before, last = known.curve[orders[-2]], known.curve[orders[-1]]
+    return Gain(before, *ratio(last.metric, before.metric))
+
+
+def _same_cores(known: Results) -> tuple[Gain, ...]:
+    rmax = known.rmax
+    found = [p for p in asked_alike(known) if p.cores == rmax.cores]
+    by_threads = best_by(found, lambda point: point.summary.cell.placement.threads)
+    del by_threads[rmax.summary.cell.placement.threads]
+    return tuple(Gain(other, *ratio(rmax.metric, other.metric)) for other in by_threads.values())
+
+
+def _on_all_cores(
+    rmax: Point, of_limits: Sequence[RmaxShare], cells: Sequence[CellSummary]
+) -> DgemmOnAllCores | None:
+    """What DGEMM loses when all cores compute at once: no grid gives Linpack more than that."""
+    single = next((s for s in of_limits if s.name in (DGEMM_RANKS, DGEMM_CORES)), None)
+    together = [
+        p
+        for p in alike(points(cells, DGEMM, "rate"), rmax)
+        if p.summary.cell.placement.nodes == rmax.summary.cell.placement.nodes
+        and p.cores == rmax.cores > 1
+    ]
+    if single is None or not together:
+        return None
+    top = max(together, key=lambda point: point.metric.median)
+    of_single = top.metric.median / single.of
+    return DgemmOnAllCores(top, single.name, of_single, *ratio(rmax.metric, top.metric))
+
+
+def _launch_orders(rmax: Point, run: RunData) -> tuple[int, ...]:
+    orders = {
+        int(measurement.record.parameters.get("n") or 0)
+        for measurement in measurements_of(run, KERNEL, rmax)
+        if measurement.cell.id == rmax.summary.id
+    }
+    return tuple(sorted(orders - {0}))

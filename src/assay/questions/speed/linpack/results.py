@@ -1,0 +1,124 @@
+"""Linpack results of a run: Rmax, the curve over N, N½, and curves over counts of cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.models.half_performance import HalfOrder, RateAt, half_order
+from assay.models.linpack import KERNEL
+from assay.questions.common.selection import Point, best, best_by, points
+from assay.records.model import Measurement, RunData
+from assay.stats.core.model import CellSummary
+
+
+@dataclass(frozen=True)
+class Results:
+    """The Linpack results of a run.
+
+    ``found``: every usable one. ``rmax``: the fastest. ``curve``: the best at each order, with the
+    placement and toolchain of Rmax, orders ascending. ``half``: N½ on that curve, None where it has
+    a single order.
+    """
+
+    found: Sequence[Point]
+    rmax: Point
+    curve: Mapping[int, Point]
+    half: HalfOrder | None
+
+    @property
+    def nmax(self) -> int:
+        """The order at which Rmax was reached."""
+        return order_of(self.rmax)
+
+
+def order_of(point: Point) -> int:
+    """The order N that was solved."""
+    return int(point.parameter("n") or 0)
+
+
+def results(cells: Sequence[CellSummary]) -> Results | None:
+    """What was measured of Linpack; None if no usable cell measured it.
+
+    Matrices other than random ones (parameter ``matrix``) are no Linpack results.
+    """
+    found = [
+        point
+        for point in points(cells, KERNEL, "rate")
+        if point.parameter("matrix") in (None, "random")
+    ]
+    if not found:
+        return None
+    rmax = best(found)
+    curve = curve_of(found, rmax)
+    rates = [
+        RateAt(order, point.metric.median, point.metric.ci95) for order, point in curve.items()
+    ]
+    return Results(found, rmax, curve, half_order(rates))
+
+
+def curve_of(found: Sequence[Point], like: Point) -> dict[int, Point]:
+    """The best at each order with a point's placement and toolchain; orders ascend.
+
+    Points without a known order are left out.
+    """
+    where = _where(like)
+    return best_by((p for p in found if _where(p) == where and order_of(p) > 0), order_of)
+
+
+def curves(known: Results) -> list[Mapping[int, Point]]:
+    """The curve of Rmax, and that of each other placement and toolchain, of two orders or more."""
+    by_place: dict[tuple[object, str], Mapping[int, Point]] = {}
+    for point in [known.rmax, *known.found]:
+        if _where(point) not in by_place:
+            by_place[_where(point)] = curve_of(known.found, point)
+    return [curve for curve in by_place.values() if len(curve) > 1]
+
+
+def _where(point: Point) -> tuple[object, str]:
+    return point.summary.cell.placement, point.summary.cell.toolchain
+
+
+def alike(found: Sequence[Point], rmax: Point) -> list[Point]:
+    """The points with the toolchain of Rmax: neither scaling nor shares mix two."""
+    toolchain = rmax.summary.cell.toolchain
+    return [point for point in found if point.summary.cell.toolchain == toolchain]
+
+
+def by_cores(known: Results) -> dict[int, Point]:
+    """The best at each count of cores with the toolchain of Rmax, counts ascending."""
+    return best_by(alike(known.found, known.rmax), lambda point: point.cores)
+
+
+def asked_alike(known: Results) -> list[Point]:
+    """The points with the planned parameters and the toolchain of Rmax, at any placement."""
+    asked = known.rmax.summary.cell.parameters
+    return [p for p in alike(known.found, known.rmax) if p.summary.cell.parameters == asked]
+
+
+def growing(known: Results) -> dict[int, Point]:
+    """The points over counts of cores for the parallel efficiency, counts ascending.
+
+    Those with the same planned parameters, so that each count solves the same share of its largest
+    order; of several such lines that with most counts, then the fastest. Where there is none, the
+    best at each count.
+    """
+    lines: dict[str, list[Point]] = {}
+    for point in alike(known.found, known.rmax):
+        asked = repr(sorted(point.summary.cell.parameters.items()))
+        lines.setdefault(asked, []).append(point)
+    over_cores = [best_by(line, lambda point: point.cores) for line in lines.values()]
+    longest = max(over_cores, key=lambda line: (len(line), best(list(line.values())).metric.median))
+    return longest if len(longest) > 1 else by_cores(known)
+
+
+def measurements_of(run: RunData, kernel: str, like: Point) -> list[Measurement]:
+    """The usable measurements of a kernel at a point's placement with its toolchain."""
+    return [
+        measurement
+        for measurement in run.measurements
+        if measurement.record.kernel == kernel
+        and measurement.record.status == "ok"
+        and measurement.record.verified is not False
+        and (measurement.cell.placement, measurement.cell.toolchain) == _where(like)
+    ]

@@ -1,0 +1,151 @@
+"""A search of Linpack's settings: what it tried, and how much the settings matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.kernels.linpack import USUAL_NB, usual_rows
+from assay.model.placement import Value
+from assay.models.linpack import SEARCH, LargestOrder, read_search, settle
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.selection import Point
+from assay.questions.speed.linpack.results import measurements_of
+from assay.records.model import RunData
+
+_CANDIDATE = re.compile(r"candidate_(\d+)")
+_SETTING = re.compile(r"(\w+)=(\S+)")
+# Each setting with its value, for people.
+_SETTINGS = {
+    "nb": "NB {}",
+    "p": "{} × {} processes",
+    "broadcast": "broadcast {}",
+    "swap": "swap {}",
+    "depth": "look-ahead {}",
+}
+
+
+@dataclass(frozen=True)
+class SettingsTrial:
+    """One set of settings.
+
+    ``settings``: values by name. ``n``: the order of its trials. ``rate``: in them, flop/s.
+    ``ranks``: of the placement.
+    """
+
+    settings: Mapping[str, str]
+    n: int
+    rate: float
+    ranks: int
+
+    def text(self, names: Sequence[str]) -> str:
+        """Those of its settings, in words."""
+        values = [(name, self.settings[name]) for name in names if name in self.settings]
+        return ", ".join(_SETTINGS[name].format(value, self._columns) for name, value in values)
+
+    @property
+    def _columns(self) -> int:
+        """Columns of the process grid."""
+        rows = self.settings.get("p", "")
+        return self.ranks // int(rows) if rows.isdigit() and int(rows) else 0
+
+
+@dataclass(frozen=True)
+class RatedTrial:
+    """A ``trial`` with its ``loss``: the share of the best rate at its order that it lacks."""
+
+    trial: SettingsTrial
+    loss: float
+
+
+@dataclass(frozen=True)
+class LinpackSearch:
+    """A search of settings.
+
+    ``chosen``: the settings it chose. ``count``: how many different settings it tried. ``orders``:
+    of the trials, ascending. ``varied``: names of the settings in which trials differ. ``worst``:
+    the trial that loses most, None where no trial is known. ``usual``: the block and the grid that
+    the kernel takes without a search, at the largest order they were tried at; None where they were
+    not. ``tried``: every trial, one per settings and order.
+    """
+
+    chosen: SettingsTrial
+    count: int
+    orders: tuple[int, ...]
+    varied: tuple[str, ...]
+    worst: RatedTrial | None
+    usual: RatedTrial | None
+    tried: tuple[RatedTrial, ...] = field(metadata=INTERNAL)
+
+
+def _search(chosen: SettingsTrial, tried: Sequence[SettingsTrial]) -> LinpackSearch:
+    best: dict[int, float] = {}
+    for trial in tried:
+        best[trial.n] = max(trial.rate, best.get(trial.n, 0.0))
+    rated = tuple(RatedTrial(trial, 1 - trial.rate / best[trial.n]) for trial in tried)
+    own = {"nb": str(USUAL_NB), "p": str(usual_rows(chosen.ranks))}.items()
+    usual = [one for one in rated if own <= one.trial.settings.items()]
+    return LinpackSearch(
+        chosen,
+        count=len({tuple(sorted(trial.settings.items())) for trial in tried}),
+        orders=tuple(sorted(best)),
+        varied=tuple(
+            name for name in _SETTINGS if len({trial.settings.get(name) for trial in tried}) > 1
+        ),
+        worst=max(rated, key=lambda one: one.loss, default=None),
+        usual=max(usual, key=lambda one: (one.trial.n, one.trial.rate), default=None),
+        tried=rated,
+    )
+
+
+def search_of(run: RunData, rmax: Point) -> LinpackSearch | None:
+    """The search that the settings of Rmax came from; None where there was none."""
+    for measurement in measurements_of(run, SEARCH, rmax):
+        found = read_facts(measurement.record.facts, measurement.cell.placement.ranks)
+        if found is not None:
+            return found
+    return None
+
+
+def largest_of(run: RunData, rmax: Point) -> LargestOrder | None:
+    """The largest order by the search, and what limited it; None where N was given by hand."""
+    cell = rmax.summary.cell
+    for measurement in measurements_of(run, SEARCH, rmax):
+        found = read_search(measurement.record.facts, cell.placement.ranks)
+        if found is not None:
+            return settle(cell, found, run.manifest.plan.replication.budget).largest
+    return None
+
+
+def read_facts(facts: Mapping[str, Value], ranks: int) -> LinpackSearch | None:
+    """A search from its facts; None where they hold no choice with a rate."""
+    settings = {name: _plain(facts[name]) for name in _SETTINGS if name in facts}
+    n, rate = facts.get("n"), facts.get("rate")
+    if not settings or not isinstance(n, int | float) or not isinstance(rate, int | float):
+        return None
+    tried = [
+        candidate
+        for name, text in facts.items()
+        if _CANDIDATE.fullmatch(name) and (candidate := _candidate(str(text), int(n), ranks))
+    ]
+    return _search(SettingsTrial(settings, int(n), float(rate), ranks), tried) if rate > 0 else None
+
+
+def _candidate(text: str, order: int, ranks: int) -> SettingsTrial | None:
+    """``nb=128 p=1 broadcast=ring swap=spread depth=1 n=3000: 1.23e11``; without n it is ``order``.
+
+    None for a text without a rate.
+    """
+    words, _, rate = text.rpartition(":")
+    settings = dict(_SETTING.findall(words))
+    try:
+        n, value = int(settings.pop("n", order)), float(rate)
+    except ValueError:
+        return None
+    return SettingsTrial(settings, n, value, ranks) if value > 0 else None
+
+
+def _plain(value: Value) -> str:
+    """A fact as the candidates write it: whole numbers without a point."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,0 +1,112 @@
+"""Where a Linpack rate would have stood on the TOP500 lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.selection import Interval
+from assay.reference.top500 import TopList, last_within, places
+
+LAST_RANK = 500
+
+
+@dataclass(frozen=True)
+class ListPlace:
+    """A rate on one list.
+
+    ``found``: the list. ``place``: the rank, None beyond the list. ``interval``: the ranks of the
+    upper and the lower end of the rate's 95% interval, None where it has none.
+    """
+
+    found: TopList
+    place: int | None
+    interval: tuple[int | None, int | None] | None
+
+
+@dataclass(frozen=True)
+class Top500Places:
+    """A rate on all lists.
+
+    ``rate``: flop/s. ``fastest_until`` and ``listed_until``: the name of the last list on which it
+    would have been the first, and on the list at all; None: on no list. ``best_rank`` on
+    ``best_list``: its best rank, on the last of several lists. ``last_rank``: on the last list,
+    ``last_list``; None beyond it. ``lists``: list by list, the oldest first.
+    """
+
+    rate: float
+    fastest_until: str | None
+    listed_until: str | None
+    best_rank: int | None
+    best_list: str | None
+    last_rank: int | None
+    last_list: str
+    lists: tuple[ListPlace, ...] = field(metadata=INTERNAL)
+
+    def on(self, name: str | None) -> TopList | None:
+        """The list of that name."""
+        return next((one.found for one in self.lists if one.found.name == name), None)
+
+
+def find_places(rate: float, interval: Interval | None = None) -> Top500Places:
+    """Where a rate in flop/s with its 95% interval would have stood, list by list."""
+    lists = tuple(
+        ListPlace(
+            found,
+            place,
+            (found.place(interval[1]), found.place(interval[0])) if interval else None,
+        )
+        for found, place in places(rate)
+    )
+    fastest, listed = last_within(rate, 1), last_within(rate, LAST_RANK)
+    ranked = [(one.place, one.found.name) for one in reversed(lists) if one.place is not None]
+    best = min(ranked, key=lambda one: one[0], default=None)
+    return Top500Places(
+        rate,
+        fastest.name if fastest else None,
+        listed.name if listed else None,
+        best[0] if best else None,
+        best[1] if best else None,
+        lists[-1].place,
+        lists[-1].found.name,
+        lists,
+    )
+
+
+def standing(found: Top500Places) -> str:
+    """``the fastest in the world until June 1993, on the TOP500 until November 2001``.
+
+    It names the last list, since there are later ones than are known here.
+    """
+    last = found.last_list
+    if found.listed_until is None:
+        first = found.lists[0].found
+        return (
+            f"slower than all {LAST_RANK} systems of the first TOP500 list, {first.name} "
+            f"(the last had {first.rmax[-1] / 1e9:.3g} Gflop/s)"
+        )
+    if found.fastest_until == last:
+        return f"the fastest in the world on every TOP500 list to {last}"
+    on = (
+        f"on the TOP500 until {found.listed_until}"
+        if found.last_rank is None
+        else f"rank {found.last_rank} on the TOP500 of {last}"
+    )
+    if found.fastest_until is not None:
+        return f"the fastest in the world until {found.fastest_until}, {on}"
+    if found.best_list == last:
+        return on
+    return f"{on}, at best rank {found.best_rank} ({found.best_list})"
+
+
+def rank_text(place: ListPlace) -> str:
+    """``94``, ``94 [91, 96]`` where the ends of the interval differ in rank, or ``> 500``."""
+
+    def shown(rank: int | None) -> str:
+        return str(rank) if rank is not None else f"> {LAST_RANK}"
+
+    middle = shown(place.place)
+    if place.interval is None:
+        return middle
+    ends = [shown(end) for end in place.interval]
+    return middle if ends == [middle, middle] else f"{middle} [{', '.join(ends)}]"

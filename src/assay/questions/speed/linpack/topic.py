@@ -1,0 +1,14 @@
+"""Linpack as one topic of the question of speed."""
+
+from __future__ import annotations
+
+from assay.models.linpack import KERNEL, SEARCH
+from assay.questions.common.question import Topic
+from assay.questions.speed.linpack.answer import part
+from assay.questions.speed.linpack.figures import figures
+from assay.questions.speed.linpack.findings import find
+from assay.questions.speed.linpack.tables import tables
+
+# Names of the kernels that this topic answers from.
+KERNELS = (KERNEL, SEARCH)
+TOPIC = Topic(name="linpack", find=find, part=part, figures=figures, tables=tables)

@@ -1,0 +1,1 @@
+"""Memory: bandwidth, access patterns, the hierarchy of caches."""

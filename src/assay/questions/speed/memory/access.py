@@ -1,0 +1,196 @@
+"""Memory beyond streams: strides and random places on one core and on all, and their ratios.
+
+Luecke, Li & Cuma (2005), section 4.2: if a node's memory serves all of its processors, an access
+takes no longer on all of them than on one, so the ratio of the two times is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.kernels.memory import MODES, STRIDED_WORDS
+from assay.questions.common.ratios import Ratio, ratio_of
+from assay.questions.common.selection import (
+    Point,
+    best,
+    labeller,
+    leading,
+    on_any_memory,
+    points,
+)
+from assay.questions.speed.memory.hierarchy import KERNEL as LATENCY
+from assay.questions.speed.memory.hierarchy import (
+    MEMORY,
+    MemoryLevel,
+    Plateau,
+    alone,
+    latencies,
+    plateaus,
+    working_set,
+)
+from assay.questions.speed.memory.numa import NumaFindings, find_numa
+from assay.stats.core.model import CellSummary
+
+STRIDED = "memory.strided"
+RANDOM = "memory.random"
+KERNELS = (STRIDED, RANDOM, LATENCY)
+
+Pair = tuple[Point, Point]
+# By operation and stride: the access time on all cores over that on one.
+StridedRatios = Mapping[str, Mapping[int, Ratio]]
+
+
+@dataclass(frozen=True)
+class RandomAccess:
+    """Random access in one mode.
+
+    ``rate``: the best rate on the most cores. ``placement``: its placement in words. ``time``: the
+    time per access on all cores over that on one; None where not both were measured.
+    """
+
+    rate: Point
+    placement: str
+    time: Ratio | None
+
+
+@dataclass(frozen=True)
+class AccessFindings:
+    """Access to memory beyond streams, wherever the memory lay by itself but for ``numa``.
+
+    ``plateaus``: the latency of each level of the memory hierarchy, nearest first. ``loaded``: the
+    latency of main memory on several cores at once over that on one; None where not measured.
+    ``strided``: by operation and ascending stride, the access time on all cores over that on one.
+    ``random``: by mode. ``small_pages``: what was measured on small pages over the same on huge
+    ones: of a random ``update`` and of a ``load``. ``numa``: by kernel, remote memory over local.
+    """
+
+    plateaus: Sequence[Plateau]
+    loaded: Ratio | None
+    strided: StridedRatios
+    random: Mapping[str, RandomAccess]
+    small_pages: Mapping[str, Ratio]
+    numa: Mapping[str, NumaFindings]
+
+    @property
+    def main_memory(self) -> Plateau | None:
+        """The plateau of main memory, where a working set shows it."""
+        last = self.plateaus[-1] if self.plateaus else None
+        return last if last and last.level.name == MEMORY else None
+
+
+def find_access(
+    cells: Sequence[CellSummary], levels: Sequence[MemoryLevel]
+) -> AccessFindings | None:
+    """What these kernels show; None if no usable cell measured any of it."""
+    found = plateaus(alone(cells), levels)
+    main = found[-1] if found and found[-1].level.name == MEMORY else None
+    access = AccessFindings(
+        plateaus=found,
+        loaded=_loaded(cells, main.point) if main else None,
+        strided=strided_ratios(cells),
+        random=_random(cells),
+        small_pages=_small_pages(cells),
+        numa=find_numa(cells),
+    )
+    measured = (access.plateaus, access.strided, access.random, access.small_pages, access.numa)
+    return access if any(measured) else None
+
+
+def strided_ratios(cells: Sequence[CellSummary]) -> StridedRatios:
+    """By operation and ascending stride: the access time on all cores over that on one."""
+    return {
+        op: {stride: ratio_of(many, one) for stride, (one, many) in pairs.items()}
+        for op, pairs in strided_pairs(cells).items()
+    }
+
+
+def strided_pairs(cells: Sequence[CellSummary]) -> dict[str, dict[int, Pair]]:
+    """By operation and ascending stride: the access times on one core and on all."""
+    found = on_any_memory(points(cells, STRIDED, "access"))
+    return {
+        op: pairs
+        for op in STRIDED_WORDS
+        if (pairs := _by_stride([p for p in found if p.parameter("op") == op]))
+    }
+
+
+def random_pairs(cells: Sequence[CellSummary], metric: str) -> dict[str, Pair]:
+    """By mode: a metric on one core and on all, with the pages that do best there."""
+    found = on_any_memory(points(cells, RANDOM, metric))
+    pairs = {}
+    for mode in MODES:
+        of_mode = [p for p in found if p.parameter("mode") == mode]
+        if of_mode:
+            pages = best(leading(of_mode)).parameter("pages")
+            pair = _pair([p for p in of_mode if p.parameter("pages") == pages])
+            if pair:
+                pairs[mode] = pair
+    return pairs
+
+
+def _by_stride(found: Sequence[Point]) -> dict[int, Pair]:
+    strides = sorted({int(point.parameter("stride") or 0) for point in found})
+    pairs = {
+        stride: _pair([p for p in found if p.parameter("stride") == stride]) for stride in strides
+    }
+    return {stride: pair for stride, pair in pairs.items() if pair}
+
+
+def _pair(found: Sequence[Point]) -> Pair | None:
+    """One core's point and that of the most cores of the same toolchain; None without both."""
+    if not found:
+        return None
+    lead = leading(found)
+    most = max(point.cores for point in lead)
+    one = [point for point in lead if point.cores == 1]
+    return (best(one), best([p for p in lead if p.cores == most])) if one and most > 1 else None
+
+
+def _loaded(cells: Sequence[CellSummary], idle: Point) -> Ratio | None:
+    """The latency of the same working set on the most cores at once over that on one."""
+    alike = [
+        point
+        for point in latencies(cells, pages=str(idle.parameter("pages")))
+        if point.cores > 1 and working_set(point) == working_set(idle)
+    ]
+    return ratio_of(max(alike, key=lambda point: point.cores), idle) if alike else None
+
+
+def _random(cells: Sequence[CellSummary]) -> dict[str, RandomAccess]:
+    times = random_pairs(cells, "access")
+    rates = on_any_memory(points(cells, RANDOM, "rate"))
+    label = labeller(rates)
+    found = {}
+    for mode in MODES:
+        of_mode = [point for point in rates if point.parameter("mode") == mode]
+        if of_mode:
+            top = best(leading(of_mode))
+            one, many = times.get(mode, (None, None))
+            time = ratio_of(many, one) if one and many else None
+            found[mode] = RandomAccess(top, label(top), time)
+    return found
+
+
+def _small_pages(cells: Sequence[CellSummary]) -> dict[str, Ratio]:
+    """What small pages cost where both kinds were measured."""
+    found = on_any_memory(points(cells, RANDOM, "access"))
+    compared = {
+        "update": _by_pages([point for point in found if point.parameter("mode") == "update"]),
+        "load": _by_pages(latencies(cells, ranks=1)),
+    }
+    return {what: cost for what, cost in compared.items() if cost}
+
+
+def _by_pages(found: Sequence[Point]) -> Ratio | None:
+    """Small pages over huge, on the most cores, and there of the largest size, that have both."""
+    kinds: dict[tuple[int, int, str], dict[str, Point]] = {}
+    for point in found:
+        size = working_set(point) or int(point.parameter("elements") or 0)
+        key = (point.cores, size, point.summary.cell.toolchain)
+        kinds.setdefault(key, {})[str(point.parameter("pages"))] = point
+    both = [key for key, kind in kinds.items() if {"huge", "small"} <= kind.keys()]
+    if not both:
+        return None
+    kind = kinds[max(both)]
+    return ratio_of(kind["small"], kind["huge"])

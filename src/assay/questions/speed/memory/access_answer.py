@@ -1,0 +1,202 @@
+"""Access to memory in words: latency per level, strides, random places, pages, NUMA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.questions.common.parts import Part
+from assay.questions.common.ratios import Ratio, ratio_row
+from assay.questions.common.selection import evidence, quantity_text
+from assay.questions.speed.memory.access import AccessFindings
+from assay.questions.speed.memory.bandwidth import KERNEL as STREAM
+from assay.questions.speed.memory.hierarchy import KERNEL as LATENCY
+from assay.questions.speed.memory.hierarchy import MEMORY, working_set
+from assay.reference.memory_access import RANDOM_RATIOS, SOURCE, STRIDED_RATIOS, SharedMemoryRatio
+from assay.units import counted, format_quantity, format_size
+
+# From this ratio on, filling a node costs what Luecke, Li & Cuma call poor.
+POOR = 1.5
+# Up to here memory serves all cores without loss: their Opteron's "nearly perfect".
+PERFECT = 1.05
+# What small pages must add for advice.
+WORTH_HUGE_PAGES = 1.2
+# A cache that ends below this part of its size is shared, or only partly assigned to this system.
+SHORT = 0.5
+
+_NUMA_TITLES = {STREAM: "STREAM", LATENCY: "Latency of a load"}
+_PAGE_TITLES = {"update": "Random update", "load": "Latency of a load"}
+
+
+def access_part(found: AccessFindings) -> Part:
+    """This part of the answer. Its remark is on the first of these that was measured."""
+    part = Part()
+    _latency(part, found)
+    _strided(part, found)
+    _random(part, found)
+    _small_pages(part, found)
+    _numa(part, found)
+    return part
+
+
+def _latency(part: Part, found: AccessFindings) -> None:
+    for plateau in found.plateaus:
+        size = plateau.level.size
+        what = MEMORY if size is None else f"{plateau.level.name} cache of {format_size(size)}"
+        part.evidence.append(
+            evidence(
+                f"Latency of a load, {what}",
+                plateau.point,
+                "latency",
+                note=f"working set of {format_size(working_set(plateau.point))}; sets of "
+                f"{format_size(plateau.first)} to {format_size(plateau.last)} are served here",
+            )
+        )
+        outermost = plateau is found.plateaus[-1]
+        if size is not None and not outermost and 0 < plateau.last < SHORT * size:
+            part.caveats.append(
+                f"The {plateau.level.name} cache of {format_size(size)} serves working sets of up "
+                f"to {format_size(plateau.last)} only: other cores or other virtual machines share "
+                "it, or only a part of it is assigned to this one."
+            )
+    if found.plateaus:
+        part.method.append(
+            "Latency: dependent loads, one pointer per cache line, along a random cycle through "
+            "the working set, so that neither prefetch nor overlap hides them; a level's latency "
+            "is that of the set in the middle between its size and the size of the level before."
+        )
+    main = found.main_memory
+    if main is not None:
+        time = format_quantity(main.point.metric.median, "s")
+        part.headline.append(main.point)
+        part.remark = f"a load from main memory takes {time}"
+    if found.loaded is not None:
+        busy = found.loaded.above
+        part.evidence.append(
+            ratio_row(
+                f"Latency from main memory, {counted(busy.cores, 'core')} at once over 1",
+                found.loaded,
+                note=f"{format_quantity(busy.metric.median, 's')} per load",
+            )
+        )
+
+
+def _strided(part: Part, found: AccessFindings) -> None:
+    if not found.strided:
+        return
+    for op, ratios in found.strided.items():
+        stride = max(ratios, key=lambda stride: ratios[stride].value)
+        note = f"at stride {stride}"
+        if len(ratios) > 1:
+            note += f", the worst of {min(ratios)} to {max(ratios)}"
+        part.evidence.append(
+            ratio_row(
+                f"Strided {op}, {counted(ratios[stride].above.cores, 'core')} over 1",
+                ratios[stride],
+                note=f"{note}; {_published(STRIDED_RATIOS[op])}",
+            )
+        )
+    part.method.append(
+        "Strided access: one pass over every stride-th element of long arrays by every rank at "
+        "once, after the caches were flushed and a barrier; the slowest rank's time, as time per "
+        "access; the ratio is the time on all cores over that on one. At a ratio of 1 memory "
+        "serves all cores without loss."
+    )
+    everything = [ratio for ratios in found.strided.values() for ratio in ratios.values()]
+    _all_cores(part, max(reversed(everything), key=lambda ratio: ratio.value))
+
+
+def _all_cores(part: Part, worst: Ratio) -> None:
+    """What the greatest ratio of all operations and strides says of filling a node."""
+    cores = worst.above.cores
+    part.headline += (worst.below, worst.above)
+    if not part.remark:
+        part.remark = (
+            f"on {cores} cores at once a strided access takes up to {worst.value:.2f} times as "
+            "long as on 1"
+        )
+    if worst.value >= POOR:
+        part.advice.append(
+            f"With all {cores} cores at work a strided access to memory takes up to "
+            f"{worst.value:.2f} times as long as with one: codes bound by memory may run faster "
+            "with fewer ranks per node on more nodes, as on the Xeons of Luecke, Li & Cuma (2005)."
+        )
+    elif worst.value <= PERFECT:
+        part.advice.append(
+            f"Memory serves all {cores} cores at once nearly without loss (a strided access takes "
+            f"at most {worst.value:.2f} times as long as with one core): use all cores of a node, "
+            "as on the Opterons of Luecke, Li & Cuma (2005)."
+        )
+
+
+def _random(part: Part, found: AccessFindings) -> None:
+    for mode, access in found.random.items():
+        top, note = access.rate, access.placement
+        cores = counted(top.cores, "core")
+        if mode == "update":
+            note += f"; {top.metric.median / 1e9:.3g} GUPS, a table for each rank"
+            part.headline.append(top)
+        if not part.remark:
+            rate = quantity_text(top.metric.median, "op/s")
+            part.remark = f"random {mode}s run at {rate} on {cores}"
+        part.evidence.append(evidence(f"Random {mode}s, {cores}", top, "rate", note=note))
+        if access.time is not None:
+            published = RANDOM_RATIOS.get(mode)
+            cores = counted(access.time.above.cores, "core")
+            part.evidence.append(
+                ratio_row(
+                    f"Random {mode}s, time on {cores} over 1",
+                    access.time,
+                    note=_published(published) if published else "",
+                )
+            )
+    if found.random:
+        part.method.append(
+            "Random access: each rank works in a table of its own, many times larger than the "
+            "caches; reads and writes go through an index array, updates are those of RandomAccess "
+            "of HPC Challenge."
+        )
+
+
+def _small_pages(part: Part, found: AccessFindings) -> None:
+    for what, cost in found.small_pages.items():
+        part.evidence.append(
+            ratio_row(
+                f"{_PAGE_TITLES[what]}, small pages over huge",
+                cost,
+                note=counted(cost.above.cores, "core"),
+            )
+        )
+    worst = max((cost.value for cost in found.small_pages.values()), default=1.0)
+    if worst >= WORTH_HUGE_PAGES:
+        part.advice.append(
+            f"With small pages random access takes up to {worst:.2f} times as long as with huge "
+            "pages: let codes that work on large data use huge pages (transparent huge pages by "
+            "`madvise` or `always`, or a library such as libhugetlbfs)."
+        )
+
+
+def _numa(part: Part, found: AccessFindings) -> None:
+    for kernel, numa in found.numa.items():
+        title, local, remote = _NUMA_TITLES[kernel], numa.local, numa.ratio.above
+        metric = "bandwidth" if kernel == STREAM else "latency"
+        time = format_quantity(remote.metric.median, remote.metric.unit)
+        part.evidence += [
+            evidence(
+                f"{title}, memory of the local NUMA node",
+                local,
+                metric,
+                note=counted(local.cores, "core"),
+            ),
+            ratio_row(
+                f"{title}, memory of a remote NUMA node over the local one",
+                numa.ratio,
+                note=f"cores of node {numa.cores_node}, memory of node {numa.memory_node}: "
+                f"{time}; the slowest of {counted(numa.pairs, 'pair')}",
+            ),
+        ]
+    if found.numa and not part.remark:
+        part.remark = "memory of the local NUMA node was compared with that of remote ones"
+
+
+def _published(found: Sequence[SharedMemoryRatio]) -> str:
+    return f"with 2 processors in 2005: {', '.join(map(str, found))} ({SOURCE})"

@@ -1,0 +1,17 @@
+"""Memory in words."""
+
+from __future__ import annotations
+
+from assay.questions.common.parts import Part, merge
+from assay.questions.speed.memory.access_answer import access_part
+from assay.questions.speed.memory.bandwidth_answer import bandwidth_part
+from assay.questions.speed.memory.findings import MemoryFindings
+
+
+def part(found: MemoryFindings) -> Part | None:
+    """Bandwidth and access; None where neither was measured but for candidates of a search."""
+    parts = [
+        *([bandwidth_part(found.bandwidth)] if found.bandwidth else []),
+        *([access_part(found.access)] if found.access else []),
+    ]
+    return merge(parts) if parts else None

@@ -1,0 +1,176 @@
+"""Memory bandwidth: STREAM against the best sample ever seen, and how it grows with cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.kernels import find_kernel
+from assay.kernels.memory import STREAM_WORK
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.question import Measured
+from assay.questions.common.selection import (
+    ARRIVED,
+    Point,
+    best,
+    best_by,
+    leading,
+    on_any_memory,
+    points,
+    rivals,
+)
+from assay.questions.common.speedups import Speedup, speedup_of
+from assay.records.model import RunData
+from assay.stats.core.model import CellSummary
+from assay.units import counted
+
+KERNEL = "memory.stream"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The best ``bandwidth`` of any sample, in B/s, and in which run it was (``source``)."""
+
+    bandwidth: float
+    source: str
+
+
+@dataclass(frozen=True)
+class BandwidthFindings:
+    """STREAM, on memory that no plan bound to a NUMA node where there is such.
+
+    ``operation``: the one that leads: triad if it was measured, else the first. ``by_cores``: its
+    best point on each number of cores, with the toolchain that does best on the most cores.
+    ``operations``: the best point of each other operation on the most cores. ``rivals``: the best
+    point of each other toolchain. ``ceiling``: the best sample of this run and of stored ones.
+    ``of_best_pass``: the headline's median over its own best sample. ``speedup``: from the fewest
+    cores to the most, None for a single count; ``saturated``: the fewest cores that reach 95% of
+    the best bandwidth. ``measured``: every point.
+    """
+
+    operation: str
+    by_cores: dict[int, Point]
+    operations: Mapping[str, Point]
+    rivals: Sequence[Point]
+    ceiling: Ceiling
+    of_best_pass: float
+    speedup: Speedup | None
+    saturated: int
+    measured: Sequence[Point] = field(metadata=INTERNAL)
+
+    @property
+    def headline(self) -> Point:
+        """The leading operation on the most cores."""
+        return self.by_cores[max(self.by_cores)]
+
+
+@dataclass(frozen=True)
+class SaturationCurves:
+    """STREAM triad against cores.
+
+    ``lines``: for each binding (and toolchain, where there are several) the best point on each
+    number of cores. ``saturated``: the fewest cores that reach 95% of the best bandwidth.
+    """
+
+    lines: Mapping[str, Mapping[int, Point]]
+    saturated: int
+
+
+def find_bandwidth(
+    cells: Sequence[CellSummary], history: Sequence[RunData] = ()
+) -> BandwidthFindings | None:
+    """What STREAM shows; None if no usable cell measured it."""
+    found = points(cells, KERNEL, "bandwidth")
+    found = on_any_memory(found) or found
+    if not found:
+        return None
+    operation = _leading_operation(found)
+    of_lead = leading(_of(found, operation))
+    by_cores = best_by(of_lead, lambda point: point.cores)
+    few, most = min(by_cores), max(by_cores)
+    toolchain = of_lead[0].summary.cell.toolchain
+    on_most = [p for p in found if p.summary.cell.toolchain == toolchain and p.cores == most]
+    headline = by_cores[most]
+    return BandwidthFindings(
+        operation=operation,
+        by_cores=by_cores,
+        operations={
+            name: best(alike)
+            for name in STREAM_WORK
+            if name != operation and (alike := _of(on_most, name))
+        },
+        rivals=rivals(_of(found, operation)),
+        ceiling=_ceiling(found, history),
+        of_best_pass=headline.metric.median / headline.metric.max,
+        speedup=None if few == most else speedup_of(by_cores[few], headline),
+        saturated=saturation(by_cores),
+        measured=found,
+    )
+
+
+def find_saturation(measured: Measured) -> SaturationCurves | None:
+    """STREAM triad's curves; None if no usable cell measured it."""
+    found = on_any_memory(points(measured.cells, KERNEL, "bandwidth"))
+    found = _of(found, "triad")
+    if not found:
+        return None
+    several = len({point.summary.cell.toolchain for point in found}) > 1
+    lines: dict[str, list[Point]] = {}
+    for point in found:
+        cell = point.summary.cell
+        binding = cell.placement.binding
+        lines.setdefault(f"{binding} · {cell.toolchain}" if several else binding, []).append(point)
+    return SaturationCurves(
+        {name: best_by(line, lambda point: point.cores) for name, line in lines.items()},
+        saturation(best_by(found, lambda point: point.cores)),
+    )
+
+
+def best_bandwidth(run: RunData) -> float | None:
+    """The best single sample of any STREAM operation in a stored run, in B/s."""
+    kernel = find_kernel(KERNEL)
+    seen: list[float] = []
+    for measurement in run.measurements:
+        record = measurement.record
+        if record.kernel != KERNEL or record.status != "ok" or record.verified is False:
+            continue
+        placement = measurement.cell.placement
+        parameters = {**measurement.cell.parameters, **record.parameters}
+        moved = kernel.work(parameters, placement.ranks, placement.threads)["bytes"]
+        for series in record.series:
+            steady = series.values[record.warmup or 0 :]
+            if series.metric == "time" and series.rank is None and steady and min(steady) > 0:
+                seen.append(moved / min(steady))
+    return max(seen, default=None)
+
+
+def saturation(by_cores: Mapping[int, Point]) -> int:
+    """The fewest cores measured that reach 95% of the best bandwidth; core counts ascend."""
+    top = max(point.metric.median for point in by_cores.values())
+    return next(c for c, point in by_cores.items() if point.metric.median >= ARRIVED * top)
+
+
+def _of(found: Sequence[Point], operation: str) -> list[Point]:
+    return [point for point in found if point.parameter("op") == operation]
+
+
+def _leading_operation(found: Sequence[Point]) -> str:
+    """Triad if it was measured (the customary headline), else the first measured."""
+    measured = [str(point.parameter("op")) for point in found]
+    return "triad" if "triad" in measured else measured[0]
+
+
+def _ceiling(found: Sequence[Point], history: Sequence[RunData]) -> Ceiling:
+    here = max(found, key=lambda point: point.metric.max)
+    seen = [
+        Ceiling(
+            here.metric.max,
+            f"best single sample of this run, {here.parameter('op')} on "
+            f"{counted(here.cores, 'core')}",
+        )
+    ]
+    for run in history:
+        bandwidth = best_bandwidth(run)
+        if bandwidth is not None:
+            seen.append(Ceiling(bandwidth, f"best single sample of run {run.manifest.run}"))
+    return max(seen, key=lambda ceiling: ceiling.bandwidth)

@@ -1,0 +1,108 @@
+"""STREAM in words: sustained bandwidth against the best sample, and its growth with cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Growth, Part
+from assay.questions.common.selection import ARRIVED, Point, evidence, labeller
+from assay.questions.common.speedups import Speedup, speedup_row
+from assay.questions.speed.memory.bandwidth import BandwidthFindings
+from assay.units import counted, format_quantity, format_share
+
+# Edmundsson et al. (2004), 5.1: what the second processor of a node added to STREAM there.
+SECOND_PROCESSOR = "17 to 45%"
+# Under this share of the cell's own best sample its median says that something disturbs it.
+STEADY = 0.9
+# Below this gain from all cores over one, more ranks hardly help codes that stream through memory.
+LITTLE_GAIN = 0.15
+
+
+def bandwidth_part(found: BandwidthFindings) -> Part:
+    """STREAM's part of the answer."""
+    headline, operation = found.headline, found.operation
+    row = _row(found, labeller(found.measured))
+    fewer = [point for point in reversed(found.by_cores.values()) if point is not headline]
+    part = Part(
+        headline=[headline],
+        evidence=[
+            row(operation, headline),
+            *(row(name, point) for name, point in found.operations.items()),
+            *(row(operation, point) for point in [*fewer, *found.rivals]),
+        ],
+        method=[_method(headline)],
+        limits=[
+            f"Best bandwidth seen: {format_quantity(found.ceiling.bandwidth, 'B/s')} "
+            f"({found.ceiling.source}). The theoretical bandwidth of the memory can't be read "
+            "without privileges, so this is a lower bound of the limit."
+        ],
+    )
+    if found.of_best_pass < STEADY:
+        part.advice.append(
+            f"STREAM {operation} sustains {found.of_best_pass:.0%} of its own best pass (median "
+            "over launches): something disturbs it at times. Look for other work on the node, and "
+            "compare the covariates (steal time, load) of slow and fast launches."
+        )
+    if found.speedup is not None:
+        _scaling(part, found, found.speedup)
+    return part
+
+
+def _row(
+    found: BandwidthFindings, label: Callable[[Point], str]
+) -> Callable[[str, Point], Evidence]:
+    def row(operation: str, point: Point) -> Evidence:
+        return evidence(
+            f"STREAM {operation}, {counted(point.cores, 'core')}",
+            point,
+            "bandwidth",
+            limit=found.ceiling.bandwidth,
+            limit_source=found.ceiling.source,
+            note=label(point),
+        )
+
+    return row
+
+
+def _method(headline: Point) -> str:
+    elements = headline.parameter("elements")
+    stores = headline.parameter("stores")
+    ranks = headline.summary.cell.placement.ranks
+    size = ""
+    if isinstance(elements, int) and elements > 0:
+        whole = format_quantity(3 * 8.0 * elements * ranks, "B")
+        size = f" Its three arrays hold {whole} together, {elements} elements per rank."
+    how = f" Stores: {stores}." if isinstance(stores, str) and stores != "auto" else ""
+    return (
+        "STREAM (McCalpin): each pass over the arrays is a sample, timed on the slowest rank; the "
+        f"bandwidth counts the bytes that the operation names, not the write-allocate traffic."
+        f"{size}{how}"
+    )
+
+
+def _scaling(part: Part, found: BandwidthFindings, speedup: Speedup) -> None:
+    few, most = speedup.few.cores, speedup.most.cores
+    part.evidence.append(speedup_row(f"STREAM {found.operation}", speedup))
+    part.growth = [Growth(few, most, "memory bandwidth", speedup.value)]
+    if found.saturated < most:
+        part.remark = f"memory bandwidth saturates at {found.saturated} of {counted(most, 'core')}"
+        part.advice.append(
+            f"Beyond {counted(found.saturated, 'core')}, codes bound by memory bandwidth gain less "
+            f"than {1 / ARRIVED - 1:.0%}: spread their ranks over more nodes before filling one."
+        )
+    gain, interval = speedup.value - 1, speedup.interval
+    more = format_share(gain, (interval[0] - 1, interval[1] - 1) if interval else None)
+    if gain < LITTLE_GAIN:
+        part.advice.append(
+            f"With {counted(few, 'core')} memory bandwidth is nearly exhausted ({more} more with "
+            f"{most}): run codes that stream through memory on fewer ranks per node, and use the "
+            "other cores for work that stays in cache."
+        )
+    else:
+        part.advice.append(
+            f"From {counted(few, 'core')} to {most}, codes bound by memory bandwidth gain about "
+            f"{more} at most; Edmundsson et al. (2004) found {SECOND_PROCESSOR} from the second "
+            "processor of their nodes. Codes that compute in cache can gain up to "
+            f"{most / few - 1:.0%}."
+        )

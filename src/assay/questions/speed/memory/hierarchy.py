@@ -1,0 +1,119 @@
+"""Which level of the memory hierarchy serves a load, by the size of the working set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from assay.errors import AssayError
+from assay.questions.common.selection import Point, on_any_memory, points
+from assay.records.model import RunData
+from assay.stats.core.model import CellSummary
+
+KERNEL = "memory.latency"
+MEMORY = "main memory"
+
+
+@dataclass(frozen=True)
+class MemoryLevel:
+    """One cache level by ``name``; ``size``: bytes of one instance, None of main memory."""
+
+    name: str
+    size: int | None
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """The latency of one ``level``, at the ``point`` that is least affected by other levels.
+
+    ``first`` and ``last``: bytes of the smallest and the largest working set that this level
+    answers. It ends where all larger sets measured take rather the next level's time than its own
+    (nearer on a logarithmic scale), so that a set that was disturbed ends nothing.
+    """
+
+    level: MemoryLevel
+    point: Point
+    first: int
+    last: int
+
+
+def working_set(point: Point) -> int:
+    """Bytes that a rank's loads go over."""
+    size = point.parameter("bytes")
+    return int(size) if isinstance(size, (int, float)) else 0
+
+
+def latencies(
+    cells: Sequence[CellSummary], *, ranks: int | None = None, pages: str | None = None
+) -> list[Point]:
+    """Latencies by ascending working set, wherever the memory lay by itself."""
+    found = [
+        point
+        for point in on_any_memory(points(cells, KERNEL, "latency"))
+        if (ranks is None or point.cores == ranks)
+        and (pages is None or point.parameter("pages") == pages)
+        and point.metric.median > 0
+    ]
+    return sorted(found, key=working_set)
+
+
+def alone(cells: Sequence[CellSummary]) -> list[Point]:
+    """The latencies of one rank, of huge pages where they were measured, of one toolchain."""
+    one = latencies(cells, ranks=1)
+    huge = [point for point in one if point.parameter("pages") == "huge"] or one
+    names = [point.summary.cell.toolchain for point in huge]
+    return [point for point in huge if point.summary.cell.toolchain == names[0]]
+
+
+def memory_levels(run: RunData) -> list[MemoryLevel]:
+    """The levels that hold data, nearest first, main memory last; only that if none is known."""
+    from assay.system.model import System
+
+    try:
+        caches = System.from_dict(run.manifest.system).processor.caches
+    except AssayError:  # described by another version: the sizes are not known
+        caches = []
+    sizes: dict[int, int] = {}
+    for cache in caches:
+        if cache.size and cache.kind != "instruction":
+            sizes[cache.level] = max(cache.size, sizes.get(cache.level, 0))
+    return [MemoryLevel(f"L{level}", sizes[level]) for level in sorted(sizes)] + [
+        MemoryLevel(MEMORY, None)
+    ]
+
+
+def plateaus(found: Sequence[Point], known: Sequence[MemoryLevel]) -> list[Plateau]:
+    """A plateau for each level that a working set shows; ``found`` ascend, ``known`` too.
+
+    A level's purest point is the set between its size and that of the level before that is nearest
+    to the middle (on a logarithmic scale): of smaller ones the level before answers a part, of
+    larger ones the level beyond, all the more where others share the cache. Main memory's is the
+    largest of all, which must exceed the last cache twice.
+    """
+    chosen: list[tuple[MemoryLevel, Point]] = []
+    before = 0
+    for level in known:
+        if level.size is None:
+            fitting = [point for point in found if working_set(point) >= 2 * before]
+            chosen += [(level, fitting[-1])] if fitting else []
+            continue
+        middle = math.sqrt((before or level.size / 4) * level.size)
+        fitting = [point for point in found if before < working_set(point) <= level.size]
+        if fitting:
+            purest = min(fitting, key=lambda p: abs(math.log(working_set(p) / middle)))
+            chosen.append((level, purest))
+        before = level.size
+    edges = [0.0]
+    for (_, here), (_, beyond) in pairwise(chosen):
+        middle = math.sqrt(here.metric.median * beyond.metric.median)
+        within = [working_set(p) for p in found if p.metric.median <= middle]
+        past = [working_set(p) for p in found if working_set(p) > max(within, default=0)]
+        edges.append(float(min(past, default=math.inf)))
+    edges.append(math.inf)
+    found_levels = []
+    for (level, point), start, end in zip(chosen, edges, edges[1:], strict=False):
+        sizes = [working_set(p) for p in found if start <= working_set(p) < end]
+        found_levels.append(Plateau(level, point, min(sizes, default=0), max(sizes, default=0)))
+    return found_levels

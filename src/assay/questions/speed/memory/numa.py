@@ -1,0 +1,69 @@
+"""Local and remote memory: pairs of the NUMA node of the cores and that of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.kernels import parameters_text
+from assay.questions.common.ratios import Ratio, ratio_of
+from assay.questions.common.selection import Point, best, leading, points
+from assay.questions.speed.memory.hierarchy import KERNEL as LATENCY
+from assay.stats.core.model import CellSummary
+
+_METRICS = {"memory.stream": "bandwidth", LATENCY: "latency"}
+
+Matrix = dict[tuple[int, int], Point]
+
+
+@dataclass(frozen=True)
+class NumaFindings:
+    """The slowest remote pair of NUMA nodes against the best local one.
+
+    ``ratio``: the metric of the remote pair over that of the local one. ``cores_node`` and
+    ``memory_node``: the remote pair's nodes. ``pairs``: how many pairs were measured.
+    """
+
+    ratio: Ratio
+    cores_node: int
+    memory_node: int
+    pairs: int
+
+    @property
+    def local(self) -> Point:
+        """Cores with memory of their own node, the best of them."""
+        return self.ratio.below
+
+
+def numa_matrix(cells: Sequence[CellSummary], kernel: str, metric: str) -> Matrix:
+    """By (node of the cores, node of the memory), alike in all else; of few pairs, nothing.
+
+    Alike: the parameters and cores of which most pairs were measured.
+    """
+    groups: dict[tuple[str, int], Matrix] = {}
+    found = points(cells, kernel, metric)
+    for point in leading(found) if found else []:
+        near, far = point.summary.cell.placement.numa_node, point.parameter("memory_node")
+        if near is None or not isinstance(far, int) or far < 0:
+            continue
+        cell = point.summary.cell
+        words = parameters_text(cell).replace(f"memory_node={far}", "")
+        groups.setdefault((words, point.cores), {})[near, far] = point
+    whole = max(groups.values(), key=len, default={})
+    return whole if len({far for _, far in whole}) > 1 else {}
+
+
+def find_numa(cells: Sequence[CellSummary]) -> dict[str, NumaFindings]:
+    """For each kernel the best local pair and the slowest remote one, where both were measured."""
+    found = {}
+    for kernel, metric in _METRICS.items():
+        matrix = numa_matrix(cells, kernel, metric)
+        local = [point for (near, far), point in matrix.items() if near == far]
+        remote = {pair: point for pair, point in matrix.items() if pair[0] != pair[1]}
+        if not local or not remote:
+            continue
+        less = best(local).metric.better == "less"
+        slowest = (max if less else min)(remote, key=lambda pair: remote[pair].metric.median)
+        ratio = ratio_of(remote[slowest], best(local))
+        found[kernel] = NumaFindings(ratio, *slowest, len(matrix))
+    return found

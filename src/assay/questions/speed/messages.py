@@ -1,0 +1,106 @@
+"""Messages between ranks, as context for speed: latency, bandwidth, barrier.
+
+Where a run answers the question of the network they stand there instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.model.placement import Placement
+from assay.questions.common.parts import Part
+from assay.questions.common.question import Measured, Topic
+from assay.questions.common.selection import Point, best, evidence, placement_text, points
+from assay.stats.core.model import CellSummary
+from assay.units import counted, format_quantity, format_size
+
+METHOD = (
+    "Ping-pong: half a round trip between two ranks, many trips per sample where one is too short "
+    "for the clock."
+)
+
+
+@dataclass(frozen=True)
+class MessageFindings:
+    """What two ranks or one barrier cost: context, which says little about a network.
+
+    ``latency``: ping-pong at the smallest size measured, the fastest. ``bandwidth``: ping-pong at
+    its best size. ``barrier``: over the most cores. Each is None where not measured.
+    """
+
+    latency: Point | None
+    bandwidth: Point | None
+    barrier: Point | None
+
+
+def find(measured: Measured) -> MessageFindings | None:
+    """What was measured of messages where the network isn't answered; None if nothing was."""
+    cells = measured.without_candidates().own_cells().cells
+    latencies = blocking(cells, "latency")
+    least = min(map(_bytes, latencies), default=0)
+    bandwidths = [point for point in blocking(cells, "bandwidth") if _bytes(point) > 0]
+    found = MessageFindings(
+        best([p for p in latencies if _bytes(p) == least]) if latencies else None,
+        best(bandwidths) if bandwidths else None,
+        find_barrier(cells),
+    )
+    return found if found.latency or found.bandwidth or found.barrier else None
+
+
+def find_barrier(cells: Sequence[CellSummary]) -> Point | None:
+    """The barrier over the most cores; None if no usable cell measured one."""
+    barriers = points(cells, "network.barrier", "time")
+    most = max((point.cores for point in barriers), default=0)
+    return best([point for point in barriers if point.cores == most]) if barriers else None
+
+
+def part(found: MessageFindings) -> Part:
+    """Ping-pong at its smallest size and at its best bandwidth, and the barrier."""
+    part = Part()
+    if found.latency is not None:
+        size, where = _bytes(found.latency), _where(found.latency)
+        label = f"Ping-pong latency, {size} B"
+        part.evidence.append(evidence(label, found.latency, "latency", note=where))
+        time = format_quantity(found.latency.metric.median, "s")
+        part.remark = f"a message of {size} B takes {time} ({where})"
+    if found.bandwidth is not None:
+        label = f"Ping-pong bandwidth, {format_size(_bytes(found.bandwidth))}"
+        note = f"the best size; {_where(found.bandwidth)}"
+        part.evidence.append(evidence(label, found.bandwidth, "bandwidth", note=note))
+    if found.latency or found.bandwidth:
+        part.method.append(METHOD)
+    if found.barrier is not None:
+        barrier = part_of_barrier(found.barrier)
+        part.evidence += barrier.evidence
+        part.method += barrier.method
+    return part
+
+
+def part_of_barrier(barrier: Point) -> Part:
+    """The barrier as a part of an answer."""
+    placement = barrier.summary.cell.placement
+    label = f"Barrier, {counted(placement.ranks, 'rank')}"
+    return Part(
+        evidence=[evidence(label, barrier, "time", note=placement_text(placement))],
+        method=["Barrier: consecutive calls of MPI_Barrier, timed on the slowest rank."],
+    )
+
+
+def blocking(cells: Sequence[CellSummary], metric: str) -> list[Point]:
+    """Ping-pong by MPI_Send and MPI_Recv: a put or a get is no message that is answered."""
+    found = points(cells, "network.pingpong", metric)
+    return [point for point in found if point.parameter("mode") in (None, "blocking")]
+
+
+def _bytes(point: Point) -> int:
+    value = point.parameter("bytes")
+    return int(value) if isinstance(value, (int, float)) else 0
+
+
+def _where(point: Point) -> str:
+    placement: Placement = point.summary.cell.placement
+    return "within a node" if placement.nodes == 1 else f"over {placement.nodes} nodes"
+
+
+TOPIC = Topic(name="messages", find=find, part=part)

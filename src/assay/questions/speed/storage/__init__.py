@@ -1,0 +1,1 @@
+"""Storage: bandwidth by record size, parallel files, metadata."""

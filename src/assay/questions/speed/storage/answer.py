@@ -1,0 +1,189 @@
+"""Storage in words: the device, the page cache, small records, many ranks, operations on files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from assay.questions.common.confidence import describe
+from assay.questions.common.parts import Part
+from assay.questions.common.ratios import ratio_row
+from assay.questions.common.selection import (
+    ARRIVED,
+    Point,
+    evidence,
+    labeller,
+    quantity_text,
+)
+from assay.questions.speed.storage.findings import (
+    METADATA,
+    ParallelAccess,
+    StorageFacts,
+    StorageFindings,
+    number,
+)
+from assay.questions.speed.storage.words import (
+    OPERATION_TITLES,
+    operation_title,
+    way_of,
+    way_text,
+)
+from assay.units import counted, format_share, format_size
+
+# From this ratio of the fastest way to share the work to the slowest, the fastest is recommended.
+MUCH_SLOWER = 1.1
+
+_LATENCY_TITLES = {"latency": "median", "latency_p99": "99th percentile"}
+_LAYOUT_TITLES = {"own": "own directories", "shared": "one directory"}
+
+Label = Callable[[Point], str]
+
+
+def part(found: StorageFindings) -> Part | None:
+    """Storage's part of the answer; None where only candidates of a search measured any."""
+    if not found.measured:
+        return None
+    label = labeller(found.measured)
+    part = Part(headline=list(found.headline), remark=_remark(found))
+    _files(part, found, label)
+    for op, parallel in found.parallel.items():
+        _parallel(part, found, op, parallel, label)
+    for (op, layout), top in found.metadata.items():
+        title = f"Files: {op}, {counted(top.cores, 'rank')}, {_LAYOUT_TITLES[layout]}"
+        part.evidence.append(evidence(title, top, "rate", note=label(top)))
+    _caveats(part, found)
+    part.method = _method(found.measured)
+    part.limits = [_limits(found.facts.values())]
+    return part
+
+
+def _remark(found: StorageFindings) -> str:
+    """What the device itself sustains, writing and reading; else what there is."""
+    sustained = [f"{op}s {_quantity(point)}" for op, point in found.device.items()]
+    if not sustained:
+        (top,) = found.headline
+        sustained = [f"does {describe(top.summary)} at {_quantity(top)}"]
+    return f"storage {' and '.join(sustained)}"
+
+
+def _quantity(point: Point) -> str:
+    return quantity_text(point.metric.median, point.metric.unit, point.metric.ci95)
+
+
+def _files(part: Part, found: StorageFindings, label: Label) -> None:
+    for one in found.operations:
+        arrival = (
+            f"{ARRIVED:.0%} of its best from records of {format_size(float(one.arrival))}"
+            if one.arrival is not None
+            else ""
+        )
+        note = _joined(label(one.point), arrival, _cache_note(found.facts_of(one.point)))
+        part.evidence.append(evidence(_title(one.point), one.point, "bandwidth", note=note))
+    for op, ratio in found.page_cache.items():
+        part.evidence.append(
+            ratio_row(
+                f"{OPERATION_TITLES[op]}, buffered over direct, records of {_record(ratio.above)}",
+                ratio,
+                note="what the page cache and its read-ahead add",
+                above_first=True,
+            )
+        )
+    for small in found.small_records:
+        title = _title(small.rate)
+        note = _joined(label(small.rate), _cache_note(found.facts_of(small.rate)))
+        part.evidence.append(evidence(title, small.rate, "rate", note=note))
+        part.evidence += [
+            evidence(f"{title}: {_LATENCY_TITLES[metric]}", point, metric, note=note)
+            for metric, point in small.latencies.items()
+        ]
+
+
+def _title(point: Point) -> str:
+    return f"{operation_title(point)}, {point.parameter('method')}, records of {_record(point)}"
+
+
+def _record(point: Point) -> str:
+    return format_size(float(number(point, "record")))
+
+
+def _joined(*words: str) -> str:
+    return "; ".join(word for word in words if word)
+
+
+def _cache_note(facts: StorageFacts) -> str:
+    return f"the page cache served {format_share(facts.cached)}" if facts.cached else ""
+
+
+def _parallel(
+    part: Part, found: StorageFindings, op: str, parallel: ParallelAccess, label: Label
+) -> None:
+    """Each way to share the work on the most ranks, and how each grows with ranks."""
+    ranks = counted(parallel.ranks, "rank")
+    for way, point in parallel.ways.items():
+        note = _joined(label(point), _cache_note(found.facts_of(point)))
+        title = f"Parallel {op}, {ranks}, {way_text(*way)}"
+        part.evidence.append(evidence(title, point, "bandwidth", note=note))
+    for way, speedup in parallel.speedups.items():
+        few, most = speedup.below.cores, speedup.above.cores
+        part.evidence.append(
+            ratio_row(
+                f"Parallel {op}, {few} → {most} ranks, {way_text(*way)}",
+                speedup,
+                metric="speedup",
+                note="bandwidth of all ranks together; 1 where one rank saturates the device",
+            )
+        )
+    spread = parallel.spread
+    if spread and spread.ci95 is not None and spread.ci95[0] >= MUCH_SLOWER:
+        part.advice.append(
+            f"With {ranks}, {op} {way_of(spread.above)}: {spread.value:.2f} times the bandwidth of "
+            f"{way_of(spread.below)}."
+        )
+
+
+def _caveats(part: Part, found: StorageFindings) -> None:
+    """When the page cache or a file system in memory served in place of a device."""
+    if found.in_memory:
+        part.caveats.append(
+            f"The files of {counted(len(found.in_memory), 'cell')} lay in a file system in memory "
+            f"(tmpfs), not on a device ({describe(found.in_memory[0].summary)}"
+            f"{', …' if len(found.in_memory) > 1 else ''})."
+        )
+    if found.cached:
+        worst = max(found.cached, key=lambda point: found.facts_of(point).cached)
+        part.caveats.append(
+            f"In {counted(len(found.cached), 'storage cell')} the page cache served in place of "
+            f"the device, up to {format_share(found.facts_of(worst).cached)} of the bytes "
+            f"({describe(worst.summary)}): their bandwidth is that of memory, and lasts as long as "
+            "the data fit into it."
+        )
+
+
+def _method(measured: Sequence[Point]) -> list[str]:
+    kernels = {point.summary.kernel for point in measured}
+    sentences = []
+    if kernels - {METADATA}:
+        sentences.append(
+            "Storage: each pass over a file is a sample, timed on the slowest rank, without "
+            "opening and closing. Before a read the file is dropped from the page cache, but not "
+            "before a reread; before a write all earlier data are written to the device. Each "
+            "record carries a pattern of its offset and of the pass, and is compared afterwards."
+        )
+    if METADATA in kernels:
+        sentences.append(
+            "File operations: creating, examining (stat) or removing all files of a rank is a "
+            "sample; the files are empty."
+        )
+    return sentences
+
+
+def _limits(facts: Iterable[StorageFacts]) -> str:
+    places = dict.fromkeys(
+        f"{each.directory} ({each.filesystem})"
+        for each in facts
+        if each.directory and each.filesystem
+    )
+    where = f"Storage was measured in {', '.join(places)}. " if places else ""
+    return (
+        f"{where}The limit of its device isn't known; caches below this node (of the device, of a "
+        "server, of a hypervisor) can't be dropped and may have served data."
+    )

@@ -1,0 +1,208 @@
+"""Storage: bandwidth against record size, ways of writing in parallel, operations on files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Literal
+
+from assay.charts.builder import Chart, named
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row, Spec, size_axis
+from assay.kernels.storage import LAYOUTS, READS, WRITES
+from assay.questions.common.figure_rows import statistics
+from assay.questions.common.selection import Point, best, labeller
+from assay.questions.speed.storage.findings import StorageFindings, number
+from assay.questions.speed.storage.words import OPERATION_TITLES, operation_title, way_of
+from assay.units import counted
+
+_COLUMNS_IN_HALF = 16  # bars that stay wide enough to tell apart in half of the text's width
+_LEVEL_LABELS = 4  # groups whose labels fit side by side
+
+
+def figures(found: StorageFindings) -> list[Figure]:
+    """IOzone's curves of what writes and of what reads; all ranks at once; operations on files."""
+    files = [point for point in found.curves.files if point.metric.median > 0]
+    drawn = (
+        _records([p for p in files if p.parameter("op") in WRITES], "writing"),
+        _records([p for p in files if p.parameter("op") in READS], "reading"),
+        _parallel(found.curves.parallel),
+        _metadata(found.curves.metadata),
+    )
+    return [figure for figure in drawn if figure is not None]
+
+
+def _records(found: list[Point], name: str) -> Figure | None:
+    """A line for each operation and method."""
+    sizes = sorted({number(point, "record") for point in found})
+    if len(sizes) < 2:
+        return None
+    label = labeller(found)
+    several = len({label(point) for point in found}) > 1
+    order = list(OPERATION_TITLES)
+    found.sort(key=lambda p: (order.index(str(p.parameter("op"))), _method(p), number(p, "record")))
+    rows: list[Row] = [
+        {
+            "record": number(point, "record"),
+            "operation": operation_title(point).lower(),
+            "method": _method(point) + (f", {label(point)}" if several else ""),
+            "file_size": number(point, "file_size"),
+            **statistics(point),
+        }
+        for point in found
+    ]
+    x = size_axis("record", "record size", sizes)
+    x["scale"] = {"type": "log", "base": 2, "nice": False}
+    x["axis"]["values"] = sizes
+    chart = Chart(
+        rows,
+        x,
+        "bandwidth",
+        "B/s",
+        hue="operation",
+        names=[(field, field) for field in ("operation", "method", "record")],
+        logarithmic=True,
+    )
+    strokes = {
+        "field": "method",
+        "type": "nominal",
+        "sort": None,
+        "legend": {
+            "title": None,
+            "symbolType": "stroke",
+            "symbolStrokeColor": "gray",
+            "symbolStrokeWidth": 2,
+        },
+    }
+    return (
+        chart.rules()
+        .lines(strokeDash=strokes, detail={"field": "file_size"})
+        .figure(
+            f"storage-{name}",
+            f"Storage: {name}, bandwidth against record size",
+            caption="Both axes logarithmic; the whiskers are 95% intervals. The page cache may "
+            "serve buffered operations.",
+            alt=f"Line chart of storage bandwidth in {name}, for records from {sizes[0]} "
+            f"to {sizes[-1]} bytes.",
+            fields=[
+                Field("record", "B", "bytes of a read or write"),
+                Field("operation", "", "what is done to the file"),
+                Field("method", "", "how it is written or read; ranks where they differ"),
+                Field("file_size", "B", "size of each rank's file"),
+            ],
+        )
+    )
+
+
+def _parallel(found: Sequence[Point]) -> Figure | None:
+    """Bars of bandwidth for each way of sharing the work, one per number of ranks."""
+    if not found:
+        return None
+    ordered = sorted(
+        found,
+        key=lambda p: (p.parameter("op") != "write", LAYOUTS.index(str(p.parameter("layout")))),
+    )
+    rows: list[Row] = [
+        {
+            "way": f"{point.parameter('op')}: {way_of(point)}",
+            "ranks": counted(point.cores, "rank"),
+            **statistics(point),
+        }
+        for point in _one_of_each(ordered, lambda p: (p.parameter("op"), way_of(p), p.cores))
+    ]
+    top = best(ordered)
+    chart = Chart(
+        rows,
+        _groups("way", rows),
+        "bandwidth",
+        "B/s",
+        hue="ranks",
+        names=[("way", "way"), ("ranks", "ranks")],
+    )
+    return (
+        chart.bars(beside="ranks")
+        .whiskers()
+        .figure(
+            "storage-parallel",
+            "Storage: all ranks at once",
+            caption="Bandwidth of all ranks together, median over launches; the whiskers are 95% "
+            "intervals.",
+            alt=f"Bar chart of parallel storage bandwidth; the highest bar is "
+            f"{top.parameter('op')}, {way_of(top)}, on {counted(top.cores, 'rank')}.",
+            fields=[
+                Field("way", "", "operation, files and interface"),
+                Field("ranks", "", "ranks at once"),
+            ],
+            width=_width(rows),
+        )
+    )
+
+
+def _metadata(found: Sequence[Point]) -> Figure | None:
+    """Operations on files per second, by directories and ranks: they differ by powers of ten."""
+    if not found:
+        return None
+    rows: list[Row] = [
+        {
+            "operation": str(point.parameter("op")),
+            "who": f"{counted(point.cores, 'rank')}, "
+            + ("one directory" if point.parameter("layout") == "shared" else "a directory each"),
+            **statistics(point),
+        }
+        for point in _one_of_each(
+            found, lambda p: (p.parameter("op"), p.parameter("layout"), p.cores)
+        )
+    ]
+    top = best(found)
+    chart = Chart(
+        rows,
+        _groups("operation", rows),
+        "files",
+        "op/s",
+        hue="who",
+        names=[("operation", "operation"), ("who", "who")],
+        values=[median(point.metric.median for point in found)],
+        logarithmic=True,
+    )
+    return (
+        chart.points(70, beside="who", opaque=True)
+        .whiskers()
+        .figure(
+            "storage-metadata",
+            "Storage: files created, examined, removed",
+            caption="Logarithmic. Operations of all ranks together; the whiskers are 95% "
+            "intervals.",
+            alt=f"Chart of file operations per second; the highest is {top.parameter('op')} on "
+            f"{counted(top.cores, 'rank')}.",
+            fields=[
+                Field("operation", "", "what is done to each file"),
+                Field("who", "", "ranks at once, and their directories"),
+            ],
+            width=_width(rows),
+        )
+    )
+
+
+def _method(point: Point) -> str:
+    return str(point.parameter("method"))
+
+
+def _one_of_each(found: Sequence[Point], key: Callable[[Point], object]) -> list[Point]:
+    """The best point of each kind, in the order that the kinds appear in."""
+    kinds: dict[object, list[Point]] = {}
+    for point in found:
+        kinds.setdefault(key(point), []).append(point)
+    return [best(points) for points in kinds.values()]
+
+
+def _groups(field: str, rows: Sequence[Row]) -> Spec:
+    """Groups along x; their labels slant where they don't fit side by side."""
+    slant = -30 if len({row[field] for row in rows}) > _LEVEL_LABELS else 0
+    return {
+        **named(field),
+        "axis": {"labelAngle": slant, "labelLimit": 260, "ticks": False},
+    }
+
+
+def _width(rows: Sequence[Row]) -> Literal["full", "half"]:
+    return "half" if len(rows) <= _COLUMNS_IN_HALF else "full"

@@ -1,0 +1,326 @@
+"""What a run shows of storage: what the device sustains, what the page cache adds, many ranks."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.kernels.storage import METHODS, OPERATIONS, RANDOM
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.question import Measured
+from assay.questions.common.ratios import Ratio, ratio_of
+from assay.questions.common.selection import ARRIVED, Point, best, best_by, points
+from assay.records.model import RunData
+from assay.records.schema import MeasurementRecord
+from assay.stats.core.model import CellSummary
+
+FILE, PARALLEL, METADATA = KERNELS = ("storage.file", "storage.parallel", "storage.metadata")
+# A page cache that served more than this share of the bytes changes the number.
+CACHED = 0.05
+IN_MEMORY = ("tmpfs", "ramfs")
+
+_LATENCIES = ("latency", "latency_p99")
+_FROM_CACHE = "from_cache"
+
+
+@dataclass(frozen=True)
+class StorageFacts:
+    """Where a cell's files lay.
+
+    ``filesystem``: its type; ``directory``: as it was asked for; "" where the kernel reports
+    none. ``from_cache``: the share of the bytes that the page cache served, median over
+    measurements; None where the kernel doesn't report it.
+    """
+
+    filesystem: str
+    directory: str
+    from_cache: float | None
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the file system is memory, so that there is no device."""
+        return self.filesystem in IN_MEMORY
+
+    @property
+    def cached(self) -> float:
+        """The share of the bytes that the page cache served where it matters, else 0."""
+        share = self.from_cache
+        return share if share is not None and share > CACHED else 0.0
+
+
+@dataclass(frozen=True)
+class BestRecord:
+    """One operation by one method: the best record size on the most ranks.
+
+    ``point``: its bandwidth. ``arrival``: the smallest record in bytes that reaches 95% of that;
+    None of a single size.
+    """
+
+    point: Point
+    arrival: int | None
+
+
+@dataclass(frozen=True)
+class SmallRecords:
+    """Random records of the smallest size: their ``rate``, and ``latencies`` by metric."""
+
+    rate: Point
+    latencies: Mapping[str, Point]
+
+
+@dataclass(frozen=True)
+class ParallelAccess:
+    """All ranks at once, writing or reading.
+
+    ``ranks``: the most measured. ``ways``: on as many, the best point of each way to share the work
+    (layout and interface). ``speedups``: by way, the bandwidth on the most ranks over that on the
+    fewest. ``spread``: the fastest way's bandwidth over the slowest's, None of a single way.
+    """
+
+    ranks: int
+    ways: Mapping[tuple[str, str], Point]
+    speedups: Mapping[tuple[str, str], Ratio]
+    spread: Ratio | None
+
+
+@dataclass(frozen=True)
+class StorageCurves:
+    """What the figures draw: usable cells, those included that only a search asked for."""
+
+    files: Sequence[Point]
+    parallel: Sequence[Point]
+    metadata: Sequence[Point]
+
+
+@dataclass(frozen=True)
+class StorageFindings:
+    """Storage.
+
+    ``facts``: by cell. ``device``: by operation (write, read) the best bandwidth that reached the
+    device. ``headline``: those, or else the best of all that was measured. ``operations``: each
+    operation and method on files. ``page_cache``: by operation, the bandwidth through the page
+    cache over that around it. ``small_records``: random records, each operation and method.
+    ``parallel``: by operation. ``metadata``: by operation and layout, the best rate on the most
+    ranks. ``in_memory`` and ``cached``: what lay in memory, and what the page cache served in the
+    device's place. ``measured``: every point.
+    """
+
+    facts: Mapping[str, StorageFacts]
+    device: Mapping[str, Point]
+    headline: Sequence[Point]
+    operations: Sequence[BestRecord]
+    page_cache: Mapping[str, Ratio]
+    small_records: Sequence[SmallRecords]
+    parallel: Mapping[str, ParallelAccess]
+    metadata: Mapping[tuple[str, str], Point]
+    in_memory: Sequence[Point]
+    cached: Sequence[Point]
+    measured: Sequence[Point] = field(metadata=INTERNAL)
+    curves: StorageCurves = field(metadata=INTERNAL)
+
+    def facts_of(self, point: Point) -> StorageFacts:
+        """Where the files of a point's cell lay."""
+        return self.facts.get(point.summary.id, _UNKNOWN)
+
+
+_UNKNOWN = StorageFacts("", "", None)
+
+
+def find(measured: Measured) -> StorageFindings | None:
+    """What was measured of storage; None if nothing was."""
+    cells = measured.without_candidates().own_cells().cells
+    curves = StorageCurves(
+        points(measured.cells, FILE, "bandwidth"),
+        points(measured.cells, PARALLEL, "bandwidth"),
+        points(measured.cells, METADATA, "rate"),
+    )
+    if not (curves.files or curves.parallel or curves.metadata):
+        return None
+    files = points(cells, FILE, "bandwidth")
+    parallel = points(cells, PARALLEL, "bandwidth")
+    metadata = points(cells, METADATA, "rate")
+    everything = [*files, *parallel, *metadata]
+    facts = _facts(measured.run)
+    device = _device(files or parallel, facts)
+    return StorageFindings(
+        facts=facts,
+        device=device,
+        headline=list(device.values()) or _best_of_all(files or parallel or metadata),
+        operations=_operations(files),
+        page_cache=_page_cache(files),
+        small_records=_small_records(cells),
+        parallel=_parallel(parallel),
+        metadata=_metadata(metadata),
+        in_memory=[p for p in everything if facts.get(p.summary.id, _UNKNOWN).in_memory],
+        cached=[p for p in everything if _from_page_cache(p, facts)],
+        measured=everything,
+        curves=curves,
+    )
+
+
+def number(point: Point, name: str) -> int:
+    """A parameter that is a whole number; 0 where there is none."""
+    value = point.parameter(name)
+    return int(value) if isinstance(value, (int, float)) else 0
+
+
+def _facts(run: RunData) -> dict[str, StorageFacts]:
+    records: dict[str, list[MeasurementRecord]] = {}
+    for measurement in run.measurements:
+        if measurement.record.kernel in KERNELS:
+            records.setdefault(measurement.cell.id, []).append(measurement.record)
+    return {cell: _facts_of(found) for cell, found in records.items()}
+
+
+def _facts_of(records: Iterable[MeasurementRecord]) -> StorageFacts:
+    """Of one cell's measurements; of differing ones the last."""
+    shares, filesystem, directory = [], "", ""
+    for record in records:
+        if _FROM_CACHE in record.facts:
+            shares.append(float(record.facts[_FROM_CACHE]))
+        filesystem = str(record.facts.get("filesystem", filesystem))
+        directory = str(record.parameters.get("directory", ""))
+    return StorageFacts(filesystem, directory, statistics.median(shares) if shares else None)
+
+
+def _reached_device(point: Point, facts: Mapping[str, StorageFacts]) -> bool:
+    """Whether a cell's bandwidth is the device's: by what the kernel reports, else by its method.
+
+    A file system that is memory has no device.
+    """
+    own = facts.get(point.summary.id, _UNKNOWN)
+    if own.in_memory:
+        return False
+    if own.from_cache is not None:
+        return own.from_cache <= CACHED
+    return point.parameter("method") != "buffered"
+
+
+def _from_page_cache(point: Point, facts: Mapping[str, StorageFacts]) -> bool:
+    """Whether the page cache served what was meant for the device."""
+    own = facts.get(point.summary.id, _UNKNOWN)
+    return not own.in_memory and point.parameter("op") != "reread" and own.cached > 0
+
+
+def _device(found: Sequence[Point], facts: Mapping[str, StorageFacts]) -> dict[str, Point]:
+    return {
+        op: best(real)
+        for op in ("write", "read")
+        if (real := [p for p in found if p.parameter("op") == op and _reached_device(p, facts)])
+    }
+
+
+def _best_of_all(found: Sequence[Point]) -> list[Point]:
+    return [best(found)] if found else []
+
+
+def _operations(files: Sequence[Point]) -> list[BestRecord]:
+    found = []
+    for op in OPERATIONS:
+        for method in () if op in RANDOM else METHODS:
+            own = _with(files, op=op, method=method)
+            if own:
+                alike = _on_most(own)
+                found.append(BestRecord(best(alike), _arrival(alike)))
+    return found
+
+
+def _arrival(alike: Sequence[Point]) -> int | None:
+    """From which record size the bandwidth is at 95% of its best, where several were measured."""
+    by_record = best_by(alike, lambda point: number(point, "record"))
+    if len(by_record) < 2:
+        return None
+    arrived = ARRIVED * best(list(by_record.values())).metric.median
+    return next(size for size, point in by_record.items() if point.metric.median >= arrived)
+
+
+def _page_cache(files: Sequence[Point]) -> dict[str, Ratio]:
+    """The fastest buffered cell of each operation over its like that goes around the cache."""
+    direct = {_alike(p, "method"): p for p in _with(files, method="direct")}
+    pairs: dict[str, tuple[Point, Point]] = {}
+    for point in _with(files, method="buffered"):
+        around = direct.get(_alike(point, "method"))
+        op = str(point.parameter("op"))
+        if around is not None and (
+            op not in pairs or point.metric.median > pairs[op][0].metric.median
+        ):
+            pairs[op] = (point, around)
+    return {op: ratio_of(buffered, around) for op, (buffered, around) in pairs.items()}
+
+
+def _alike(point: Point, *but: str) -> tuple[object, ...]:
+    """What two cells share that differ in the named parameters alone."""
+    cell = point.summary.cell
+    shared = tuple(sorted((n, v) for n, v in cell.parameters.items() if n not in but))
+    return (shared, cell.placement, cell.toolchain)
+
+
+def _small_records(cells: Sequence[CellSummary]) -> list[SmallRecords]:
+    """Rates and latencies of random records at the smallest size, for each method."""
+    found = []
+    rates = points(cells, FILE, "rate")
+    for op in RANDOM:
+        for method in METHODS:
+            own = _with(rates, op=op, method=method)
+            if not own:
+                continue
+            least = min(number(point, "record") for point in own)
+            top = best([point for point in own if number(point, "record") == least])
+            # With one flush after all records, the latencies are those of the page cache.
+            timed = () if method == "fsync" else _LATENCIES
+            metrics = top.summary.metrics
+            latencies = {
+                name: Point(top.summary, metrics[name]) for name in timed if name in metrics
+            }
+            found.append(SmallRecords(top, latencies))
+    return found
+
+
+def _parallel(found: Sequence[Point]) -> dict[str, ParallelAccess]:
+    return {op: _ways(own) for op in ("write", "read") if (own := _with(found, op=op))}
+
+
+def _ways(own: Sequence[Point]) -> ParallelAccess:
+    by_way: dict[tuple[str, str], list[Point]] = {}
+    for point in own:
+        by_way.setdefault(_way(point), []).append(point)
+    on_most = _on_most(own)
+    ways = {way: best([p for p in on_most if _way(p) == way]) for way in map(_way, on_most)}
+    speedups = {}
+    for way, alike in by_way.items():
+        by_ranks = best_by(alike, lambda point: point.cores)
+        few, most = min(by_ranks), max(by_ranks)
+        if few != most:
+            speedups[way] = ratio_of(by_ranks[most], by_ranks[few])
+    fastest = max(ways.values(), key=lambda point: point.metric.median)
+    slowest = min(ways.values(), key=lambda point: point.metric.median)
+    spread = ratio_of(fastest, slowest) if len(ways) > 1 else None
+    return ParallelAccess(on_most[0].cores, ways, speedups, spread)
+
+
+def _way(point: Point) -> tuple[str, str]:
+    return str(point.parameter("layout")), str(point.parameter("api"))
+
+
+def _metadata(found: Sequence[Point]) -> dict[tuple[str, str], Point]:
+    return {
+        (op, layout): best(_on_most(own))
+        for op in ("create", "stat", "unlink")
+        for layout in ("own", "shared")
+        if (own := _with(found, op=op, layout=layout))
+    }
+
+
+def _with(found: Iterable[Point], **parameters: str) -> list[Point]:
+    """The points whose parameters have these values."""
+    return [
+        point
+        for point in found
+        if all(point.parameter(name) == value for name, value in parameters.items())
+    ]
+
+
+def _on_most(found: Sequence[Point]) -> list[Point]:
+    most = max(point.cores for point in found)
+    return [point for point in found if point.cores == most]

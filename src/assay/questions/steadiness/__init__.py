@@ -1,0 +1,1 @@
+"""How steady is it?"""

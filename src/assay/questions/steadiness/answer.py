@@ -1,0 +1,75 @@
+"""How steady is it? How runs differ, what changes that and why, and the noise within a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.questions.common.answer import QUESTIONS, Answer, Confidence
+from assay.questions.common.confidence import describe, judge, why_broken
+from assay.questions.common.parts import Part, answer_of, merge
+from assay.questions.common.unmeasured import unmeasured
+from assay.questions.steadiness.findings import SteadinessFindings
+from assay.questions.steadiness.topics import topics_of
+from assay.questions.steadiness.variation.answer import confidence_in, too_few
+from assay.units import counted
+
+_NOT_OVER_TIME = (
+    "Not measured here: how runs differ over hours, days and weeks. It takes the same suite run "
+    "again at other times."
+)
+_ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
+
+
+def answer(found: SteadinessFindings) -> Answer:
+    """How runs differ, and the noise of one."""
+    parts = [part for topic, one in topics_of(found) if (part := topic.part(one)) is not None]
+    if not parts:
+        return _unmeasured(found)
+    whole = merge(parts)
+    if not found.variation.varied:
+        whole.limits.append(_NOT_OVER_TIME)
+    return answer_of(
+        "steadiness",
+        QUESTIONS["steadiness"],
+        _verdict(parts),
+        whole,
+        broken=found.broken,
+        judged=_judged(found, whole),
+    )
+
+
+def _verdict(parts: Sequence[Part]) -> str:
+    """A sentence per topic."""
+    remarks = [part.remark for part in parts if part.remark]
+    return " ".join(f"{remark[:1].upper()}{remark[1:]}." for remark in remarks)
+
+
+def _judged(found: SteadinessFindings, whole: Part) -> tuple[Confidence, str]:
+    """The lower confidence of variation and noise, as far as they were measured."""
+    varies = bool(found.variation.varied)
+    judged = [confidence_in(found.variation)] if varies else []
+    if whole.headline or found.broken or not varies:
+        judged.append(judge(whole.headline, found.broken, found.complete))
+    return _lower(judged)
+
+
+def _lower(judged: Sequence[tuple[Confidence, str]]) -> tuple[Confidence, str]:
+    """The lowest confidence, and the reasons of all."""
+    lowest = min((confidence for confidence, _ in judged), key=_ORDER.index)
+    return lowest, " ".join(dict.fromkeys(why for _, why in judged))
+
+
+def _unmeasured(found: SteadinessFindings) -> Answer:
+    plain = unmeasured("steadiness")
+    if found.broken:
+        count = counted(len(found.broken), "cell")
+        return msgspec.structs.replace(
+            plain,
+            verdict=f"Not measured: {count} of noise failed or ended without a result.",
+            caveats=[f"{describe(cell)}: {why_broken(cell)}" for cell in found.broken],
+        )
+    if found.variation.few is not None:
+        return msgspec.structs.replace(plain, verdict=too_few(found.variation.few))
+    return plain

@@ -1,0 +1,83 @@
+"""Barrier arrivals in words: who is last, and what waiting for the last costs."""
+
+from __future__ import annotations
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.common.selection import evidence, placement_text
+from assay.questions.steadiness.arrivals.findings import ArrivalFindings, Lateness
+from assay.units import counted, format_quantity, format_share
+
+# From this share of time waited on, a late rank is worth a recommendation.
+_WORTH = 0.01
+
+
+def part(found: ArrivalFindings) -> Part:
+    """The arrivals at barriers."""
+    point, latest = found.lost, found.latest
+    placement = point.summary.cell.placement
+    where = placement_text(placement)
+    work = format_quantity(float(point.parameter("quantum") or 0.0), "s")
+    rows = [
+        evidence(f"Time waited for the last to arrive, steps of {work}", point, "lost", note=where)
+    ]
+    if found.spread:
+        label = "From first to last arrival at a barrier"
+        rows.append(evidence(label, found.spread, "spread", note=where))
+    if found.barrier:
+        label = "From last arrival to leaving the barrier"
+        rows.append(evidence(label, found.barrier, "barrier", note=where))
+    if latest:
+        rows.append(_late_row(latest, found))
+    clock = (
+        "arrivals by the one clock of the node"
+        if found.one_clock
+        else "arrivals by how long each rank waited, as if all left a barrier at the same moment"
+    )
+    return Part(
+        headline=[point],
+        evidence=rows,
+        remark=_remark(found, work),
+        advice=_advice(found),
+        method=[
+            f"Arrivals: {counted(placement.ranks, 'rank')} do the same work of {work} and meet in "
+            f"a barrier, repeatedly; {clock} (the experiment that Kramer & Ryan 2003, "
+            "section 13, propose)."
+        ],
+    )
+
+
+def _remark(found: ArrivalFindings, work: str) -> str:
+    lost = format_share(found.lost.metric.median)
+    cost = f"waiting for the last rank takes {lost} of steps of {work}"
+    if found.latest is None:
+        return f"at barriers {cost}"
+    if found.late is None:
+        return f"no rank arrives last at barriers much more often than the others, and {cost}"
+    share = format_share(found.late.last)
+    return f"{found.late.place} arrives last at {share} of the barriers, and {cost}"
+
+
+def _advice(found: ArrivalFindings) -> list[str]:
+    late = found.late
+    if late is None or found.lost.metric.median < _WORTH:
+        return []
+    return [
+        f"{late.place[:1].upper()}{late.place[1:]} delays the others: see what else uses its core "
+        "(interrupts, daemons), and whether the core runs slower."
+    ]
+
+
+def _late_row(latest: Lateness, found: ArrivalFindings) -> Evidence:
+    return Evidence(
+        label=f"Barriers that {latest.place} reaches last",
+        metric="last",
+        unit="1",
+        value=latest.last,
+        limit=found.fair,
+        limit_source="all ranks alike",
+        share=latest.last / found.fair,
+        cells=[found.lost.summary.id],
+        note=f"median {format_quantity(latest.level(0.5), 's')} behind the first rank, "
+        f"at worst {format_quantity(latest.worst, 's')}",
+    )

@@ -1,0 +1,129 @@
+"""Which ranks arrive late at barriers, and what waiting for the last costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.kernels.noise import LATENESS_LEVELS
+from assay.questions.common.question import Measured
+from assay.questions.common.selection import Point, leading, points
+from assay.records.model import Measurement
+from assay.stats.noise.detours import BARRIER
+
+# A rank that is last so many times as often as its fair share is named.
+OFTEN = 1.5
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """One rank's arrivals over all launches.
+
+    ``rank``, ``host``, ``cpu``: which, and where it runs. ``last``: share of barriers it reached
+    last. ``levels``: quantiles (of ``LATENESS_LEVELS``) of its lateness behind the first rank, s,
+    medians over launches. ``worst``: the greatest lateness of all, s.
+    """
+
+    rank: int
+    host: str | None
+    cpu: int | None
+    last: float
+    levels: tuple[float, ...]
+    worst: float
+
+    @property
+    def place(self) -> str:
+        """``rank 1 (CPU 1)``."""
+        return f"rank {self.rank}" + (f" (CPU {self.cpu})" if self.cpu is not None else "")
+
+    def level(self, level: float) -> float:
+        """The lateness at one of ``LATENESS_LEVELS``."""
+        return self.levels[LATENESS_LEVELS.index(level)]
+
+
+@dataclass(frozen=True)
+class ArrivalFindings:
+    """The arrivals at barriers, of the cell with the most ranks.
+
+    ``lost``: the share of time waited for the last rank. ``spread``: s from first to last arrival.
+    ``barrier``: s from last arrival to leaving. ``ranks``: their lateness. ``fair``: the share of
+    barriers that each rank would reach last if all were alike. ``one_clock``: whether arrivals are
+    by one clock of the node.
+    """
+
+    lost: Point
+    spread: Point | None
+    barrier: Point | None
+    ranks: tuple[Lateness, ...]
+    fair: float
+    one_clock: bool
+
+    @property
+    def latest(self) -> Lateness | None:
+        """The rank that is last most often."""
+        return max(self.ranks, key=lambda each: each.last, default=None)
+
+    @property
+    def late(self) -> Lateness | None:
+        """The latest rank, if it is last clearly more often than its fair share."""
+        latest = self.latest
+        least = min(OFTEN * self.fair, 0.5 * (1.0 + self.fair))
+        return latest if latest is not None and latest.last >= least else None
+
+
+def find(measured: Measured) -> ArrivalFindings | None:
+    """Arrivals of the cell with the most ranks; None if no usable cell measured them."""
+    found = points(measured.cells, BARRIER, "lost")
+    if not found:
+        return None
+    point = max(leading(found), key=lambda each: each.cores)
+    records = [
+        m
+        for m in measured.run.measurements
+        if m.cell.id == point.summary.id and m.record.status == "ok" and m.record.verified
+    ]
+    return ArrivalFindings(
+        lost=point,
+        spread=_other(point, "spread"),
+        barrier=_other(point, "barrier"),
+        ranks=_lateness(records),
+        fair=1.0 / point.summary.cell.placement.ranks,
+        one_clock=all(m.record.facts.get("clocks") == "one clock" for m in records),
+    )
+
+
+def _other(point: Point, metric: str) -> Point | None:
+    """Another metric of the point's cell."""
+    found = point.summary.metrics.get(metric)
+    return None if found is None else Point(point.summary, found)
+
+
+def _lateness(measurements: list[Measurement]) -> tuple[Lateness, ...]:
+    last: dict[int, list[float]] = {}
+    levels: dict[int, list[list[float]]] = {}
+    worst: dict[int, float] = {}
+    seats: dict[int, tuple[str | None, int | None]] = {}
+    for measurement in measurements:
+        for series in measurement.record.series:
+            if series.rank is None or not series.values:
+                continue
+            if series.metric == "last":
+                last.setdefault(series.rank, []).append(series.values[0])
+            elif series.metric == "lateness" and len(series.values) == len(LATENESS_LEVELS):
+                levels.setdefault(series.rank, []).append(series.values)
+            elif series.metric == "latest":
+                worst[series.rank] = max(worst.get(series.rank, 0.0), series.values[0])
+        for seat in measurement.ranks:
+            cpu = seat.cpus[0] if seat.cpus and seat.pinned else None
+            seats.setdefault(seat.rank, (seat.host, cpu))
+    return tuple(
+        Lateness(
+            rank,
+            *seats.get(rank, (None, None)),
+            float(np.mean(last[rank])),
+            tuple(float(each) for each in np.median(levels[rank], axis=0)),
+            worst.get(rank, 0.0),
+        )
+        for rank in sorted(last.keys() & levels.keys())
+    )

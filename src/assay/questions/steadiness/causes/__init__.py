@@ -1,0 +1,1 @@
+"""Which causes a variation goes with."""

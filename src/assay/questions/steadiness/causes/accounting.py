@@ -1,0 +1,73 @@
+"""Whole jobs by wall clock and by their scheduler's accounting, as in Kramer & Ryan (2003).
+
+While a job is suspended or migrated the wall clock advances and the CPU time does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.records.jobs import JobBook, JobStory
+from assay.records.model import RunData
+from assay.stats.core.intervals import smallest_size
+from assay.stats.repeats.wall_clock import WallClock, compare_clocks
+
+# How a job that finished its work ended.
+_FINISHED = ("complete", "session")
+
+
+@dataclass(frozen=True)
+class AccountedJobs:
+    """The jobs of a run that did the same work.
+
+    ``clocks``: their variation by both clocks. ``source``: whose accounting it is. ``what``: what
+    is compared with the wall clock, "CPU time" or "time without suspension".
+    """
+
+    clocks: WallClock
+    source: str
+    what: str
+
+
+def accounting_of(run: RunData) -> AccountedJobs | None:
+    """The run's jobs that made as many measurements as most of them, by both clocks.
+
+    None with fewer than six such jobs, and without accounting. The wall clock is the jobs' own,
+    from their start to the end that they recorded.
+    """
+    if run.path is None:
+        return None
+    book = JobBook(run.path)
+    finished = []
+    for story in book.jobs():
+        end = book.end(story.number)
+        if end is None or end.how not in _FINISHED or story.started is None:
+            continue
+        if story.accounted is not None and story.accounted.accounting is not None:
+            finished.append((end.made, end.utc - story.started.utc, story))
+    if not finished:
+        return None
+    counts = [count for count, _, _ in finished]
+    usual = max(set(counts), key=counts.count)
+    chosen = [(wall, story) for count, wall, story in finished if count == usual]
+    wall = np.array([each for each, _ in chosen])
+    # Where suspension is recorded, elapsed time is without it (docs/formats/runs.md).
+    running = np.array([_accounted(story, "elapsed") for _, story in chosen])
+    cpu = np.array([_accounted(story, "cpu") for _, story in chosen])
+    suspended = np.array([_accounted(story, "suspended") for _, story in chosen])
+    by_cpu = not np.nansum(suspended) > 0.0
+    clocks = compare_clocks(wall, cpu if by_cpu else running, least=smallest_size())
+    accounting = chosen[0][1].accounted
+    if clocks is None or accounting is None or accounting.accounting is None:
+        return None
+    what = "CPU time" if by_cpu else "time without suspension"
+    return AccountedJobs(clocks, accounting.accounting.source, what)
+
+
+def _accounted(story: JobStory, name: str) -> float:
+    """One number of the accounting, s; NaN where it is missing."""
+    accounted = story.accounted
+    value = getattr(accounted.accounting, name) if accounted is not None else None
+    return float("nan") if value is None else float(value)

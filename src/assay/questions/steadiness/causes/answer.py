@@ -1,0 +1,224 @@
+"""Why it varies, in words: shares of variance by cause, and what no cause explains."""
+
+from __future__ import annotations
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.steadiness.causes.findings import REPORT_ALPHA, CauseFindings, CellCauses
+from assay.stats.attribution.attribution import LEAST, CauseShare
+from assay.stats.attribution.covariates import cause_of
+from assay.stats.core.intervals import Interval
+from assay.stats.repeats.wall_clock import WallClock
+from assay.units import counted, format_quantity, format_share
+
+# Cells named in the verdict, and periodic interruptions in the advice.
+_NAMED = 2
+
+
+def part(found: CauseFindings) -> Part:
+    """The causes of each cell with its unexplained part, and both clocks."""
+    evidence = []
+    for cell in found.cells:
+        evidence += [_share_row(cell, share) for share in cell.named]
+        if cell.named:
+            evidence.append(_unexplained_row(cell))
+        if cell.clocks is not None and cell.clocks.verdict in ("kept from running", "ran longer"):
+            evidence.append(_clock_row(cell, cell.clocks))
+    return Part(
+        remark=_remark(found),
+        evidence=evidence,
+        advice=_advice(found),
+        method=_method(found),
+        limits=_limits(found),
+    )
+
+
+# ---- the verdict ---------------------------------------------------------------------------------
+
+
+def _remark(found: CauseFindings) -> str:
+    explained = _by_explained(found)
+    clauses = [cell_sentence(cell) for cell in explained[:_NAMED]]
+    if len(explained) > _NAMED:
+        clauses.append(f"a cause is named for {counted(len(explained) - _NAMED, 'further cell')}")
+    if not explained:
+        clauses.append(
+            "no covariate is significantly associated with the variance of "
+            f"{counted(len(found.cells), 'cell')}: all of it is unexplained"
+        )
+    clauses += [
+        clocks_sentence(cell.label, cell.clocks)
+        for cell in found.cells
+        if cell.clocks is not None and cell.clocks.verdict == "kept from running"
+    ][:_NAMED]
+    accounted = found.accounted
+    if accounted is not None and accounted.clocks.verdict == "kept from running":
+        clocks = accounted.clocks
+        clauses.append(
+            "the coefficient of variation of whole jobs is "
+            f"{format_share(clocks.wall, clocks.wall_ci95)} by wall time, and by their "
+            f"{accounted.what} ({accounted.source}) {format_share(clocks.cpu, clocks.cpu_ci95)}: "
+            "the jobs were descheduled or suspended"
+        )
+    return "; ".join(clauses)
+
+
+def _by_explained(found: CauseFindings) -> list[CellCauses]:
+    """The cells with a named cause, those first of whose variance most is explained."""
+    return sorted((cell for cell in found.cells if cell.named), key=lambda cell: -cell.explained)
+
+
+def cell_sentence(cell: CellCauses) -> str:
+    """``62% [48, 71] of LU's variance is associated with steal time: …; 38% unexplained``."""
+    first, *rest = cell.named
+    cause = cause_of(first.cause)
+    detail = f" ({first.detail})" if first.detail else ""
+    words = [
+        f"{_share_text(first)} of {cell.label}'s variance is associated with {cause.words}: "
+        f"{cause.meaning}{detail}"
+    ]
+    if rest:
+        words.append(
+            " and ".join(f"{_share_text(each)} with {cause_of(each.cause).words}" for each in rest)
+        )
+    words.append(f"{_unexplained_text(cell)} unexplained")
+    return "; ".join(words)
+
+
+def _share_text(share: CauseShare) -> str:
+    return format_share(share.share, share.ci95)
+
+
+def _unexplained_text(cell: CellCauses) -> str:
+    return format_share(cell.attribution.unexplained, cell.attribution.unexplained_ci95)
+
+
+def clocks_sentence(label: str, clocks: WallClock) -> str:
+    """``LU's wall time varies by 6%, its CPU time by 0.8%: the ranks were descheduled``."""
+    wall = format_share(clocks.wall, clocks.wall_ci95)
+    cpu = format_share(clocks.cpu, clocks.cpu_ci95)
+    words = f"{label}'s wall time varies by {wall}, its CPU time by {cpu} (CoV)"
+    if clocks.verdict == "kept from running":
+        return f"{words}: the ranks were descheduled, as on the Cray T3E during migration"
+    if clocks.verdict == "ran longer":
+        return f"{words}: shorter waits offset longer computing"
+    return words
+
+
+# ---- evidence ------------------------------------------------------------------------------------
+
+
+def _row(
+    cell: CellCauses, what: str, metric: str, value: float, ci95: Interval | None, note: str
+) -> Evidence:
+    return Evidence(
+        label=f"{cell.label}: {what}",
+        metric=metric,
+        unit="1",
+        value=value,
+        ci95=ci95,
+        cells=[cell.cell.id],
+        note=note,
+    )
+
+
+def _share_row(cell: CellCauses, share: CauseShare) -> Evidence:
+    what = f"variance associated with {cause_of(share.cause).words}"
+    return _row(cell, what, "share of variance", share.share, share.ci95, share_note(share))
+
+
+def share_note(share: CauseShare) -> str:
+    """``worst_wait_seconds: 0.1% in the fastest quarter, 31% in the slowest; p < 1e-6``."""
+    chance = f"p = {share.p:.2g}" if share.p >= 1e-6 else "p < 1e-6"
+    if share.quick is None or share.slow is None:
+        return f"{share.detail}; {chance}" if share.detail else chance
+    bound = "; capped at what these lost seconds can explain" if share.bounded else ""
+    return (
+        f"{share.covariate}: {format_quantity(share.quick, share.unit)} in the fastest quarter of "
+        f"the launches, {format_quantity(share.slow, share.unit)} in the slowest; {chance}{bound}"
+    )
+
+
+def _unexplained_row(cell: CellCauses) -> Evidence:
+    attribution = cell.attribution
+    return _row(
+        cell,
+        "unexplained variance",
+        "share of variance",
+        attribution.unexplained,
+        attribution.unexplained_ci95,
+        f"{attribution.n} measurements, {attribution.tried} covariates and factors tested",
+    )
+
+
+def _clock_row(cell: CellCauses, clocks: WallClock) -> Evidence:
+    return _row(
+        cell,
+        "variation of the CPU time for the same work",
+        "coefficient of variation",
+        clocks.cpu,
+        clocks.cpu_ci95,
+        f"of the wall clock {format_share(clocks.wall, clocks.wall_ci95)}",
+    )
+
+
+# ---- advice, method, limits ----------------------------------------------------------------------
+
+
+def _advice(found: CauseFindings) -> list[str]:
+    """What to do about each named cause, once, with the cells that it touches."""
+    cells: dict[str, list[str]] = {}
+    for cell in _by_explained(found):
+        for share in cell.named:
+            cells.setdefault(share.cause, []).append(cell.label)
+    advice = []
+    for name, labels in cells.items():
+        where = labels[0] if len(labels) == 1 else f"{len(labels)} cells"
+        words = cause_of(name).words
+        advice.append(f"{words[:1].upper()}{words[1:]} ({where}): {cause_of(name).advice}")
+    advice += [
+        f"The interruption of {each.where} every {format_quantity(each.period, 's')} for "
+        f"{format_quantity(each.length, 's')} can explain up to {format_share(each.share)} of the "
+        f"variance of {each.label}'s samples within a launch: find the service or timer behind it."
+        for each in found.periodic[:_NAMED]
+    ]
+    return advice
+
+
+def _method(found: CauseFindings) -> list[str]:
+    tested = max(cell.attribution.tried for cell in found.cells)
+    method = [
+        f"Causes: for each cell up to {tested} covariates and factors (hosts, runs, time) were "
+        "tested for association with the cost of its launches, by normal scores with Holm's "
+        "correction, direct causes before indirect ones; without any cause a report names one at "
+        f"most once in {round(1 / REPORT_ALPHA)}. Shares are of the variance of the logarithm of "
+        "the cost, averaged over the orders of entry (Lindeman, Merenda & Gold 1980).",
+    ]
+    if any(cell.clocks is not None for cell in found.cells):
+        method.append(
+            "Wall clock against CPU time (Kramer & Ryan 2003, section 11): CPU time is that of the "
+            "rank with the least of it, for the same work. Ranks that wait for messages by polling "
+            "use CPU time while they wait."
+        )
+    return method
+
+
+def _limits(found: CauseFindings) -> list[str]:
+    limits = [
+        "An association is not proof of a cause: that takes an experiment in which only the cause "
+        "changes. Variance that no covariate accounts for is unexplained."
+    ]
+    over_nodes = [cell for cell in found.cells if not cell.named and cell.cell.placement.nodes > 1]
+    if over_nodes:
+        more = len(over_nodes) - 1
+        limits.append(
+            f"Nothing on the nodes explains {over_nodes[0].label}"
+            f"{f' and {more} more' if more else ''}: the remaining candidates are the network "
+            "between them, of which only losses are recorded, and the work itself."
+        )
+    if found.few:
+        limits.append(
+            f"{counted(found.few, 'cell')} had fewer than {LEAST} measurements, too few for an "
+            "attribution."
+        )
+    return limits

@@ -1,0 +1,108 @@
+"""Why it varies: how much of each cell's variance is associated with which cause, and with none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assay.model.cell import Cell
+from assay.questions.common.findings import INTERNAL
+from assay.questions.steadiness.causes.accounting import AccountedJobs, accounting_of
+from assay.questions.steadiness.causes.periodic import PeriodicCause, periodic_causes
+from assay.questions.steadiness.causes.scatter import (
+    CovariateScatter,
+    leading_covariate,
+    scatter_of,
+)
+from assay.questions.steadiness.noise.findings import NoiseFindings
+from assay.questions.steadiness.variation.labels import labels_of
+from assay.records.model import RunData
+from assay.stats.attribution.attribution import ALPHA, LEAST, Attribution, CauseShare, attribute
+from assay.stats.repeats.repeats import Repeats
+from assay.stats.repeats.wall_clock import WallClock, wall_clock
+
+# A cause of a smaller share of a cell's variance isn't named.
+MIN_SHARE = 0.05
+# Chance that a report names any cause in any cell where nothing explains: shared among the cells.
+REPORT_ALPHA = 0.05
+# Cells whose cost is drawn against their leading covariate.
+_SCATTERS = 3
+
+
+@dataclass(frozen=True)
+class CellCauses:
+    """What explains how one cell varies.
+
+    ``cell``: its id. ``label``: what distinguishes it from the other cells of the run.
+    ``attribution``: the share of its variance that is associated with each cause. ``clocks``: its
+    variation by wall clock and by CPU time; None where CPU times are unknown.
+    """
+
+    cell: Cell
+    label: str
+    attribution: Attribution
+    clocks: WallClock | None
+
+    @property
+    def named(self) -> list[CauseShare]:
+        """The causes of at least 5% of the variance, the greatest first."""
+        return [share for share in self.attribution.shares if share.share >= MIN_SHARE]
+
+    @property
+    def explained(self) -> float:
+        """Variance of the logarithm of the cost that the named causes explain."""
+        share = sum(share.share for share in self.named)
+        return share * self.attribution.deviation**2
+
+
+@dataclass(frozen=True)
+class CauseFindings:
+    """The causes of variation of all cells.
+
+    ``cells``: those with enough measurements. ``few``: how many others have too few.
+    ``periodic``: periodic interruptions of the noise traces that contribute to samples' variance.
+    ``accounted``: whole jobs by their scheduler's accounting; None without it.
+
+    Internal, for the figures: ``scatters``, cost against the leading covariate.
+    """
+
+    cells: tuple[CellCauses, ...]
+    few: int
+    periodic: tuple[PeriodicCause, ...]
+    accounted: AccountedJobs | None
+    scatters: tuple[CovariateScatter, ...] = field(metadata=INTERNAL)
+
+
+def find(
+    repeats: Sequence[Repeats], run: RunData, noise: NoiseFindings | None = None
+) -> CauseFindings | None:
+    """The causes of a run's cells; None if no cell was measured often enough.
+
+    ``noise``: what the noise traces of the run show.
+    """
+    enough = [each for each in repeats if len(each) >= LEAST]
+    if not enough:
+        return None
+    alpha = min(ALPHA, REPORT_ALPHA / len(enough))
+    labels = labels_of([each.cell for each in enough])
+    found = [
+        CellCauses(each.cell, labels[each.cell.id], attribute(each, alpha=alpha), wall_clock(each))
+        for each in enough
+    ]
+    pairs = list(zip(found, enough, strict=True))
+    led = [
+        (cell, share, results)
+        for cell, results in sorted(pairs, key=lambda pair: -pair[0].explained)
+        if (share := leading_covariate(cell.named)) is not None
+    ]
+    return CauseFindings(
+        cells=tuple(found),
+        few=len(repeats) - len(enough),
+        periodic=tuple(
+            periodic_causes([(cell.label, results) for cell, results in pairs], run, noise)
+        ),
+        accounted=accounting_of(run),
+        scatters=tuple(
+            scatter_of(cell.label, share, results) for cell, share, results in led[:_SCATTERS]
+        ),
+    )

@@ -1,0 +1,92 @@
+"""Periodic interruptions of the noise traces as a cause of how samples vary within a launch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.questions.steadiness.noise.findings import NoiseFindings
+from assay.records.model import RunData
+from assay.stats.core.intervals import Floats
+from assay.stats.repeats.repeats import Repeats
+
+# From which share of a cell's sample variance on a periodic interruption is named.
+_MIN_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class PeriodicCause:
+    """A periodic interruption that can explain part of how a cell's samples vary.
+
+    ``label``: of the cell; ``cell``: its id. ``period``: s between interruptions, ``length``: s of
+    each. ``where``: the rank it is strongest on. ``share``: of the variance of the logarithm of the
+    samples of a launch, at most.
+    """
+
+    label: str
+    cell: str
+    period: float
+    length: float
+    where: str
+    share: float
+
+
+def periodic_causes(
+    cells: Sequence[tuple[str, Repeats]], run: RunData, noise: NoiseFindings | None
+) -> list[PeriodicCause]:
+    """What each periodic component can explain of each labelled cell, the greatest share first."""
+    if noise is None:
+        return []
+    found = []
+    for label, repeats in cells:
+        duration = _sample_seconds(repeats, run)
+        spread = _sample_deviation(repeats)
+        if duration is None or not spread:
+            continue
+        for component in noise.components:
+            seen = component.periodic
+            relative = periodic_deviation(seen.length, seen.period, duration) / duration
+            share = min((relative / spread) ** 2, 1.0)
+            if share >= _MIN_SHARE:
+                found.append(
+                    PeriodicCause(
+                        label, repeats.cell.id, seen.period, seen.length, component.where, share
+                    )
+                )
+    return sorted(found, key=lambda each: -each.share)
+
+
+def periodic_deviation(length: float, period: float, duration: float) -> float:
+    """Standard deviation, s, of the time that interruptions of ``length`` s every ``period`` s take
+    from work of ``duration`` s that begins at a random moment.
+
+    The work meets floor(d/P) or one more of them, the latter with probability frac(d/P).
+    """
+    share = math.modf(duration / period)[0]
+    return length * math.sqrt(share * (1.0 - share))
+
+
+def _sample_seconds(repeats: Repeats, run: RunData) -> float | None:
+    """How long a sample of the cell lasts, with all operations of its batch."""
+    spans = [
+        float(np.median(m.record.series[0].values)) * (m.record.batch or 1)
+        for m in run.measurements
+        if m.cell.id == repeats.cell.id
+        and m.record.status == "ok"
+        and m.record.series
+        and m.record.series[0].unit == "s"
+        and m.record.series[0].values
+    ]
+    return float(np.median(spans)) if spans else None
+
+
+def _sample_deviation(repeats: Repeats) -> float | None:
+    """Standard deviation of the logarithms of a launch's samples, the median over launches."""
+    if repeats.sizes.size == 0 or repeats.sizes.min() < 2:
+        return None
+    logs = np.log(repeats.sample_costs)
+    parts: list[Floats] = np.split(logs, np.cumsum(repeats.sizes)[:-1])
+    return float(np.median([part.std(ddof=1) for part in parts]))

@@ -1,0 +1,76 @@
+"""The cost of a cell's launches against the covariate that explains most of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.stats.attribution.attribution import CauseShare
+from assay.stats.attribution.covariates import scaled_covariate
+from assay.stats.repeats.repeats import Repeats
+
+# From more points on they are counted in boxes, so many per side.
+_MAX_POINTS, _BOXES = 1500, 48
+
+
+@dataclass(frozen=True)
+class ScatterBox:
+    """``count`` launches: covariate from ``x`` to ``x_end``, slowness from ``y`` to ``y_end``."""
+
+    x: float
+    x_end: float
+    y: float
+    y_end: float
+    count: int
+
+
+@dataclass(frozen=True)
+class CovariateScatter:
+    """One cell's launches.
+
+    ``label``: the cell. ``share``: what its leading covariate explains. ``launches``: how many have
+    a value of it. ``points``: pairs of the covariate and of the slowness (share of the median), if
+    they are few; ``boxes``: their counts in boxes if they are many. ``largest``: the greatest
+    magnitude of the covariate.
+    """
+
+    label: str
+    share: CauseShare
+    launches: int
+    points: tuple[tuple[float, float], ...]
+    boxes: tuple[ScatterBox, ...]
+    largest: float
+
+
+def leading_covariate(shares: Sequence[CauseShare]) -> CauseShare | None:
+    """The first share that is a covariate's, not that of levels such as hosts."""
+    return next((share for share in shares if share.quick is not None), None)
+
+
+def scatter_of(label: str, share: CauseShare, repeats: Repeats) -> CovariateScatter:
+    """The cost over the median against the covariate, launches without a value left out."""
+    covariate = scaled_covariate(repeats, share.covariate)
+    known = np.isfinite(covariate)
+    x = covariate[known]
+    y = repeats.cost[known] / float(np.median(repeats.cost)) - 1.0
+    points: tuple[tuple[float, float], ...] = ()
+    boxes: tuple[ScatterBox, ...] = ()
+    if x.size > _MAX_POINTS:
+        counts, at_x, at_y = np.histogram2d(x, y, bins=_BOXES)
+        boxes = tuple(
+            ScatterBox(
+                float(at_x[i]),
+                float(at_x[i + 1]),
+                float(at_y[j]),
+                float(at_y[j + 1]),
+                int(counts[i, j]),
+            )
+            for i, j in np.argwhere(counts > 0)
+        )
+    else:
+        points = tuple(zip(x.tolist(), y.tolist(), strict=True))
+    return CovariateScatter(
+        label, share, int(x.size), points, boxes, float(np.abs(x).max(initial=0.0))
+    )

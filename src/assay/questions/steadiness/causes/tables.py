@@ -1,0 +1,138 @@
+"""Tables of the causes of variation: shares, and the two clocks as in Kramer & Ryan's table 3."""
+
+from __future__ import annotations
+
+from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.steadiness.causes.answer import share_note
+from assay.questions.steadiness.causes.findings import CauseFindings, CellCauses
+from assay.reference.variability import SOURCE, published_clocks
+from assay.stats.attribution.covariates import cause_of
+from assay.stats.repeats.wall_clock import BUSY, WallClock
+from assay.units import counted, format_share
+
+# What the comparison of the clocks says, by the verdicts of the statistics.
+_CLOCK_VERDICTS = {
+    "kept from running": "the ranks were descheduled",
+    "ran longer": "shorter waits offset longer computing",
+    "alike": "alike",
+    "asleep": "the ranks mostly wait off the CPU",
+}
+
+
+def tables(found: CauseFindings) -> list[Table]:
+    """The shares, and the clocks where CPU times are known."""
+    clocks = _clocks_table(found)
+    return [_shares_table(found), *([clocks] if clocks else [])]
+
+
+def _shares_table(found: CauseFindings) -> Table:
+    """A row for each cause of each cell, and one for the unexplained part."""
+    rows = []
+    for cell in found.cells:
+        attribution = cell.attribution
+        spread = Entry(format_share(attribution.deviation), attribution.deviation)
+        rows += [
+            [
+                Entry(cell.label),
+                spread,
+                Entry(cause_of(share.cause).words),
+                Entry(format_share(share.share, share.ci95), share.share),
+                Entry(share_note(share), tone="quiet"),
+            ]
+            for share in attribution.shares
+        ]
+        rows.append(
+            [
+                Entry(cell.label),
+                spread,
+                Entry("unexplained", tone="quiet"),
+                Entry(
+                    format_share(attribution.unexplained, attribution.unexplained_ci95),
+                    attribution.unexplained,
+                ),
+                Entry(_unexplained_note(cell), tone="quiet"),
+            ]
+        )
+    return Table(
+        id="causes",
+        title="Variance by cause",
+        columns=[
+            Column("cell", "Cell"),
+            Column("deviation", "Standard deviation", unit="1", numeric=True),
+            Column("cause", "Associated with"),
+            Column("share", "Share [95% interval]", unit="1", numeric=True),
+            Column("note", "Observed"),
+        ],
+        rows=rows,
+        caption="Shares of the variance of the logarithm of each cell's cost; its standard "
+        "deviation is about the coefficient of variation.",
+    )
+
+
+def _unexplained_note(cell: CellCauses) -> str:
+    attribution = cell.attribution
+    if attribution.silent:
+        return attribution.silent
+    return (
+        f"{counted(attribution.n, 'measurement')}, "
+        f"{counted(attribution.tried, 'covariate')} and factors tested"
+    )
+
+
+def _clocks_table(found: CauseFindings) -> Table | None:
+    """Coefficients of variation by wall clock and CPU time, the T3E's published ones beside them.
+
+    None where no cell's CPU time is known.
+    """
+    known = [cell for cell in found.cells if cell.clocks is not None]
+    accounted = found.accounted
+    if not known and accounted is None:
+        return None
+    rows = []
+    for cell in known:
+        assert cell.clocks is not None
+        rows.append(_clocks_row(cell.label, cell.clocks))
+    if accounted is not None:
+        label = f"whole jobs, {accounted.what} by {accounted.source}"
+        rows.append(_clocks_row(label, accounted.clocks))
+    rows += [
+        [
+            Entry(f"{published.code} on the Cray T3E (1)", tone="quiet"),
+            Entry(format_share(published.wall), published.wall, tone="quiet"),
+            Entry(format_share(published.accounting), published.accounting, tone="quiet"),
+            Entry(""),
+            Entry("jobs were moved between processors", tone="quiet"),
+        ]
+        for published in published_clocks()
+    ]
+    return Table(
+        id="clocks",
+        title="Variation by wall clock and by CPU time",
+        columns=[
+            Column("cell", "Cell"),
+            Column("wall", "CoV of wall time [95% interval]", unit="1", numeric=True),
+            Column("cpu", "CoV of CPU time [95% interval]", unit="1", numeric=True),
+            Column("busy", "On a CPU", unit="1", numeric=True),
+            Column("verdict", "Finding"),
+        ],
+        rows=rows,
+        caption="CPU time, user and kernel, for the same work, of the rank with the least of "
+        "it: ranks that wait by polling use CPU time too. Where ranks are on a CPU for less than "
+        f"{format_share(BUSY)} of the time the clocks are not compared.",
+        notes=[
+            f"{SOURCE}, table 3: 128 processes, class C, system accounting in place of CPU time"
+        ],
+    )
+
+
+def _clocks_row(label: str, clocks: WallClock) -> list[Entry]:
+    return [
+        Entry(label),
+        Entry(format_share(clocks.wall, clocks.wall_ci95), clocks.wall),
+        Entry(format_share(clocks.cpu, clocks.cpu_ci95), clocks.cpu),
+        Entry("" if clocks.busy is None else format_share(clocks.busy), clocks.busy),
+        Entry(
+            _CLOCK_VERDICTS[clocks.verdict],
+            tone="warn" if clocks.verdict == "kept from running" else "",
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""What changes variation: levels of a factor held side by side."""

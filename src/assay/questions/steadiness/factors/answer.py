@@ -1,0 +1,193 @@
+"""Factors in words: "two adapters raise FT's variation … and leave its median unchanged"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.speed.benchmarks.findings import TITLES
+from assay.questions.steadiness.factors.findings import FactorComparison, FactorFindings
+from assay.units import counted, format_share
+
+if TYPE_CHECKING:
+    from assay.stats.compare.groups import GroupDifference, Pair
+
+# Sentences in the verdict.
+_IN_VERDICT = 3
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+
+
+def corrected_p(difference: GroupDifference) -> float:
+    """The p corrected for all comparisons, or its own where there was only one."""
+    return difference.p if difference.p_corrected is None else difference.p_corrected
+
+
+def part(found: FactorFindings) -> Part:
+    """What raises or lowers variation, and what changes the median."""
+    effects = [each for each in found.comparisons if each.differs]
+    limits = list(found.left_out)
+    if not effects:
+        names = dict.fromkeys(each.factor for each in found.comparisons)
+        limits.append(
+            f"No effect of {', '.join(names)} on variation was found; that does not prove that "
+            "there is none: the table has the intervals."
+        )
+    return Part(
+        remark="; ".join(sentence(each) for each in effects[:_IN_VERDICT]),
+        evidence=[_evidence(each) for each in effects],
+        method=[
+            "Factors: results of cells that differ in one factor alone, each relative to its "
+            "cell's median, so that spreads are coefficients of variation. F test of the "
+            "logarithms where normality is not rejected, Brown & Forsythe's otherwise; medians by "
+            "Welch's, Mann & Whitney's, Kruskal & Wallis' or Brunner & Munzel's test. Holm's "
+            f"correction over {counted(len(found.comparisons), 'comparison')}: without any effect, "
+            "one run in twenty shows one. A median counts as unchanged if its 95% interval stays "
+            "within 1%.",
+        ],
+        limits=limits,
+    )
+
+
+def sentence(comparison: FactorComparison) -> str:
+    """``two adapters raise FT's variation (p = 0.003, CoV 1.1% → 2.9%) and leave its median
+    unchanged``.
+    """
+    spread, location = comparison.spread, comparison.location
+    if len(spread.groups) > 2:
+        return _of_several(comparison)
+    one, other = spread.groups
+    subject, plural = level_words(comparison.factor, other.name, one.name)
+    if comparison.spread_differs:
+        verb = _verb("raise" if (other.cov or 0.0) > (one.cov or 0.0) else "lower", plural)
+        words = (
+            f"{subject} {verb} {comparison.title}'s variation ({p_text(corrected_p(spread))}, CoV "
+            f"{format_share(one.cov)} → {format_share(other.cov)})"
+        )
+        if location is None:
+            return words
+        return f"{words} and {_median_words(comparison, location, plural, 'its')}"
+    assert location is not None
+    words = _median_words(comparison, location, plural, f"{comparison.title}'s")
+    tail = (
+        f" and {_verb('leave', plural)} its variation unchanged"
+        if spread.verdict == "alike"
+        else "; a change of its variation is neither shown nor excluded"
+    )
+    return f"{subject} {words}{tail}"
+
+
+def _median_words(
+    comparison: FactorComparison, location: GroupDifference, plural: bool, whose: str
+) -> str:
+    """What happens to the median: changed, unchanged or uncertain; with numbers."""
+    pair = location.pairs[0]
+    if comparison.median_changes:
+        verb = _verb("raise" if (pair.ratio or 1.0) > 1.0 else "lower", plural)
+        return f"{verb} {whose} median by {_change(pair)} ({p_text(corrected_p(location))})"
+    if comparison.median_unchanged:
+        return f"{_verb('leave', plural)} {whose} median unchanged"
+    interval = pair.ratio_ci95
+    if interval is None:
+        return f"{_verb('have', plural)} an unknown effect on {whose} median"
+    low, high = (100.0 * (end - 1.0) for end in interval)
+    return f"{_verb('change', plural)} {whose} median by {low:+.2g}% to {high:+.2g}%, if at all"
+
+
+def _change(pair: Pair) -> str:
+    """By how much a median changes, without sign."""
+    if pair.ratio is None:
+        return "an unknown amount"
+    size = abs(pair.ratio - 1.0)
+    if pair.ratio_ci95 is None:
+        return format_share(size)
+    ends = sorted(abs(end - 1.0) for end in pair.ratio_ci95)
+    return format_share(size, (ends[0], ends[1]))
+
+
+def _of_several(comparison: FactorComparison) -> str:
+    spread, location = comparison.spread, comparison.location
+    words = []
+    if comparison.spread_differs:
+        ordered = sorted(
+            (group for group in spread.groups if group.cov is not None),
+            key=lambda group: group.cov or 0.0,
+        )
+        low, high = ordered[0], ordered[-1]
+        words.append(
+            f"{comparison.title}'s variation differs by {comparison.factor} "
+            f"({p_text(corrected_p(spread))}), from CoV {format_share(low.cov)} ({low.name}) to "
+            f"{format_share(high.cov)} ({high.name})"
+        )
+    if location is not None and comparison.median_changes:
+        ranked = sorted(location.groups, key=lambda group: group.median)
+        fast, slow = ranked[0], ranked[-1]
+        whose = "its" if words else f"{comparison.title}'s"
+        words.append(
+            f"{whose} median differs by {comparison.factor} ({p_text(corrected_p(location))}): "
+            f"{slow.name} is {format_share(slow.median / fast.median - 1.0)} slower than "
+            f"{fast.name}"
+        )
+    elif comparison.median_unchanged:
+        words.append("its median is unchanged")
+    return ", ".join(words)
+
+
+def level_words(factor: str, level: str, base: str) -> tuple[str, bool]:
+    """A level as the subject of a sentence, and whether that is a plural."""
+    if factor == "adapter":
+        number, before = len(level.split(",")), len(base.split(","))
+        if number != before and "any" not in level and number < len(_NUMBERS):
+            return f"{_NUMBERS[number]} adapter{'s' if number > 1 else ''}", number > 1
+        return f"adapter {level}" if "any" not in level else "the library's default adapter", False
+    if factor == "order":
+        return f"{level} order", False
+    if factor == "binding":
+        return f"{level} binding", False
+    if factor == "ppn":
+        return f"{level.split(' ')[0]} rank{'s' if level[:2] != '1 ' else ''} per node", (
+            level[:2] != "1 "
+        )
+    if factor in ("nodes", "threads"):
+        return level, not level.startswith("1 ")
+    if factor in ("hosts", "CPUs"):
+        return level, "[" in level or "," in level
+    if factor == "beside":
+        if level == "alone":
+            return "running alone", False
+        names = [TITLES.get(name, name) for name in level.split(", ")]
+        return f"concurrent {', '.join(names)}", len(names) > 1
+    if factor in ("session", "node set", "time of day"):
+        return level, False
+    return f"{factor} {level}", False
+
+
+def _verb(stem: str, plural: bool) -> str:
+    return stem if plural else "has" if stem == "have" else f"{stem}s"
+
+
+def p_text(p: float) -> str:
+    """``p = 0.003``, ``p < 0.001``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}" if p < 0.095 else f"p = {p:.1g}"
+
+
+def _evidence(comparison: FactorComparison) -> Evidence:
+    spread = comparison.spread
+    pair = spread.pairs[0] if len(spread.pairs) == 1 else None
+    return Evidence(
+        label=f"{comparison.name}: largest CoV over the smallest",
+        metric="spread_ratio",
+        unit="",
+        value=spread.effect or 1.0,
+        ci95=_at_least_one(pair),
+        cells=list(comparison.cells),
+        note=sentence(comparison),
+    )
+
+
+def _at_least_one(pair: Pair | None) -> tuple[float, float] | None:
+    """The interval of the larger CoV over the smaller."""
+    if pair is None or pair.ratio is None or pair.ratio_ci95 is None:
+        return None
+    low, high = pair.ratio_ci95
+    return (low, high) if pair.ratio >= 1.0 else (1.0 / high, 1.0 / low)

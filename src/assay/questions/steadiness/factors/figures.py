@@ -1,0 +1,51 @@
+"""The coefficient of variation at each level of each factor."""
+
+from __future__ import annotations
+
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row
+from assay.questions.steadiness.factors.findings import FactorFindings
+from assay.questions.steadiness.variation.cov_figures import (
+    COV_FIELDS,
+    cov_alt,
+    cov_row,
+    cov_spec,
+)
+
+_COMPARISONS = 16
+
+
+def figures(found: FactorFindings) -> list[Figure]:
+    """The coefficient of variation at each level, the most significant differences first."""
+    chosen = found.comparisons[:_COMPARISONS]
+    rows: list[Row] = [
+        {
+            "factor": each.name,
+            **cov_row(
+                f"{each.name}: {group.name}", f"level {place}", group.cov, group.cov_ci95, group.n
+            ),
+        }
+        for each in chosen
+        for place, group in enumerate(each.spread.groups, 1)
+        if group.cov is not None
+    ]
+    if not rows:
+        return []
+    count = len(found.comparisons)
+    figure = Figure(
+        id="variation-factors",
+        title="Variation at the levels of each factor",
+        caption="Coefficient of variation at each level, pooled over the other factors; whiskers: "
+        "95% intervals. Most significant differences first."
+        + (f" {_COMPARISONS} of {count} comparisons." if count > len(chosen) else ""),
+        alt=cov_alt("Coefficients of variation by level", rows),
+        fields=[
+            Field("factor", "", "which cells, and which factor"),
+            Field("name", "", "the same with the level"),
+            Field("where", "", "number of the level, in the plan's order"),
+            *COV_FIELDS,
+        ],
+        rows=rows,
+        spec=cov_spec(rows, joined="factor"),
+    )
+    return [figure]

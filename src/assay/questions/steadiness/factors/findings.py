@@ -1,0 +1,370 @@
+"""What changes variation: cells that differ in one factor alone are compared.
+
+Spread is the question. Where a factor changes the work or the cores (ppn, a class), that it changes
+the time is expected and not reported; for adapters, orders, toolchains, node sets and sessions both
+are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.hostnames import natural
+from assay.model.cell import Cell
+from assay.questions.speed.benchmarks.findings import TITLES
+from assay.questions.steadiness.variation.cells import CellVariation
+from assay.questions.steadiness.variation.findings import VariationFindings
+from assay.questions.steadiness.variation.labels import title_of
+from assay.stats.compare.levels import Ints, combined, numbered, places_of, relative
+from assay.stats.core.intervals import Floats
+from assay.stats.repeats.session_labels import sessions
+from assay.units import counted
+
+if TYPE_CHECKING:
+    from assay.stats.compare.anova import Anova
+    from assay.stats.compare.groups import GroupDifference
+    from assay.stats.repeats.repeats import Repeats
+
+# Factors that leave the work as it is, so that medians are compared, too.
+LOCATED = (
+    "adapter", "order", "toolchain", "node set", "binding", "smt", "hosts", "CPUs", "beside",
+    "session",
+    "time of day",
+)  # fmt: skip
+# Factors that change what each core has to do, and that the analysis of variance knows too.
+_SIZED = ("nodes", "ppn", "threads")
+# More levels are a sweep, whose differences are no finding; fewer results make no level.
+_MAX_LEVELS, _MIN_RESULTS = 8, 5
+# Results that a test takes, of all levels together, and an analysis of variance, which may have
+# to permute them two thousand times.
+_MAX_RESULTS, _MAX_PERMUTED = 2000, 500
+_DAY = 86400.0
+_QUARTERS = ("00 to 06 h UTC", "06 to 12 h UTC", "12 to 18 h UTC", "18 to 24 h UTC")
+# Factors of one analysis of variance.
+_MAX_FACTORS = 4
+
+
+@dataclass(frozen=True)
+class FactorComparison:
+    """One factor's levels over the cells of one kernel, everything else kept equal.
+
+    ``title``: the kernel and what its cells share. ``factor``: its name. ``spread`` and
+    ``location``: the tests, of times relative to those of the same cell (spread) or of all levels
+    together (location); ``location`` is None where the factor changes the work. ``cells``: their
+    ids.
+    """
+
+    title: str
+    factor: str
+    spread: GroupDifference
+    location: GroupDifference | None
+    cells: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """``FT, adapter``."""
+        return f"{self.title}, {self.factor}"
+
+    @property
+    def spread_differs(self) -> bool:
+        """Whether the spreads of the levels differ."""
+        return self.spread.verdict == "differs"
+
+    @property
+    def median_unchanged(self) -> bool:
+        """Whether the 95% intervals show all medians within the margin (1%) of each other."""
+        location = self.location
+        if location is None or not location.pairs:
+            return False
+        least, most = 1.0 / (1.0 + location.margin), 1.0 + location.margin
+        return all(
+            pair.ratio_ci95 is not None
+            and least <= pair.ratio_ci95[0]
+            and pair.ratio_ci95[1] <= most
+            for pair in location.pairs
+        )
+
+    @property
+    def median_changes(self) -> bool:
+        """Whether medians differ, and not only by less than the margin.
+
+        In thousands of runs a difference of a thousandth is significant, and still irrelevant.
+        """
+        differs = self.location is not None and self.location.verdict == "differs"
+        return differs and not self.median_unchanged
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference was found, of spread or of location."""
+        return self.spread_differs or self.median_changes
+
+
+@dataclass(frozen=True)
+class FactorVariance:
+    """The analysis of variance of one kernel's times.
+
+    ``title``: the kernel and what its cells share. ``anova``: the effects of its factors.
+    """
+
+    title: str
+    anova: Anova
+
+
+@dataclass(frozen=True)
+class FactorFindings:
+    """What factors do to spread and median.
+
+    ``comparisons``: one per kernel and factor, p corrected for their number, the most significant
+    first. ``variances``: the analysis of variance of each kernel. ``left_out``: sentences on
+    factors that could not be compared.
+    """
+
+    comparisons: tuple[FactorComparison, ...]
+    variances: tuple[FactorVariance, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One factor: the number of each result's level; ``levels`` are in the plan's order.
+
+    ``observed``: it is a property of the results, such as the hosts, and not of their cells.
+    """
+
+    codes: Ints
+    levels: tuple[str, ...]
+    observed: bool = False
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A kernel's results in order of time, with the factors in which they differ."""
+
+    title: str
+    times: Floats
+    columns: Mapping[str, _Column]
+    ids: tuple[str, ...]
+
+    def blocks(self, without: Collection[str]) -> Ints:
+        """The number of each result's combination of all planned factors but some."""
+        kept = [
+            column.codes
+            for name, column in self.columns.items()
+            if name not in without and not column.observed
+        ]
+        return combined(kept, self.times.size)
+
+
+def find(variation: VariationFindings) -> FactorFindings | None:
+    """The factors in which the cells differ, compared; None where none could be."""
+    from assay.stats.compare.groups import correct
+
+    found: list[tuple[str, str, GroupDifference, GroupDifference | None, tuple[str, ...]]] = []
+    variances: list[FactorVariance] = []
+    left_out: list[str] = []
+    for table in _tables(variation.varied):
+        for factor, column in table.columns.items():
+            compared = _compare(table, factor)
+            if isinstance(compared, str):
+                if not column.observed:  # only what the plan varies is missed
+                    left_out.append(compared)
+            else:
+                found.append((table.title, factor, *compared, table.ids))
+        variance = _variance(table)
+        if variance is not None:
+            variances.append(variance)
+    if not found:
+        return None
+    # One family for the spreads and one for the locations, each at 5%.
+    spreads = correct([spread for _, _, spread, _, _ in found])
+    places = [place for place, each in enumerate(found) if each[3] is not None]
+    located = [each[3] for each in found if each[3] is not None]
+    locations = dict(zip(places, correct(located), strict=True))
+    comparisons = [
+        FactorComparison(title, factor, spreads[place], locations.get(place), ids)
+        for place, (title, factor, _, _, ids) in enumerate(found)
+    ]
+    return FactorFindings(
+        tuple(sorted(comparisons, key=_significance)),
+        tuple(variances),
+        tuple(dict.fromkeys(left_out)),
+    )
+
+
+def _significance(comparison: FactorComparison) -> tuple[float, float]:
+    location = comparison.location.p_corrected if comparison.location else 1.0
+    return (
+        comparison.spread.p_corrected or 0.0,
+        1.0 if location is None else location,
+    )
+
+
+def _tables(varied: Sequence[CellVariation]) -> Iterator[_Table]:
+    kernels: dict[str, list[CellVariation]] = {}
+    for each in varied:
+        kernels.setdefault(each.cell.kernel, []).append(each)
+    for found in kernels.values():
+        table = _table(found)
+        if table is not None:
+            yield table
+
+
+def _table(found: Sequence[CellVariation]) -> _Table | None:
+    """The table of one kernel's cells; None where they differ in no factor."""
+    repeats = [each.repeats for each in found]
+    sizes = [len(each) for each in repeats]
+    utc = np.concatenate([each.utc for each in repeats])
+    order = np.argsort(utc, kind="stable")
+    cells = [_of_cell(each.cell) for each in found]
+    columns = {}
+    for name in dict.fromkeys(name for cell in cells for name in cell):
+        codes, names = numbered([cell.get(name, "") for cell in cells])
+        if len(names) > 1:
+            columns[name] = _Column(np.repeat(codes, sizes)[order], names)
+    of_cells = combined([column.codes for column in columns.values()], order.size)
+    # What is determined by the cell, as CPUs by the number of ranks, is no further factor.
+    columns |= {
+        name: column
+        for name, column in _of_results(repeats, utc[order], order).items()
+        if combined([of_cells, column.codes], order.size).max() > of_cells.max()
+    }
+    if not columns:
+        return None
+    return _Table(
+        title=_title([each.cell for each in found]),
+        times=np.concatenate([each.times for each in found])[order],
+        columns=columns,
+        ids=tuple(each.cell.id for each in found),
+    )
+
+
+def _title(cells: Sequence[Cell]) -> str:
+    """``FT``, ``memory.stream op=triad``, or, of several sets of parameters, ``memory.stream``."""
+    kernel = cells[0].kernel
+    shared = {title_of(cell) for cell in cells}
+    return TITLES.get(kernel) or (shared.pop() if len(shared) == 1 else kernel)
+
+
+def _of_cell(cell: Cell) -> dict[str, str]:
+    """The levels that a cell has, by factor."""
+    placement = cell.placement
+    return {
+        **{name: f"{value}" for name, value in cell.parameters.items()},
+        "nodes": counted(placement.nodes, "node"),
+        "ppn": f"{placement.ppn} per node",
+        "threads": counted(placement.threads, "thread"),
+        "order": placement.order,
+        "binding": placement.binding,
+        "adapter": placement.adapter or "any adapter",
+        "node set": f"node set {placement.node_set}",
+        "smt": placement.smt,
+        "toolchain": cell.toolchain,
+    }
+
+
+def _of_results(repeats: Sequence[Repeats], utc: Floats, order: Ints) -> dict[str, _Column]:
+    """The observed factors of results: where and when they were measured.
+
+    ``utc``: of all of them, ascending; ``order``: where each stands among the repeats', one cell
+    after the other.
+    """
+    found = {
+        "hosts": _named(repeats, lambda each: each.hosts, order, "unknown hosts"),
+        "CPUs": _named(repeats, lambda each: each.cores, order, "unknown CPUs"),
+        "beside": _named(repeats, lambda each: each.beside, order, "alone"),
+    }
+    number = sessions(repeats)[order]
+    levels = tuple(f"session {k}" for k in range(1, int(number.max()) + 1))
+    found["session"] = _Column(number - 1, levels, True)
+    if np.ptp(utc) >= _DAY:  # within a day, hour and date coincide
+        quarter = (utc % _DAY // (_DAY / 4)).astype(np.int64)
+        met = np.flatnonzero(np.bincount(quarter, minlength=len(_QUARTERS)))
+        codes = np.searchsorted(met, quarter)
+        found["time of day"] = _Column(codes, tuple(_QUARTERS[k] for k in met), True)
+    return {name: column for name, column in found.items() if len(column.levels) > 1}
+
+
+def _named(
+    repeats: Sequence[Repeats],
+    of: Callable[[Repeats], tuple[str, ...]],
+    order: Ints,
+    missing: str,
+) -> _Column:
+    """An observed factor with names as levels; ``missing``: the level of results without one."""
+    words = [of(each) or ("",) * len(each) for each in repeats]
+    if len({word for each in words for word in dict.fromkeys(each)}) == 1:
+        return _Column(np.zeros(order.size, dtype=np.int64), (words[0][0] or missing,), True)
+    codes, names = numbered(list(chain.from_iterable(words)))
+    rank = sorted(range(len(names)), key=lambda k: natural(names[k]))
+    place = np.empty(len(names), dtype=np.int64)
+    place[rank] = np.arange(len(names))
+    return _Column(place[codes][order], tuple(names[k] or missing for k in rank), True)
+
+
+def _compare(table: _Table, factor: str) -> tuple[GroupDifference, GroupDifference | None] | str:
+    """Both differences over a factor's levels; a sentence where they can't be compared.
+
+    Only where everything else is equal: results are taken relative to those of their own cell (for
+    the spread) or to those of all levels that share the rest (for the location).
+    """
+    from assay.stats.compare.groups import location_differs, spread_differs
+
+    column = table.columns[factor]
+    levels, where = column.levels, f"{table.title}, {factor}"
+    if len(levels) > _MAX_LEVELS:
+        return f"{where}: {len(levels)} levels are too many to compare."
+    spread: dict[str, list[Floats]] = {level: [] for level in levels}
+    place: dict[str, list[Floats]] = {level: [] for level in levels}
+    blocks, count = table.blocks({factor}), len(levels)
+    results = count * (int(blocks.max()) + 1)
+    most = _MAX_RESULTS // results
+    places = places_of(blocks * count + column.codes, results)
+    for first in range(0, results, count):
+        if min(each.size for each in places[first : first + count]) < _MIN_RESULTS:
+            continue
+        parts = [table.times[each] for each in places[first : first + count]]
+        centre = float(np.mean([np.median(part) for part in parts]))
+        for level, part in zip(levels, parts, strict=True):
+            some = part[_thinned(part.size, most)]
+            spread[level].append(some / np.median(some))
+            place[level].append(some / centre)
+    if not spread[levels[0]]:
+        return (
+            f"{where}: fewer than {_MIN_RESULTS} results of a level with everything else equal, so "
+            "its effect is confounded with that of other factors."
+        )
+    differs = spread_differs({level: np.concatenate(each) for level, each in spread.items()})
+    if factor not in LOCATED:
+        return differs, None
+    return differs, location_differs({level: np.concatenate(each) for level, each in place.items()})
+
+
+def _variance(table: _Table) -> FactorVariance | None:
+    """ANOVA of the logarithms, relative to the medians of cells of equal work."""
+    from assay.stats.compare.anova import anova
+
+    names = [
+        name
+        for name, column in table.columns.items()
+        if name in (*LOCATED, *_SIZED) and len(column.levels) <= _MAX_LEVELS
+    ][:_MAX_FACTORS]
+    if not names:
+        return None
+    values = relative(np.log(table.times), table.blocks(names))
+    kept = _thinned(values.size, _MAX_PERMUTED)
+    chosen = {
+        name: [table.columns[name].levels[code] for code in table.columns[name].codes[kept]]
+        for name in names
+    }
+    return FactorVariance(table.title, anova(values[kept], chosen, log=False))
+
+
+def _thinned(size: int, most: int) -> list[int]:
+    """Evenly spaced places, about ``most`` of them or all: more add nothing but time."""
+    step = -(-size // max(most, _MIN_RESULTS))
+    return list(range(0, size, step))

@@ -1,0 +1,64 @@
+"""What steadiness is judged from, found once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.questions.common.confidence import is_broken
+from assay.questions.common.question import Measured
+from assay.questions.steadiness.arrivals.findings import ArrivalFindings
+from assay.questions.steadiness.arrivals.findings import find as find_arrivals
+from assay.questions.steadiness.causes.findings import CauseFindings
+from assay.questions.steadiness.causes.findings import find as find_causes
+from assay.questions.steadiness.factors.findings import FactorFindings
+from assay.questions.steadiness.factors.findings import find as find_factors
+from assay.questions.steadiness.host_effects.findings import HostEffectFindings
+from assay.questions.steadiness.host_effects.findings import find as find_host_effects
+from assay.questions.steadiness.noise.findings import NoiseFindings
+from assay.questions.steadiness.noise.findings import find as find_noise
+from assay.questions.steadiness.variation.findings import VariationFindings
+from assay.questions.steadiness.variation.findings import find as find_variation
+from assay.stats.core.model import CellSummary
+from assay.stats.noise.detours import BARRIER, FTQ, FWQ
+
+_NOISE_KERNELS = (FWQ, FTQ, BARRIER)
+
+
+@dataclass(frozen=True)
+class SteadinessFindings:
+    """How steady a run is.
+
+    ``variation``: how results of a cell differ from run to run. ``factors``: what changes that.
+    ``host_effects``: hosts that slow the sets they are part of. ``causes``: what the variance is
+    associated with. ``noise``: the noise within a run. ``arrivals``: who is late at barriers. All
+    but the first are None where nothing of it was measured. ``broken``: cells of noise kernels
+    without usable numbers. ``complete``: whether the run is.
+    """
+
+    variation: VariationFindings
+    factors: FactorFindings | None
+    host_effects: HostEffectFindings | None
+    causes: CauseFindings | None
+    noise: NoiseFindings | None
+    arrivals: ArrivalFindings | None
+    broken: tuple[CellSummary, ...]
+    complete: bool
+
+
+def find(measured: Measured) -> SteadinessFindings:
+    """How the cells vary over launches, sessions and runs, and the noise of one run."""
+    own = measured.without_candidates()
+    variation = find_variation(measured)
+    noise = find_noise(own)
+    return SteadinessFindings(
+        variation=variation,
+        factors=find_factors(variation),
+        host_effects=find_host_effects(variation.repeats),
+        causes=find_causes(variation.repeats, measured.run, noise),
+        noise=noise,
+        arrivals=find_arrivals(own),
+        broken=tuple(
+            cell for cell in own.cells if cell.kernel in _NOISE_KERNELS and is_broken(cell)
+        ),
+        complete=measured.run.complete,
+    )

@@ -1,0 +1,49 @@
+"""Host effects in words: "sets with n8 take 8.4% longer"."""
+
+from __future__ import annotations
+
+from assay.hostnames import names_text
+from assay.questions.common.answer import Evidence
+from assay.questions.common.parts import Part
+from assay.questions.steadiness.host_effects.findings import HostEffectFindings, SlowHosts
+from assay.stats.fleet.fleet import STATED
+from assay.units import counted
+
+
+def part(found: HostEffectFindings) -> Part:
+    """The hosts that slow their sets, or that none does."""
+    remark = f"no effect of single hosts found in {counted(found.sets, 'set')} of hosts"
+    return Part(
+        remark="; ".join(_sentence(each) for each in found.slow) or remark,
+        evidence=[_evidence(each) for each in found.slow],
+        advice=[
+            f"Measure {names_text(each.hosts)} individually: `assay run --per-node`."
+            for each in found.slow
+        ],
+        method=[
+            "Host effects: a regression of the logarithm of the cost on membership in the set, one "
+            f"value per set; at most {STATED:.0%} of the hosts named are false on average."
+        ],
+    )
+
+
+def _sentence(slow: SlowHosts) -> str:
+    who = " or ".join(slow.hosts) if len(slow.hosts) <= 3 else names_text(slow.hosts)
+    together = ", which were always together," if len(slow.hosts) > 1 else ""
+    return (
+        f"sets with {who}{together} take {slow.ratio - 1.0:.1%} longer in {slow.label} "
+        f"({slow.sets} of {counted(slow.of_sets, 'set')}, p = {slow.p:.2g}, corrected)"
+    )
+
+
+def _evidence(slow: SlowHosts) -> Evidence:
+    return Evidence(
+        label=f"{names_text(slow.hosts)} in the set: {slow.label}",
+        metric="cost beside sets without",
+        unit="",
+        value=slow.ratio,
+        ci95=slow.ci95,
+        cells=[slow.cell],
+        note=f"in {slow.sets} of {counted(slow.of_sets, 'set')}; p = {slow.p:.2g}, corrected over "
+        "hosts",
+    )

@@ -1,0 +1,87 @@
+"""Which host slows the sets of hosts that it is part of, where cells ran on several sets.
+
+The causes compare whole sets of hosts and say how much of the variance they explain; they name no
+host of a set. Sets that share hosts allow to estimate each host's effect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.hostnames import expand_hosts
+from assay.kernels import parameters_text
+from assay.questions.common.selection import placement_text
+from assay.stats.attribution.host_effects import MIN_SETS, find_host_effects
+from assay.stats.core.intervals import Interval
+from assay.stats.repeats.repeats import Repeats
+
+
+@dataclass(frozen=True)
+class SlowHosts:
+    """Hosts that slow the sets they are part of.
+
+    ``hosts``: their names; of several, that always were in the same sets. ``cell``: the id of the
+    cell in which the effect is most significant; ``label``: its kernel, parameters and placement.
+    ``ratio``: the cost of sets with these hosts over that of sets without, other hosts held;
+    ``ci95``: its 95% interval. ``sets``: how many sets they were in, ``of_sets`` of so many.
+    ``p``: corrected over hosts.
+    """
+
+    hosts: tuple[str, ...]
+    cell: str
+    label: str
+    ratio: float
+    ci95: Interval
+    sets: int
+    of_sets: int
+    p: float
+
+
+@dataclass(frozen=True)
+class HostEffectFindings:
+    """The effects of hosts on the sets of hosts they are part of.
+
+    ``slow``: hosts that slow their sets, in the order in which they explain most. ``sets``: how
+    many different sets a cell ran on, at most.
+    """
+
+    slow: tuple[SlowHosts, ...]
+    sets: int
+
+
+def find(repeats: Sequence[Repeats]) -> HostEffectFindings | None:
+    """None where no cell ran on enough sets, or only on sets without a host in common."""
+    usable = [each for each in repeats if _sets_overlap(each)]
+    if not usable:
+        return None
+    known = [each.take([bool(hosts) for hosts in each.hosts]) for each in usable]
+    hosts = [[expand_hosts(text) for text in each.hosts] for each in known]
+    slow = []
+    for effect in find_host_effects([each.cost for each in known], hosts):
+        cell = known[effect.cell].cell
+        low, high = effect.interval
+        kernel = f"{cell.kernel} {parameters_text(cell)}".rstrip()
+        slow.append(
+            SlowHosts(
+                hosts=effect.hosts,
+                cell=cell.id,
+                label=f"{kernel}, {placement_text(cell.placement)}",
+                ratio=math.exp(effect.effect),
+                ci95=(math.exp(low), math.exp(high)),
+                sets=effect.sets,
+                of_sets=effect.of,
+                p=effect.p,
+            )
+        )
+    return HostEffectFindings(tuple(slow), max(len(set(each.hosts)) for each in known))
+
+
+def _sets_overlap(repeats: Repeats) -> bool:
+    """Whether a cell ran on enough different sets, of which some have a host in common."""
+    sets = {text for text in repeats.hosts if text}
+    if len(sets) < MIN_SETS:
+        return False
+    hosts = [host for text in sets for host in expand_hosts(text)]
+    return len(set(hosts)) < len(hosts)

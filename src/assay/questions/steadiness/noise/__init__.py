@@ -1,0 +1,1 @@
+"""The noise of a machine: interruptions, periods, late arrivals."""

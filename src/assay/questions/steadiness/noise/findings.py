@@ -1,0 +1,224 @@
+"""What system noise takes from computing ranks: share, periods, interruptions, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.question import Measured
+from assay.questions.common.selection import Point, leading, points
+from assay.questions.steadiness.noise.traces import DrawnTrace, drawn_trace, seat
+from assay.stats.noise.detours import FTQ, FWQ, Slowdown, Trace, slowdown, trace_spectrum, traces
+from assay.stats.noise.periodogram import LEAST_CYCLES
+from assay.stats.noise.spectrum import BROAD, PeriodicComponent, Spectrum
+
+# What bulk-synchronous codes do between two synchronisations, s: fine-grained, and coarse.
+STEPS = (1e-3, 10e-3)
+# Periodic losses of a smaller share are irrelevant, however significant.
+MIN_SHARE = 1e-5
+# Relative difference up to which a frequency is taken for an alias, and the harmonics tried.
+_ALIAS_TOLERANCE, _HARMONICS = 0.01, 8
+
+
+@dataclass(frozen=True)
+class NoiseComponent:
+    """A periodic loss seen on one rank or more.
+
+    ``periodic``: period (s), length (s) and share of the time, on the rank with the greatest share.
+    ``ranks``: those it is seen on. ``where``: the rank with the greatest share. ``cell``: the id of
+    the cell.
+    """
+
+    periodic: PeriodicComponent
+    ranks: tuple[int, ...]
+    where: str
+    cell: str
+
+
+@dataclass(frozen=True)
+class LongestInterruption:
+    """``length``: s, the longest interruption in any launch. ``point``: of the cell it was in."""
+
+    length: float
+    point: Point
+
+
+@dataclass(frozen=True)
+class TraceCoverage:
+    """``seconds``: traced, all ranks together. ``shortest`` and ``longest``: s, the periods between
+    which the traces show any.
+    """
+
+    seconds: float
+    shortest: float
+    longest: float
+
+
+@dataclass(frozen=True)
+class NoiseFindings:
+    """The noise of a run, of the cells with the most ranks.
+
+    ``headline``: the share of time lost, by fixed work where it was measured. ``points``: the same
+    of all cells, the shortest quantum first. ``components``: periodic losses, the greatest share
+    first. ``longest``: the longest interruption; None where it wasn't recorded. ``slowdowns``: what
+    noise costs codes that synchronise at fixed steps. ``coverage``: of the traces; None without
+    any.
+
+    Internal, for the figures: ``trace``, of the rank that lost most.
+    """
+
+    headline: Point
+    points: tuple[Point, ...]
+    components: tuple[NoiseComponent, ...]
+    longest: LongestInterruption | None
+    slowdowns: tuple[Slowdown, ...]
+    coverage: TraceCoverage | None
+    trace: DrawnTrace | None = field(metadata=INTERNAL)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A trace of a cell and its spectrum."""
+
+    point: Point
+    trace: Trace
+    spectrum: Spectrum | None
+
+
+def find(measured: Measured) -> NoiseFindings | None:
+    """The noise of the cells with the most ranks; None if no usable cell measured any."""
+    found = _traced_points(measured)
+    if not found:
+        return None
+    longest = [
+        LongestInterruption(metric.max, point)
+        for point, _ in found
+        if (metric := point.summary.metrics.get("detour")) is not None
+    ]
+    headline, lead = found[0]
+    ranks = headline.summary.cell.placement.ranks
+    slowdowns = [slowdown(lead, step, ranks) for step in STEPS]
+    spectra = _spectra(found)
+    loudest = _loudest(spectra)
+    return NoiseFindings(
+        headline=headline,
+        points=tuple(point for point, _ in found),
+        components=tuple(_components(spectra)),
+        longest=max(longest, key=lambda each: each.length) if longest else None,
+        slowdowns=tuple(each for each in slowdowns if each is not None),
+        coverage=_coverage([trace for _, of_cell in found for trace in of_cell]),
+        trace=None if loudest is None else drawn_trace(loudest.trace, loudest.spectrum),
+    )
+
+
+def _traced_points(measured: Measured) -> list[tuple[Point, list[Trace]]]:
+    """The cells with the most ranks, and their traces, the shortest quantum first.
+
+    Fixed work leads where it was measured: what it loses is what a program loses.
+    """
+    chosen = [
+        point
+        for kernel in (FWQ, FTQ)
+        if (of_kernel := points(measured.cells, kernel, "noise"))
+        for point in _widest(of_kernel)
+    ]
+    return [
+        (point, traces(m for m in measured.run.measurements if m.cell.id == point.summary.id))
+        for point in chosen
+    ]
+
+
+def step_of(point: Point) -> float:
+    """The quantum or interval of a point, s."""
+    value = point.parameter("quantum" if point.summary.kernel == FWQ else "interval")
+    return float(value or 0.0)
+
+
+def _widest(found: Sequence[Point]) -> list[Point]:
+    """The points of the leading toolchain on the most cores, the shortest quantum first."""
+    of_lead = leading(found)
+    most = max(point.cores for point in of_lead)
+    return sorted((p for p in of_lead if p.cores == most), key=step_of)
+
+
+def _spectra(cells: Sequence[tuple[Point, list[Trace]]]) -> list[_Seen]:
+    """The traces with their spectra, the shortest quantum first.
+
+    Those of fixed time alone where that was measured: its intervals are of equal length, so that
+    its spectrum is the plainest.
+    """
+    even = [pair for pair in cells if pair[0].summary.kernel == FTQ and pair[1]]
+    return [
+        _Seen(point, trace, trace_spectrum(trace))
+        for point, of_cell in sorted(even or cells, key=lambda pair: step_of(pair[0]))
+        for trace in of_cell
+    ]
+
+
+def _loudest(spectra: Sequence[_Seen]) -> _Seen | None:
+    """The trace that lost most of the time, of those with the shortest quantum."""
+    if not spectra:
+        return None
+    finest = min(each.trace.step for each in spectra)
+    return max(
+        (each for each in spectra if each.trace.step == finest), key=lambda each: each.trace.share
+    )
+
+
+def _components(spectra: Sequence[_Seen]) -> list[NoiseComponent]:
+    """The periods of all traces, equal frequencies merged, the greatest share first."""
+    found: list[tuple[PeriodicComponent, _Seen, float]] = []
+    for seen in spectra:
+        if seen.spectrum is None:
+            continue
+        finer = [known for known, other, _ in found if other.trace.step < seen.trace.step]
+        found += [
+            (periodic, seen, seen.spectrum.resolution)
+            for periodic in seen.spectrum.periodic
+            if periodic.share >= MIN_SHARE and not _aliased(periodic, seen.trace.step, finer)
+        ]
+    merged: list[NoiseComponent] = []
+    left = sorted(found, key=lambda each: -each[0].share)
+    while left:
+        lead, strongest, resolution = left[0]
+        same = [
+            each
+            for each in left
+            if abs(each[0].frequency - lead.frequency)
+            <= max(2.0 * each[2], 2.0 * resolution, BROAD * lead.frequency)
+        ]
+        merged.append(
+            NoiseComponent(
+                periodic=lead,
+                ranks=tuple(sorted({each[1].trace.rank for each in same})),
+                where=seat(strongest.trace),
+                cell=strongest.point.summary.id,
+            )
+        )
+        left = [each for each in left if each not in same]
+    return merged
+
+
+def _aliased(periodic: PeriodicComponent, step: float, known: Sequence[PeriodicComponent]) -> bool:
+    """Whether a period is the alias of one known from finer traces, too fast for these steps."""
+    for fine in known:
+        for order in range(1, _HARMONICS + 1):
+            frequency = order * fine.frequency * step  # in cycles per step
+            if frequency <= 0.5:
+                continue
+            alias = abs(frequency - round(frequency)) / step
+            if abs(alias - periodic.frequency) <= _ALIAS_TOLERANCE * periodic.frequency:
+                return True
+    return False
+
+
+def _coverage(all_traces: Sequence[Trace]) -> TraceCoverage | None:
+    if not all_traces:
+        return None
+    longest = max(float(segment.spans.sum()) for trace in all_traces for segment in trace.segments)
+    return TraceCoverage(
+        seconds=sum(trace.duration for trace in all_traces),
+        shortest=2 * min(trace.step for trace in all_traces),
+        longest=longest / LEAST_CYCLES,
+    )

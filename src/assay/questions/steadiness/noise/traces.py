@@ -1,0 +1,160 @@
+"""One rank's noise trace as figures show it: losses over time, spectrum, interruptions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.stats.core.intervals import Floats
+from assay.stats.noise.detours import Trace, detours
+from assay.stats.noise.spectrum import PeriodicComponent, Spectrum
+
+# Points of a line that the eye still resolves in the text's width.
+_MAX_POINTS = 1200
+_BINS_PER_DECADE = 5
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class SpectrumLine:
+    """One line of a spectrum.
+
+    ``frequency``: Hz. ``power`` and ``threshold``: over the local floor. ``component``: the
+    periodic component whose strongest line is here, if any.
+    """
+
+    frequency: float
+    power: float
+    threshold: float
+    component: PeriodicComponent | None
+
+
+@dataclass(frozen=True)
+class DrawnSpectrum:
+    """``lines``: the greatest of each range of frequencies. ``named``: the strongest components."""
+
+    lines: tuple[SpectrumLine, ...]
+    named: tuple[PeriodicComponent, ...]
+
+
+@dataclass(frozen=True)
+class InterruptionBin:
+    """``count`` interruptions from ``low`` to ``high`` s long; ``rate``: per second."""
+
+    low: float
+    high: float
+    rate: float
+    count: int
+
+
+@dataclass(frozen=True)
+class InterruptionHistogram:
+    """Interruptions by length.
+
+    ``bins``: those with any, of equal width on a logarithmic axis. ``count``: of all. ``longest``:
+    s. ``floor``: s of loss over the usual from which on a quantum counts as interrupted.
+    ``duration``: s traced.
+    """
+
+    bins: tuple[InterruptionBin, ...]
+    count: int
+    longest: float
+    floor: float
+    duration: float
+
+
+@dataclass(frozen=True)
+class DrawnTrace:
+    """One rank's trace.
+
+    ``where``: the rank. ``step``: its quantum or interval, s. ``losses``: pairs of a time from the
+    trace's start and the time lost in that quantum, s, the greatest of each stretch.
+    ``spectrum`` and ``interruptions``: None where there are none.
+    """
+
+    where: str
+    step: float
+    losses: tuple[tuple[float, float], ...]
+    spectrum: DrawnSpectrum | None
+    interruptions: InterruptionHistogram | None
+
+
+def seat(trace: Trace) -> str:
+    """``rank 1 (CPU 1)``."""
+    place = f" (CPU {trace.cpu})" if trace.cpu is not None else ""
+    return f"rank {trace.rank}{place}"
+
+
+def drawn_trace(trace: Trace, seen: Spectrum | None) -> DrawnTrace:
+    """A trace and its spectrum, thinned to what can be drawn."""
+    segment = trace.segments[0]
+    times, lost = _thinned(segment.starts, segment.lost)
+    return DrawnTrace(
+        where=seat(trace),
+        step=trace.step,
+        losses=tuple(zip(times.tolist(), lost.tolist(), strict=True)),
+        spectrum=None if seen is None else _drawn_spectrum(seen),
+        interruptions=_interruptions(trace),
+    )
+
+
+def _thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """At most so many points: the greatest of each stretch, since peaks matter."""
+    if x.size <= _MAX_POINTS:
+        return x, y
+    edges = np.linspace(0, x.size, _MAX_POINTS + 1).astype(int)[:-1]
+    tops = [
+        int(low + np.argmax(y[low:high]))
+        for low, high in zip(edges, [*edges[1:], x.size], strict=True)
+    ]
+    return x[tops], y[tops]
+
+
+def _drawn_spectrum(seen: Spectrum) -> DrawnSpectrum:
+    frequencies, power = _thinned(seen.frequencies, seen.power)
+    threshold = np.interp(frequencies, seen.frequencies, seen.threshold)
+    named = seen.periodic[:_NAMED]
+    components: dict[int, PeriodicComponent] = {}
+    for periodic in named:
+        strongest = _strongest_line(seen, periodic.frequency)
+        components[int(np.argmin(np.abs(frequencies - strongest)))] = periodic
+    return DrawnSpectrum(
+        tuple(
+            SpectrumLine(float(f), float(p), float(t), components.get(place))
+            for place, (f, p, t) in enumerate(zip(frequencies, power, threshold, strict=True))
+        ),
+        tuple(named),
+    )
+
+
+def _strongest_line(seen: Spectrum, frequency: float) -> float:
+    """The frequency of the strongest line of the component's comb, where its name stands."""
+    lines = np.arange(frequency, seen.frequencies[-1], frequency)
+    places = np.clip(np.searchsorted(seen.frequencies, lines), 0, seen.power.size - 1)
+    return float(lines[np.argmax(seen.power[places])])
+
+
+def _interruptions(trace: Trace) -> InterruptionHistogram | None:
+    found = detours(trace)
+    lengths = found.lengths[found.lengths > 0.0]
+    if lengths.size == 0:
+        return None
+    low = math.floor(_BINS_PER_DECADE * math.log10(float(lengths.min())))
+    high = math.floor(_BINS_PER_DECADE * math.log10(float(lengths.max()))) + 1
+    edges = 10.0 ** (np.arange(low, high + 1) / _BINS_PER_DECADE)
+    counts, _ = np.histogram(lengths, edges)
+    return InterruptionHistogram(
+        bins=tuple(
+            InterruptionBin(
+                float(edges[i]), float(edges[i + 1]), float(count) / found.duration, int(count)
+            )
+            for i, count in enumerate(counts)
+            if count
+        ),
+        count=int(lengths.size),
+        longest=float(lengths.max()),
+        floor=found.floor,
+        duration=found.duration,
+    )

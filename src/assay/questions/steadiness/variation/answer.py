@@ -1,0 +1,223 @@
+"""How much results vary from run to run, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.questions.common.answer import Confidence, Evidence
+from assay.questions.common.parts import Part
+from assay.questions.common.selection import quantity_text
+from assay.questions.steadiness.variation.cells import ALPHA, MODES_P, CellVariation, notable
+from assay.questions.steadiness.variation.findings import (
+    MIN_RESULTS,
+    TooFewResults,
+    VariationFindings,
+)
+from assay.questions.steadiness.variation.walltime_text import walltime_advice
+from assay.stats.repeats.spread import Spread
+from assay.units import counted, format_duration, format_share
+
+# Cells that a verdict names one by one; of more, so many of those with a shape of their own.
+_NAMED, _SHAPED = 4, 2
+# What high confidence takes: runs of each cell, the greatest ratio of the ends of an interval of
+# the coefficient of variation, and seconds from first to last.
+HIGH_RUNS, HIGH_RATIO, HIGH_SPAN = 30, 2.0, 86400.0
+
+
+def part(found: VariationFindings) -> Part | None:
+    """The spread of each cell; None where none was measured often enough."""
+    if not found.varied:
+        return None
+    return Part(
+        remark=_remark(found),
+        evidence=[_evidence(each) for each in found.varied if each.spread.cov is not None],
+        advice=[*_advice(found.varied), *walltime_advice(found.walltimes)],
+        method=[
+            "Variation: one value per run, the median of its samples, as a time. The coefficient "
+            "of variation (CoV) is the standard deviation over the mean; its interval allows for "
+            "kurtosis (Bonett 2006) and for autocorrelation between runs.",
+            "A long tail or a drift is reported at a family-wise error rate of "
+            f"{ALPHA:.0%} over all cells (Holm), several modes where the dip test has "
+            f"p ≤ {MODES_P:g} (Hartigan & Hartigan 1985).",
+        ],
+        limits=_limits(found),
+    )
+
+
+def confidence_in(found: VariationFindings) -> tuple[Confidence, str]:
+    """How far the spread can be trusted: by number of runs, width of intervals, time they span."""
+    fewest = min(found.varied, key=lambda each: each.spread.n)
+    reasons = []
+    if fewest.spread.n < HIGH_RUNS:
+        reasons.append(f"only {fewest.spread.n} runs of {fewest.label}")
+    wide = [each for each in found.varied if _width(each.spread) > HIGH_RATIO]
+    if wide:
+        worst = max(wide, key=lambda each: _width(each.spread))
+        reasons.append(
+            f"{len(wide)} of {counted(len(found.varied), 'coefficient')} of variation known to no "
+            f"better than a factor of {HIGH_RATIO:g} (widest: {worst.label})"
+        )
+    if found.span < HIGH_SPAN:
+        reasons.append(f"all runs lie within {format_duration(found.span)}")
+    if not found.complete:
+        reasons.append("the run is incomplete")
+    if not reasons:
+        return "high", "Many runs over days, and narrow intervals."
+    sentence = "; ".join(reasons)
+    low = len(wide) * 2 > len(found.varied) and fewest.spread.n < HIGH_RUNS
+    return ("low" if low else "medium"), sentence[:1].upper() + sentence[1:] + "."
+
+
+def _width(spread: Spread) -> float:
+    """The upper end of the coefficient's interval over the lower one."""
+    interval = spread.cov_ci95
+    return interval[1] / interval[0] if interval and interval[0] > 0.0 else 1.0
+
+
+def too_few(few: TooFewResults) -> str:
+    """What can be said of cells that were measured a few times, and no more."""
+    return (
+        f"Not measured in this run: {counted(few.cells, 'cell')} ran at most {few.most} times, "
+        f"with a median coefficient of variation of {format_share(few.cov)}; variation is reported "
+        f"from {MIN_RESULTS} runs per cell."
+    )
+
+
+def _remark(found: VariationFindings) -> str:
+    if len(found.varied) <= _NAMED:
+        return f"{found.when}, {'; '.join(clause(each) for each in found.varied)}"
+    ordered = sorted(found.varied, key=lambda each: each.spread.cov or 0.0)
+    middle = ordered[len(ordered) // 2].spread.cov or 0.0
+    shaped = [each for each in notable(found.varied, _SHAPED) if each.shape]
+    words = [
+        f"{found.when}, half of {len(ordered)} cells have a coefficient of variation (CoV) below "
+        f"{100 * middle:.2g}%",
+        f"the lowest is that of {ordered[0].label} ({_cov(ordered[0].spread)})",
+    ]
+    if ordered[-1] not in shaped:
+        words.append(f"the highest that of {ordered[-1].label} ({_cov(ordered[-1].spread)})")
+    return "; ".join([*words, *(clause(each) for each in shaped)])
+
+
+def clause(varied: CellVariation) -> str:
+    """``EP is steady (CoV 0.41% [0.32, 0.58])``, or what else there is to say of a cell."""
+    shape, cov = varied.shape, f"(CoV {_cov(varied.spread)})"
+    if shape.modes:
+        words = (
+            f"{varied.label}'s run times have {len(shape.modes)} modes: {modes_text(varied)} {cov}"
+        )
+    elif shape.long_tail:
+        words = f"{varied.label} has a long right tail: {slow_text(varied)} {cov}"
+    elif varied.steady:
+        words = f"{varied.label} is steady {cov}"
+    else:
+        words = f"{varied.label} varies {cov}"
+    return f"{words}, and {drift_text(varied)}" if shape.drifts else words
+
+
+def _cov(spread: Spread) -> str:
+    return format_share(spread.cov, spread.cov_ci95)
+
+
+def modes_text(varied: CellVariation) -> str:
+    """``70.0% of the runs near 1.20 s, 30.0% near 1.68 s (40.0% slower)``."""
+    first, *others = varied.shape.modes
+    words = [f"{format_share(first.share)} of the runs near {time_text(first.at, varied.unit)}"]
+    words += [
+        f"{format_share(mode.share)} near {time_text(mode.at, varied.unit)} "
+        f"({format_share(mode.at / first.at - 1.0)} slower)"
+        for mode in others
+    ]
+    return ", ".join(words)
+
+
+def slow_text(varied: CellVariation) -> str:
+    """``3.00% of the runs are over 10% slower than the median``."""
+    slow = varied.slow
+    if slow.over is None:
+        return f"the slowest run took {format_share(slow.slowest)} longer than the median"
+    return (
+        f"{format_share(slow.share)} of the runs are over {slow.over * 100:g}% slower "
+        "than the median"
+    )
+
+
+def drift_text(varied: CellVariation) -> str:
+    """``slows by 2.1% [1.5, 2.8] over 3 h``."""
+    trend = varied.spread.trend
+    if trend is None or trend.change is None or trend.change_ci95 is None:
+        return "drifts"
+    low, high = trend.change_ci95
+    span = format_duration(trend.span)
+    if trend.change < 0:
+        return f"gets faster by {format_share(-trend.change, (-high, -low))} over {span}"
+    return f"slows by {format_share(trend.change, (low, high))} over {span}"
+
+
+def time_text(time: float, unit: str) -> str:
+    """A time of a cell, or, where only ratios are known, its multiple of the median."""
+    return quantity_text(time, unit) if unit else f"{time:.3g} × the median"
+
+
+def _evidence(varied: CellVariation) -> Evidence:
+    spread, shape = varied.spread, varied.shape
+    words = [
+        f"{spread.n} runs, median {time_text(spread.median, varied.unit)}",
+        modes_text(varied) if shape.modes else "",
+        slow_text(varied) if shape.long_tail else "",
+        drift_text(varied) if shape.drifts else "",
+    ]
+    return Evidence(
+        label=f"Variation of {varied.label}",
+        metric="cov",
+        unit="1",
+        value=spread.cov or 0.0,
+        ci95=spread.cov_ci95,
+        cells=[varied.cell.id],
+        note="; ".join(word for word in words if word),
+    )
+
+
+def _advice(varied: Sequence[CellVariation]) -> list[str]:
+    advice = []
+    modal = [each for each in varied if each.shape.modes]
+    tailed = [each for each in varied if each.shape.long_tail and not each.shape.modes]
+    drifting = [each for each in varied if each.shape.drifts]
+    if modal:
+        advice.append(
+            f"Several modes indicate several states of the machine ({_names(modal)}): compare slow "
+            "and fast runs by hosts, neighbouring jobs, clock rate and time of day."
+        )
+    if tailed:
+        advice.append(
+            f"A few runs are far slower than the rest ({_names(tailed)}): look for occasional "
+            "disturbances, such as periodic services, other users of the network or storage, or "
+            "retransmissions. Medians hide them; walltimes have to allow for them."
+        )
+    if drifting:
+        advice.append(
+            f"Results drift with time ({_names(drifting)}): check temperature and clock rate, "
+            "memory fragmentation, and what else was started meanwhile."
+        )
+    return advice
+
+
+def _names(varied: Sequence[CellVariation]) -> str:
+    named = ", ".join(each.label for each in varied[:_NAMED])
+    more = len(varied) - _NAMED
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _limits(found: VariationFindings) -> list[str]:
+    limits = []
+    if found.span < HIGH_SPAN:
+        limits.append(
+            f"All runs lie within {format_duration(found.span)}. Variation over hours, days and "
+            "weeks takes the same suite run again at other times."
+        )
+    if found.few is not None:
+        limits.append(
+            f"{counted(found.few.cells, 'cell')} ran fewer than {MIN_RESULTS} times and "
+            f"{'is' if found.few.cells == 1 else 'are'} left out."
+        )
+    return limits

@@ -1,0 +1,120 @@
+"""What the histograms and the tail curves of run times show: bins, densities, ticks, shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.questions.steadiness.variation.cells import CellVariation, notable
+from assay.stats.core.histogram import Histogram, density, histogram
+from assay.stats.core.intervals import Floats
+
+# Histograms that a reader looks at one by one; curves that colours keep apart.
+HISTOGRAMS, CURVES = 8, 6
+# Points of a survival curve, evenly spaced by the logarithm of how many runs are slower.
+CURVE_POINTS = 120
+# Places at which a density is drawn; ticks of single runs that stay apart.
+_DENSITY_PLACES, _TICKS = 120, 200
+# Runs so little above the median are no tail, and have no place on a logarithmic axis.
+_MIN_EXCESS = 1e-4
+# Quartile distances from the quartiles beyond which a value is an outlier (Tukey 1977).
+_FENCE = 1.5
+
+
+@dataclass(frozen=True)
+class RunHistogram:
+    """One cell's histogram.
+
+    ``cell``: whose. ``median``, ``fastest``, ``slowest``: of its times, in its unit. ``bins``:
+    edges, counts, and how many runs lie outside. ``density``: pairs of a time and the runs per bin
+    there, by a Gaussian kernel. ``ticks``: the times of single runs; ``ticked``: which runs.
+    """
+
+    cell: CellVariation
+    median: float
+    fastest: float
+    slowest: float
+    bins: Histogram
+    density: tuple[tuple[float, float], ...]
+    ticks: tuple[float, ...]
+    ticked: str
+
+
+@dataclass(frozen=True)
+class SurvivalCurve:
+    """One cell's tail.
+
+    ``cell``: whose. ``points``: pairs of a slowness (share of the median) and how many runs are at
+    least so slow.
+    """
+
+    cell: CellVariation
+    points: tuple[tuple[float, int], ...]
+
+
+def histograms_of(varied: Sequence[CellVariation]) -> list[RunHistogram]:
+    """The histograms of the most notable cells whose times are not all equal."""
+    return [
+        _histogram(each, bins)
+        for each in notable(varied, HISTOGRAMS)
+        if (bins := histogram(each.times)) is not None
+    ]
+
+
+def _histogram(varied: CellVariation, bins: Histogram) -> RunHistogram:
+    times, edges = varied.times, bins.edges
+    places = _places(times, edges)
+    curve = density(times, places) * times.size * (edges[1] - edges[0])
+    ticks, ticked = _ticks(times, bins)
+    return RunHistogram(
+        cell=varied,
+        median=float(np.median(times)),
+        fastest=float(times.min()),
+        slowest=float(times.max()),
+        bins=bins,
+        density=tuple(zip(places.tolist(), curve.tolist(), strict=True)),
+        ticks=tuple(ticks),
+        ticked=ticked,
+    )
+
+
+def _places(times: Floats, edges: Floats) -> Floats:
+    """Where the density is drawn: evenly from edge to edge, and closely where the runs are."""
+    evenly = np.linspace(edges[0], edges[-1], _DENSITY_PLACES)
+    levels = np.linspace(0.0, 1.0, _DENSITY_PLACES)
+    closely = np.clip(np.quantile(times, levels), edges[0], edges[-1])
+    return np.unique(np.concatenate([evenly, closely]))
+
+
+def _ticks(times: Floats, bins: Histogram) -> tuple[list[float], str]:
+    """The runs that get a tick, and which they are: all if few, or else the outliers."""
+    inside = times[(times >= bins.edges[0]) & (times <= bins.edges[-1])]
+    if inside.size <= _TICKS:
+        return inside.tolist(), "single runs"
+    low, high = np.quantile(times, (0.25, 0.75))
+    fence = _FENCE * (high - low)
+    outlying = inside[(inside < low - fence) | (inside > high + fence)]
+    words = "runs more than 1.5 interquartile ranges outside the quartiles"
+    if outlying.size > _TICKS:
+        order = np.argsort(-np.abs(outlying - np.median(times)))[:_TICKS]
+        outlying = outlying[np.sort(order)]
+        words = f"the {_TICKS} runs furthest from the median"
+    return outlying.tolist(), words
+
+
+def survival_of(varied: Sequence[CellVariation]) -> list[SurvivalCurve]:
+    """The survival curves of the most notable cells, of those with two slow runs or more."""
+    curves = [SurvivalCurve(each, _survival(each.slower)) for each in notable(varied, CURVES)]
+    return [curve for curve in curves if curve.points]
+
+
+def _survival(slower: Floats) -> tuple[tuple[float, int], ...]:
+    """From the slowest run to the median, thinned evenly by the logarithm of the number of runs."""
+    descending = np.sort(slower)[::-1]
+    slow = int((descending > _MIN_EXCESS).sum())
+    if slow < 2:
+        return ()
+    places = np.unique(np.geomspace(1, slow, min(CURVE_POINTS, slow)).astype(int))
+    return tuple((float(descending[place - 1]), int(place)) for place in places.tolist())

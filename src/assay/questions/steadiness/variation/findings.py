@@ -1,0 +1,193 @@
+"""How results of the same cell differ from run to run: their spread, and the walltime to request.
+
+Results of other runs of the same suite on the same machine count as much as the run's own. The
+model is Kramer & Ryan (2003): the same codes over and over, coefficients of variation, the shape of
+the distributions, and what follows for a user who has to request a walltime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from assay.kernels import is_search, known_kernel
+from assay.model.cell import Cell
+from assay.model.placement import Value
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.question import Measured
+from assay.questions.steadiness.variation.cells import (
+    CellVariation,
+    components_of,
+    shapes_of,
+    slow_runs_of,
+)
+from assay.questions.steadiness.variation.distributions import (
+    RunHistogram,
+    SurvivalCurve,
+    histograms_of,
+    survival_of,
+)
+from assay.questions.steadiness.variation.labels import labels_of
+from assay.questions.steadiness.variation.sequences import RunSequences, sequences_of
+from assay.questions.steadiness.variation.walltime import WalltimeRequest, walltimes_of
+from assay.records.model import RunData
+from assay.stats.core.intervals import Floats, smallest_size
+from assay.stats.repeats.repeats import Repeats
+from assay.units import format_duration
+
+# Fewest results of a cell whose spread is reported. The coefficient of variation of twenty normal
+# results is known to between 0.76 and 1.46 times itself, of six to between 0.62 and 2.45 times.
+MIN_RESULTS = 20
+# Cells with fewer results aren't counted either: they carry no interval of the median.
+MIN_COUNTED = smallest_size()
+# The headline of a noise kernel is a share, which varies in its own way: the noise is a topic.
+_OTHER_TOPIC = "noise."
+
+
+@dataclass(frozen=True)
+class TooFewResults:
+    """Cells with too few results.
+
+    ``cells``: how many. ``cov``: the median of their coefficients of variation. ``most``: the most
+    results of one.
+    """
+
+    cells: int
+    cov: float
+    most: int
+
+
+@dataclass(frozen=True)
+class VariationFindings:
+    """How the cells of a run vary.
+
+    ``varied``: the cells measured often enough, in the plan's order. ``few``: those measured at
+    least six times, yet too rarely; None where there are none. ``runs``: how many runs take part.
+    ``complete``: whether the run is. ``span``: s from the first result to the last. ``walltimes``:
+    the walltime to request, the greatest multiple of its median first.
+
+    Internal, for the figures: ``histograms``, ``survival`` and ``sequences``.
+    """
+
+    varied: tuple[CellVariation, ...]
+    few: TooFewResults | None
+    runs: int
+    complete: bool
+    span: float
+    walltimes: tuple[WalltimeRequest, ...]
+    histograms: tuple[RunHistogram, ...] = field(metadata=INTERNAL)
+    survival: tuple[SurvivalCurve, ...] = field(metadata=INTERNAL)
+    sequences: RunSequences | None = field(metadata=INTERNAL)
+
+    @property
+    def repeats(self) -> list[Repeats]:
+        """The results of each cell."""
+        return [each.repeats for each in self.varied]
+
+    @property
+    def when(self) -> str:
+        """``over 3 min 20 s``, ``over 8 days in 5 runs``."""
+        runs = f" in {self.runs} runs" if self.runs > 1 else ""
+        return f"over {format_duration(self.span)}{runs}"
+
+
+def find(measured: Measured) -> VariationFindings:
+    """How the cells of a run vary; of the history, runs of the same suite count.
+
+    What ran beside a measurement is looked for in all of them.
+    """
+    from assay.stats.attribution.concurrent_runs import measured_beside, with_beside
+    from assay.stats.repeats.repeats import joined, repeats_of
+
+    run, history = measured.run, measured.history
+    own = repeats_of(run)
+    wanted = {each.cell.id for each in own if _studied(each.cell)}
+    others = [
+        each
+        for past in history
+        if past.manifest.plan.name == run.manifest.plan.name
+        for each in repeats_of(_of_cells(past, wanted))
+    ]
+    resolved = {m.cell.id: m.record.parameters for m in run.measurements if m.record.parameters}
+    together = joined([*own, *others]) if others else own
+    beside = measured_beside([run, *history])
+    return variation_of(with_beside(together, beside), resolved, complete=run.complete)
+
+
+def variation_of(
+    repeats: Sequence[Repeats],
+    resolved: Mapping[str, Mapping[str, Value]] | None = None,
+    *,
+    complete: bool = True,
+) -> VariationFindings:
+    """How such results vary.
+
+    ``resolved``: the parameters of cells, by id, as they were found on the machine, where the plan
+    left them open. ``complete``: whether all that was requested was measured.
+    """
+    from assay.stats.core.summary import coefficient_of_variation
+    from assay.stats.repeats.spread import describe
+
+    studied = [each for each in repeats if _studied(each.cell)]
+    enough = [each for each in studied if len(each) >= MIN_RESULTS]
+    labels = labels_of([each.cell for each in enough])
+    rest = [each for each in studied if MIN_COUNTED <= len(each) < MIN_RESULTS]
+    covs = [cov for each in rest if (cov := coefficient_of_variation(each.cost)) is not None]
+    timed = [_times(each, (resolved or {}).get(each.cell.id, {})) for each in enough]
+    spreads = [describe(times, each.utc) for each, (times, _) in zip(enough, timed, strict=True)]
+    shapes = shapes_of([times for times, _ in timed], spreads)
+    varied = tuple(
+        CellVariation(
+            cell=each.cell,
+            label=labels[each.cell.id],
+            unit=unit,
+            spread=spread,
+            shape=shape,
+            slow=slow_runs_of(times),
+            components=components_of(each),
+            repeats=each,
+            times=times,
+        )
+        for each, (times, unit), spread, shape in zip(enough, timed, spreads, shapes, strict=True)
+    )
+    utc = [each.repeats.utc for each in varied]
+    return VariationFindings(
+        varied=varied,
+        few=TooFewResults(len(covs), float(np.median(covs)), max(map(len, rest))) if covs else None,
+        runs=len({name for each in enough for name in each.run}) or 1,
+        complete=complete,
+        span=max(float(u[-1]) for u in utc) - min(float(u[0]) for u in utc) if utc else 0.0,
+        walltimes=tuple(walltimes_of(varied)),
+        histograms=tuple(histograms_of(varied)),
+        survival=tuple(survival_of(varied)),
+        sequences=sequences_of(varied),
+    )
+
+
+def _of_cells(run: RunData, ids: Collection[str]) -> RunData:
+    """The measurements of these cells alone: the samples of the others needn't be read."""
+    return replace(run, measurements=tuple(m for m in run.measurements if m.cell.id in ids))
+
+
+def _studied(cell: Cell) -> bool:
+    return not cell.kernel.startswith(_OTHER_TOPIC) and not is_search(cell)
+
+
+def _times(repeats: Repeats, resolved: Mapping[str, Value]) -> tuple[Floats, str]:
+    """Seconds of one operation and "s", or the costs over their median and ""."""
+    from assay.stats.cells.summarise import LeftOut, work_of
+
+    kernel = known_kernel(repeats.cell.kernel)
+    metric = kernel.metric(repeats.metric) if kernel else None
+    if repeats.better == "less" and repeats.unit == "s":
+        return repeats.cost, "s"
+    if kernel is not None and metric is not None and metric.quantity is not None:
+        try:
+            work = work_of(kernel, metric.quantity, repeats.cell, resolved)
+        except LeftOut:
+            pass
+        else:
+            return repeats.cost * work, "s"
+    return np.asarray(repeats.cost / np.median(repeats.cost)), ""

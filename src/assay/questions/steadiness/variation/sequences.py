@@ -1,0 +1,112 @@
+"""Results in order of time: single runs, and running medians with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.questions.steadiness.variation.cells import CellVariation, notable
+from assay.stats.core.intervals import Floats, Interval, median_interval
+from assay.stats.repeats.session_labels import sessions
+
+SEQUENCES = 4  # lines that can be followed where they cross
+# Runs of a window, so that its median has an interval and says more than a single run does.
+MIN_WINDOW = 6
+# Rows of all lines: points of single runs, and windows whose medians are joined.
+_RUNS, _WINDOWS = 640, 160
+
+
+@dataclass(frozen=True)
+class RunningMedian:
+    """The median of runs that follow each other.
+
+    ``session``: its number. ``time``: the mean of the runs', s since the first run. ``slower``: by
+    which share of the cell's median; ``ci95``: its 95% interval.
+    """
+
+    session: int
+    time: float
+    slower: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class RunSequence:
+    """One cell in order of time.
+
+    ``cell``: which. ``runs``: session, time (s since the first run of all cells) and slowness
+    (share of the cell's median) of each run that is drawn. ``windows``: the running medians.
+    """
+
+    cell: CellVariation
+    runs: tuple[tuple[int, float, float], ...]
+    windows: tuple[RunningMedian, ...]
+
+
+@dataclass(frozen=True)
+class RunSequences:
+    """The most notable cells in order of time.
+
+    ``began``: utc of the first run, s. ``most``: how many runs per cell are drawn at most;
+    ``thinned``: whether a cell has more. ``lines``: one per cell.
+    """
+
+    began: float
+    most: int
+    thinned: bool
+    lines: tuple[RunSequence, ...]
+
+
+def sequences_of(varied: Sequence[CellVariation]) -> RunSequences | None:
+    """Of those cells whose times are not all equal; None where there is none."""
+    chosen = [each for each in notable(varied, SEQUENCES) if np.ptp(each.times) > 0.0]
+    if not chosen:
+        return None
+    began = min(float(each.repeats.utc[0]) for each in chosen)
+    most, windows = max(1, _RUNS // len(chosen)), max(2, _WINDOWS // len(chosen))
+    return RunSequences(
+        began,
+        most,
+        thinned=max(len(each.times) for each in chosen) > most,
+        lines=tuple(_sequence(each, began, most, windows) for each in chosen),
+    )
+
+
+def _sequence(varied: CellVariation, began: float, most: int, windows: int) -> RunSequence:
+    time, slower = varied.repeats.utc - began, varied.slower
+    session = sessions([varied.repeats])
+    size = max(MIN_WINDOW, -(-slower.size // windows))
+    medians = []
+    for number in np.unique(session):
+        (members,) = np.nonzero(session == number)
+        if members.size < size:
+            continue
+        medians += [
+            RunningMedian(
+                session=int(number),
+                time=float(time[part].mean()),
+                slower=float(np.median(slower[part])),
+                ci95=median_interval(slower[part]),
+            )
+            for part in np.array_split(members, max(1, members.size // size))
+        ]
+    return RunSequence(
+        cell=varied,
+        runs=tuple(
+            (int(session[place]), float(time[place]), float(slower[place]))
+            for place in _drawn(slower, most)
+        ),
+        windows=tuple(medians),
+    )
+
+
+def _drawn(values: Floats, most: int) -> list[int]:
+    """The places of the points that are drawn: all, or the least and the most of each segment."""
+    if values.size <= most:
+        return list(range(values.size))
+    kept: set[int] = set()
+    for part in np.array_split(np.arange(values.size), max(1, most // 2)):
+        kept |= {int(part[np.argmin(values[part])]), int(part[np.argmax(values[part])])}
+    return sorted(kept)

@@ -1,0 +1,73 @@
+"""The walltime to request for jobs that vary as a cell did, and what a two-sigma rule costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.model.cell import Cell
+from assay.questions.steadiness.variation.cells import CellVariation
+
+if TYPE_CHECKING:
+    from assay.stats.repeats.walltime import Walltime
+
+# Share of runs that are to finish, and the confidence in that.
+SHARE, CONFIDENCE = 0.99, 0.95
+# Kernels of which a run is a whole program, as a job is.
+_PROGRAMS = ("npb.", "linpack")
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class WalltimeRequest:
+    """What to request for jobs that vary as one cell did.
+
+    ``cell``: its id. ``label``: as of the variation. ``unit``: of its times, "s", or "" where they
+    are relative to their median. ``median``: of its times. ``walltime``: what to request, and what
+    that and median + 2 standard deviations cost.
+    """
+
+    cell: Cell
+    label: str
+    unit: str
+    median: float
+    walltime: Walltime
+
+    @property
+    def times(self) -> float:
+        """The walltime over the median."""
+        return self.walltime.seconds / self.median
+
+    @property
+    def sigma_times(self) -> float:
+        """Median + 2 standard deviations over the median."""
+        return self.walltime.two_sigma.seconds / self.median
+
+    def in_hours(self, hours: float) -> float:
+        """Hours lost or idle in 100 runs, as they would be if the median run took an hour."""
+        return hours / (self.median / _HOUR)
+
+
+def walltimes_of(varied: Sequence[CellVariation]) -> list[WalltimeRequest]:
+    """For each cell that is a whole program, or every cell where none is; worst first."""
+    from assay.kernels import known_kernel
+    from assay.stats.repeats.walltime import asked_walltime
+
+    programs = [
+        each
+        for each in varied
+        if each.cell.kernel.startswith(_PROGRAMS) or known_kernel(each.cell.kernel) is None
+    ]
+    requests = [
+        WalltimeRequest(
+            cell=each.cell,
+            label=each.label,
+            unit=each.unit,
+            median=each.spread.median,
+            walltime=asked_walltime(each.times, SHARE, CONFIDENCE),
+        )
+        for each in programs or varied
+        if each.times.min() > 0.0
+    ]
+    return sorted(requests, key=lambda request: -request.times)

@@ -1,0 +1,105 @@
+"""The samples of a run that is too large for memory: they stay in their streams until used."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import overload
+
+import msgspec
+
+from assay.errors import AssayError
+from assay.records.schema import SampleSeries
+
+# Bytes of records whose samples are kept at a time: those of a cell's launches are used together.
+KEPT = 8 << 20
+
+
+class _Samples(msgspec.Struct):
+    """Of a measurement record its samples alone."""
+
+    series: list[SampleSeries]
+
+
+_decoder = msgspec.json.Decoder(_Samples)
+_Key = tuple[Path, int, int]
+
+
+class _Recent:
+    """What was read last, by its place: path, offset, length."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[_Key, list[SampleSeries]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: _Key) -> list[SampleSeries] | None:
+        if key in self._found:
+            self._found.move_to_end(key)
+        return self._found.get(key)
+
+    def put(self, key: _Key, series: list[SampleSeries]) -> None:
+        self._found[key] = series
+        self._bytes += key[2]
+        while self._bytes > KEPT:
+            (_, _, length), _ = self._found.popitem(last=False)
+            self._bytes -= length
+
+
+_recent = _Recent()
+
+
+class StoredSeries(Sequence[SampleSeries]):
+    """The series of one measurement record, read from its stream each time they are looked at.
+
+    ``offset`` and ``length``: bytes, of the record's line. ``count``: of the series. A stream is
+    never changed in place, so that what is read is what was there.
+    """
+
+    __slots__ = ("_count", "_length", "_offset", "_path")
+
+    def __init__(self, path: Path, offset: int, length: int, count: int) -> None:
+        self._path = path
+        self._offset = offset
+        self._length = length
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> SampleSeries: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[SampleSeries]: ...
+    def __getitem__(self, index: int | slice) -> SampleSeries | list[SampleSeries]:
+        return self._load()[index]
+
+    def __iter__(self) -> Iterator[SampleSeries]:
+        return iter(self._load())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _load(self) -> list[SampleSeries]:
+        key = (self._path, self._offset, self._length)
+        found = _recent.get(key)
+        if found is None:
+            found = self._read()
+            _recent.put(key, found)
+        return found
+
+    def _read(self) -> list[SampleSeries]:
+        try:
+            with self._path.open("rb") as stream:
+                stream.seek(self._offset)
+                return _decoder.decode(stream.read(self._length)).series
+        except OSError as error:
+            raise AssayError(f"Can't read: {error.strerror}.", where=str(self._path)) from None
+        except msgspec.DecodeError:
+            raise AssayError(
+                "The stream was changed while it was being read.",
+                where=str(self._path),
+                fix="Read the run again when nobody writes to it.",
+            ) from None

@@ -1,0 +1,115 @@
+"""The table of all cells: every headline number with its uncertainty and its caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.kernels import known_kernel, parameters_text
+from assay.questions.common.selection import placement_text, quantity_text
+from assay.questions.common.tables import Column, Entry, Table, Tone
+from assay.stats.core.model import UNTRIED, CellSummary, MetricSummary
+from assay.units import MISSING
+
+_STOPS = {
+    "precision": "precision",
+    "budget": "budget",
+    "launches": "launches",
+    "interrupted": "interrupted",
+    "failed": "failed",
+}
+
+
+def cell_table(cells: Sequence[CellSummary]) -> Table:
+    """One row per cell: its kernel's headline metric, or why there is none."""
+    notes: dict[str, int] = {}
+    several = len({cell.cell.toolchain for cell in cells}) > 1
+    # Named where cells of as many nodes ran on different ones.
+    placed = {(cell.cell.placement.nodes, hosts) for cell in cells for hosts in cell.hosts}
+    scattered = len(placed) > len({nodes for nodes, _ in placed})
+    rows = [_row(cell, several, scattered, notes) for cell in cells]
+    if not notes:
+        rows = [row[:-1] for row in rows]
+    return Table(
+        id="cells",
+        title="All cells",
+        caption="The headline metric of each cell. Intervals are nonparametric, of 95%, of the "
+        "median over launches; there is none under six launches. Min and max are over all samples "
+        "after warm-up, CoV is between launches, n is the number of launches.",
+        columns=[
+            Column("kernel", "Kernel"),
+            Column("parameters", "Parameters"),
+            Column("placement", "Placement"),
+            *([Column("toolchain", "Toolchain")] if several else []),
+            *([Column("hosts", "Hosts")] if scattered else []),
+            Column("metric", "Metric"),
+            Column("median", "Median [95% interval]", numeric=True),
+            Column("min", "Min", numeric=True),
+            Column("max", "Max", numeric=True),
+            Column("cov", "CoV", numeric=True),
+            Column("launches", "n", numeric=True),
+            Column("samples", "Samples", numeric=True),
+            Column("stop", "Stop"),
+            *([Column("notes", "Notes")] if notes else []),
+        ],
+        rows=rows,
+        notes=list(notes),
+    )
+
+
+def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
+    """The kernel's headline metric, or the first there is; None without numbers."""
+    if not cell.metrics:
+        return None
+    kernel = known_kernel(cell.kernel)
+    name = kernel.headline if kernel else ""
+    if name not in cell.metrics:
+        name = next(iter(cell.metrics))
+    return name, cell.metrics[name]
+
+
+def _row(cell: CellSummary, several: bool, scattered: bool, notes: dict[str, int]) -> list[Entry]:
+    first = [
+        Entry(cell.kernel),
+        Entry(parameters_text(cell.cell)),
+        Entry(placement_text(cell.cell.placement), cell.cell.placement.ranks),
+        *([Entry(cell.cell.toolchain)] if several else []),
+        *([Entry("; ".join(cell.hosts))] if scattered else []),
+    ]
+    why = list(cell.caveats)
+    if cell.verified is False:
+        why.insert(0, "Verification failed: its numbers are not reported.")
+    if cell.error:
+        why.insert(0, cell.error)
+    numbers = Entry(", ".join(str(_note(sentence, notes)) for sentence in why))
+    found = headline(cell)
+    if found is None:
+        state: str = "wrong result" if cell.verified is False else cell.status
+        tone: Tone = "bad"
+        if cell.error == UNTRIED:
+            state, tone = "not tried", "quiet"
+        blank = [Entry(MISSING, tone="quiet")] * 5
+        return [
+            *first,
+            Entry(MISSING, tone="quiet"),
+            Entry(state, tone=tone),
+            *blank,
+            Entry(state if cell.error == UNTRIED else cell.status),
+            numbers,
+        ]
+    name, metric = found
+    return [
+        *first,
+        Entry(name),
+        Entry(quantity_text(metric.median, metric.unit, metric.ci95), metric.median),
+        Entry(quantity_text(metric.min, metric.unit), metric.min),
+        Entry(quantity_text(metric.max, metric.unit), metric.max),
+        Entry(MISSING if metric.cov is None else f"{metric.cov:.2%}", metric.cov),
+        Entry(str(metric.n), metric.n),
+        Entry(f"{metric.samples:,}", metric.samples),
+        Entry(_STOPS[metric.stop], tone="" if metric.stop == "precision" else "warn"),
+        numbers,
+    ]
+
+
+def _note(sentence: str, notes: dict[str, int]) -> int:
+    return notes.setdefault(sentence, len(notes) + 1)

@@ -1,0 +1,45 @@
+"""Other runs of the same machine: their best result is a limit, and those measured at the same time
+are concurrent load.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.records.model import RunData
+from assay.records.reading import read_run
+from assay.records.store import Store
+from assay.records.summary import last_moment, machine_identity
+
+_MAX_RUNS = 10  # reading more would take longer than the rest of the report
+
+
+def read_history(run: RunData, root: Path | None = None) -> list[RunData]:
+    """The newest other runs of the same machine under ``root``, by default the run's own parent.
+
+    Runs that can't be read, of another version say, are left out.
+    """
+    folder = root or (run.path.parent if run.path else None)
+    if folder is None:
+        return []
+    kernels = {cell.kernel for cell in run.manifest.plan.cells}
+    begun, until = run.manifest.utc, last_moment(run) or 0.0
+    found: list[RunData] = []
+    for directory, summary in Store(folder).of_machine(machine_identity(run.manifest.system)):
+        if len(found) == _MAX_RUNS:
+            break
+        if directory.name == run.manifest.run:
+            continue
+        # A run of other kernels is of no use, unless both were measured at the same time.
+        if (
+            summary
+            and kernels.isdisjoint(summary.kernels)
+            and not (summary.utc < until and begun < (summary.until or 0.0))
+        ):
+            continue
+        try:
+            found.append(read_run(directory.path, samples=False))
+        except AssayError:
+            continue
+    return found

@@ -1,0 +1,222 @@
+"""docs/findings.md: the fields of every question's findings, as ``make docs`` writes them.
+
+The page is generated from the types: a section per class, with its docstring and a table of its
+fields. It follows ``assay.questions.common.findings.findings_json``, which makes the JSON.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+import inspect
+import sys
+import types
+from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib import import_module
+from typing import Any, Literal, TypeGuard, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import numpy as np
+
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.questions import questions
+from assay.questions.common.findings import FINDINGS_SCHEMA
+from assay.questions.common.selection import Point
+from assay.questions.history.findings import find as find_history
+from assay.questions.nodes.findings import find as find_nodes
+from assay.stats.core.model import CellSummary, MetricSummary
+
+_HEAD = """# Findings
+
+What each question found, as plain data for programs: the field `findings` of the sections of a
+[JSON report](report-format.md#section). `assay run --json` (with `--per-node` too) and
+`assay report --json` print it. `assay history --json` prints the findings of a history by
+themselves, with the points of each cell and its content in place of its id
+([formats](formats/history.md)). This page is generated from the types in
+`src/assay/questions/` by `make docs`.
+
+The layout has the version `findings_schema` of the report, now {schema}: under one version fields
+may be added, but none is removed or given another meaning. Values are in SI base units; undefined
+and infinite numbers are `null`, as is a topic that was not measured. A cell is its id, as in
+`cells` of the report; a measured point is `{{"cell": id, "metric": name}}`, which refers to the
+metric's summary there. Keys that consist of several parts join them by `/`.
+
+| question | findings |
+| --- | --- |
+{index}
+"""
+# Findings that belong to no question of a run's report: heading, and how they are found.
+_OTHERS: tuple[tuple[str, str, Callable[..., object]], ...] = (
+    ("history", "History (`assay history`)", find_history),
+    ("nodes", "Nodes compared (`assay run --per-node`)", find_nodes),
+)
+_WORDS: dict[object, str] = {
+    bool: "true or false",
+    int: "integer",
+    float: "number",
+    str: "text",
+    type(None): "null",
+    Any: "any value",
+    object: "any value",
+    Cell: "cell (its id)",
+    CellSummary: "cell (its id)",
+    Point: "point",
+    Placement: "[placement](formats/README.md)",
+    MetricSummary: "[metric](formats/README.md)",
+}
+
+
+def findings_page() -> str:
+    """The whole page."""
+    sections, index, written = [], [], set[type]()
+    for name, title, found in findings_types():
+        described = [cls for cls in classes(found) if cls not in written]
+        written.update(described)
+        index.append(f"| `{name}` | {_link(found)} |")
+        sections.append(f"## {title}\n")
+        sections += [_section(cls) for cls in described]
+    head = _HEAD.format(schema=FINDINGS_SCHEMA, index="\n".join(index))
+    return "\n".join([head, *sections])
+
+
+def findings_types() -> Iterator[tuple[str, str, type]]:
+    """Each question's name and title, and the type of its findings."""
+    for question in questions():
+        yield question.name, question.title, _returned(question.find)
+    for name, title, find in _OTHERS:
+        yield name, title, _returned(find)
+
+
+def _returned(find: Callable[..., object]) -> type:
+    """What ``find`` gives: its class, or the type that it is annotated with, without None."""
+    if isinstance(find, type):
+        return find
+    (found,) = _classes_in(_hints(find)["return"])
+    return found
+
+
+def classes(found: type) -> list[type]:
+    """The class and all those of its fields, each once, in the order of the fields."""
+    reached: list[type] = []
+
+    def visit(cls: type) -> None:
+        if cls not in reached:
+            reached.append(cls)
+            for hint in fields(cls).values():
+                for part in _classes_in(hint):
+                    visit(part)
+
+    visit(found)
+    return reached
+
+
+def fields(cls: type) -> dict[str, Any]:
+    """The fields that are in the JSON, with their types."""
+    hints = _hints(cls)
+    if dataclasses.is_dataclass(cls):
+        return {
+            field.name: hints[field.name]
+            for field in dataclasses.fields(cls)
+            if not field.metadata.get("internal")
+        }
+    left_out = getattr(cls, "INTERNAL_FIELDS", ())
+    return {
+        field.name: hints[field.name]
+        for field in msgspec.structs.fields(cls)
+        if field.name not in left_out
+    }
+
+
+def _hints(what: type | Callable[..., object]) -> dict[str, Any]:
+    """Type hints, including names that are imported for type checkers only."""
+    try:
+        return get_type_hints(what)
+    except NameError:
+        return get_type_hints(what, localns=_type_checking_names(what.__module__))
+
+
+def _type_checking_names(module: str) -> dict[str, Any]:
+    """What a module imports under ``if TYPE_CHECKING``."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    names: dict[str, Any] = {}
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for statement in node.body:
+                if isinstance(statement, ast.ImportFrom) and statement.module:
+                    source = import_module(statement.module)
+                    for alias in statement.names:
+                        names[alias.asname or alias.name] = getattr(source, alias.name)
+    return names
+
+
+def _is_described(hint: object) -> TypeGuard[type]:
+    """Whether a type has a section of its own."""
+    if not isinstance(hint, type) or hint in _WORDS:
+        return False
+    return dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct)
+
+
+def _classes_in(hint: object) -> list[type]:
+    """The classes with fields of their own that a type is made of."""
+    if _is_described(hint):
+        return [hint]
+    return [cls for part in get_args(hint) for cls in _classes_in(part)]
+
+
+def _section(cls: type) -> str:
+    rows = [f"| `{name}` | {type_text(hint)} |" for name, hint in fields(cls).items()]
+    table = ["", "| field | type |", "| --- | --- |", *rows] if rows else []
+    text = documentation(cls).replace("``", "`")
+    return "\n".join([f"### {cls.__name__}", "", text, *table, ""])
+
+
+def documentation(cls: type) -> str:
+    """The docstring of a class, followed by those of the classes that it inherits fields from."""
+    bases = [base for base in cls.__mro__ if _is_described(base) and base is not msgspec.Struct]
+    return "\n\n".join(inspect.cleandoc(base.__doc__ or "") for base in bases)
+
+
+def _link(cls: type) -> str:
+    return f"[{cls.__name__}](#{cls.__name__.lower()})"
+
+
+def type_text(hint: object) -> str:
+    """A type in words, with links to classes."""
+    if getattr(hint, "__hash__", None) and hint in _WORDS:
+        return _WORDS[hint]
+    if _is_described(hint):
+        return _link(hint)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return " or ".join(f'`"{value}"`' for value in arguments)
+    if origin in (Union, types.UnionType):
+        return " or ".join(type_text(part) for part in arguments)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return " or ".join(f"`{msgspec.json.encode(one.value).decode()}`" for one in hint)
+    if (origin or hint) is np.ndarray:
+        return "list of numbers"
+    kind = origin or hint
+    return _collection_text(kind, arguments) if isinstance(kind, type) else str(hint)
+
+
+def _collection_text(kind: type, arguments: tuple[Any, ...]) -> str:
+    if kind is tuple and arguments and arguments[-1] is not Ellipsis:
+        return f"list [{', '.join(type_text(part) for part in arguments)}]"
+    if issubclass(kind, Mapping):
+        if not arguments:
+            return "object"
+        key = {str: "name", int: "number"}.get(arguments[0], "key")
+        return f"object: {type_text(arguments[1])} by {key}"
+    if issubclass(kind, Collection) and arguments:
+        return f"list of {type_text(arguments[0])}"
+    if issubclass(kind, (int, np.integer)):
+        return "integer"
+    if issubclass(kind, (float, np.floating)):
+        return "number"
+    return kind.__name__
+
+
+if __name__ == "__main__":
+    sys.stdout.write(findings_page())

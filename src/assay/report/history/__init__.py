@@ -1,0 +1,1 @@
+"""The report of many runs: a page, the terminal, OpenMetrics."""

@@ -1,0 +1,49 @@
+"""The report of a history: overview, calendar, trends, changes, and every cell."""
+
+from __future__ import annotations
+
+import datetime
+
+from assay import __version__
+from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
+from assay.questions.history.answer import answer
+from assay.questions.history.figures import figures
+from assay.questions.history.model import History
+from assay.questions.history.tables import cell_table, span_table, tables
+from assay.questions.history.words import summary_line
+from assay.report.build import section_of
+from assay.report.model import REPORT_SCHEMA, ReportModel
+from assay.units import counted
+
+
+def build_history(history: History) -> ReportModel:
+    """The report; it has the parts of a run's report, and no run's cells."""
+    utc = datetime.datetime.fromtimestamp(history.utc, datetime.UTC)
+    replied = answer(history)
+    answered = replied.status == "answered"
+    systems = ", ".join(history.systems) or "no system"
+    return ReportModel(
+        schema=REPORT_SCHEMA,
+        assay=__version__,
+        run="history",
+        suite="",
+        title=f"{systems}: history of {counted(history.runs, 'run')}",
+        system=systems,
+        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        complete=True,
+        unfinished="",
+        summary=summary_line(history),
+        sections=[
+            section_of(
+                replied,
+                figures=figures(history) if answered else [],
+                tables=tables(history) if answered else [],
+                findings=findings_json(history),
+            )
+        ],
+        findings_schema=FINDINGS_SCHEMA,
+        cells=[],
+        cell_table=cell_table(history),
+        system_table=span_table(history),
+        provenance=[],
+    )

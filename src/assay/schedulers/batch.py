@@ -1,0 +1,242 @@
+"""What all batch schedulers share: PSI/J's executor of the kind, and what it lacks.
+
+PSI/J knows the commands by which a job is submitted and cancelled, the id that a submission
+answers with, and how a script is rendered from a template. Not used of it are its templates (they
+know no arrays, modules or setup lines, and quote nothing that a directive holds), its polling (it
+takes a forgotten job for a completed one, and two failed polls for the end of all), and with it
+its parsing of states, which tells neither a walltime from a failure nor the tasks of an array.
+
+PSI/J takes half a second to import, and what is known of a scheduler is asked for by commands that
+submit nothing. So it is imported when a script is written or a job submitted.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from subprocess import CalledProcessError
+from typing import TYPE_CHECKING, TypeVar
+
+from assay.errors import AssayError
+from assay.records.files import write_atomically
+from assay.records.jobs import JobAccounting
+from assay.schedulers import commands
+from assay.schedulers.commands import CommandResult
+from assay.schedulers.model import JobRequest, JobState, JobStatus
+from assay.schedulers.script import body, check_output, check_request, template
+
+if TYPE_CHECKING:
+    from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
+
+# Of an array whose tasks have ended, the worst end is the array's.
+_WORST_FIRST: tuple[JobState, ...] = (
+    *("running", "queued"),
+    *("node-failed", "failed", "timeout", "preempted", "cancelled", "unknown", "complete"),
+)
+
+
+E = TypeVar("E")
+
+
+def unpolled(executor: type[E]) -> type[E]:
+    """A class of PSI/J's executors without the thread that polls."""
+
+    def no_polling(_: object) -> None:
+        return None
+
+    members = {"_NAME_": "assay", "_start_queue_poll_thread": no_polling}
+    made: type[E] = type(f"Unpolled{executor.__name__}", (executor,), members)
+    return made
+
+
+class Batch(ABC):
+    """A batch scheduler over an executor of PSI/J's."""
+
+    # Its name in ``[scheduler]`` of assay.toml, and as people call it.
+    kind: str
+    title: str
+    # The command by which it takes jobs.
+    command: str
+    # Whether the scheduler writes the output file as the job goes.
+    writes_output = True
+    # Whether scripts are read from standard input.
+    script_on_stdin = False
+    # What bash expands to the number of an array's task.
+    task = "0"
+    # What its cancel command says of jobs that have ended or are not known.
+    gone = re.compile(r"(?!)")
+
+    @classmethod
+    def is_here(cls) -> bool:
+        """Whether its commands are on PATH, and are not those of a look-alike."""
+        return shutil.which(cls.command) is not None
+
+    @abstractmethod
+    def make_executor(self) -> BatchSchedulerExecutor:
+        """PSI/J's executor of the kind, ``unpolled``."""
+
+    @cached_property
+    def executor(self) -> BatchSchedulerExecutor:
+        """PSI/J's executor, made when it is first needed."""
+        return self.make_executor()
+
+    def quote(self, value: object) -> str:
+        """A directive's value as the scheduler reads it."""
+        return str(value)
+
+    def submit_command(self, script: Path) -> list[str]:
+        """The words that submit a script."""
+        from psij import Job
+
+        words: list[str] = self.executor.get_submit_command(Job(), script)
+        return words
+
+    def cancel_command(self, job: str) -> list[str]:
+        """The words that end a job."""
+        words: list[str] = self.executor.get_cancel_command(job)
+        return words
+
+    def submitted_id(self, output: str) -> str:
+        """The id in what the submission printed; empty where there is none."""
+        from psij import SubmitException
+
+        try:
+            job: str = self.executor.job_id_from_submit_output(output)
+        except (IndexError, SubmitException):
+            return ""
+        return job
+
+    def has_ended(self, answer: CommandResult) -> bool:
+        """Whether a refusal to cancel says that the job has ended."""
+        from psij import SubmitException
+        from psij.executors.batch.batch_scheduler_executor import InvalidJobStateError
+
+        try:
+            self.executor.process_cancel_command_output(answer.status, answer.said)
+        except InvalidJobStateError:
+            return True
+        except (SubmitException, CalledProcessError):
+            return False
+        return True
+
+    @property
+    def name(self) -> str:
+        """Its kind, as in ``[scheduler]`` of assay.toml."""
+        return self.kind
+
+    @abstractmethod
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """What the template needs, in this scheduler's notations. Raises AssayError."""
+
+    @abstractmethod
+    def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
+        """The status of each of these jobs. Raises SchedulerSilent if there is no answer."""
+
+    @abstractmethod
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
+        """What its accounting says of these jobs, of those that have ended and that it tells of.
+
+        None where the site keeps no accounts. Raises SchedulerSilent if there is no answer.
+        """
+
+    def script(self, request: JobRequest) -> str:
+        """The job script. Raises AssayError for what the scheduler has no notation for."""
+        check_request(request)
+        if self.writes_output:
+            check_output(request)
+        task = self.task if request.tasks > 1 else "0"
+        context = dict(self.values(request))
+        context["body"] = body(request, task=task, redirect=not self.writes_output)
+        return self._render(context)
+
+    def submit(self, request: JobRequest, folder: Path) -> str:
+        """Write the script into the folder and submit it; the scheduler's id of the job."""
+        path = self._write(request, folder)
+        return self._submit(self.submit_command(path), path)
+
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What the scheduler calls these jobs, of those that it still knows."""
+        return {job: status.name for job, status in self.status(ids).items() if status.name}
+
+    def cancel(self, ids: Iterable[str]) -> None:
+        """End these jobs; those that have ended, or that nobody knows, are passed over."""
+        for job in ids:
+            answer = self.run(self.cancel_command(job))
+            if answer.status == 0 or self.gone.search(answer.said) or self.has_ended(answer):
+                continue
+            raise AssayError(
+                f"{self.title} does not cancel the job {job}: {_reason(answer.said)}.",
+                detail=answer.said,
+                fix="End it by hand.",
+            )
+
+    def run(self, command: list[str], *, stdin: Path | None = None) -> CommandResult:
+        """Run one of its commands. Raises SchedulerSilent if there is no answer."""
+        return commands.run(command, scheduler=self.title, stdin=stdin)
+
+    def _write(self, request: JobRequest, folder: Path) -> Path:
+        text = self.script(request)
+        path = folder.absolute() / f"{request.output.stem}.sh"
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text.encode("utf-8", "surrogateescape"))
+        return path
+
+    def _submit(self, command: list[str], script: Path) -> str:
+        answer = commands.run(
+            command,
+            scheduler=self.title,
+            stdin=script if self.script_on_stdin else None,
+            folder=script.parent,
+        )
+        if answer.status != 0:
+            raise AssayError(
+                f"{self.title} rejects the job: {_reason(answer.said)}.",
+                where=str(script),
+                detail=answer.said,
+                fix="Correct [scheduler] in assay.toml.",
+            )
+        job = self.submitted_id(answer.out)
+        if not job:
+            raise AssayError(
+                f"{self.title} took the job, and its id can't be read.",
+                where=str(script),
+                detail=answer.said,
+                fix="Look for it by hand before another is submitted.",
+            )
+        return job
+
+    def _render(self, values: Mapping[str, object]) -> str:
+        from psij import Job
+        from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutorConfig
+        from psij.executors.batch.script_generator import TemplatedScriptGenerator
+
+        generator = TemplatedScriptGenerator(
+            BatchSchedulerExecutorConfig(), template(self.kind), escape=self.quote
+        )
+        text = io.StringIO()
+        generator.generate_submit_script(Job(), dict(values), text)
+        return text.getvalue()
+
+
+def of_array(tasks: Mapping[int, JobStatus]) -> JobStatus:
+    """The status of an array with these tasks, of which there is one at least."""
+    worst = min(tasks.values(), key=lambda status: _WORST_FIRST.index(status.state))
+    name = next((status.name for status in tasks.values() if status.name), "")
+    return JobStatus(worst.state, worst.reason, worst.exit, dict(tasks), name)
+
+
+def by_signal(status: int, number: int) -> int:
+    """An exit status as a shell has it: 128 + n after signal n."""
+    return 128 + number if number else status
+
+
+def _reason(said: str) -> str:
+    """The last line, which says why, without the program's name before it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    last = lines[-1] if lines else "without a word"
+    return re.sub(r"^(?:[\w-]+: )?(?:error: |ERROR: )?", "", last).rstrip(".")

@@ -1,0 +1,111 @@
+"""Running a scheduler's commands: bounded in time, and silence distinguished from refusal."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.schedulers.model import SchedulerSilent
+
+# Seconds for a scheduler to answer. A controller under load takes tens of them, and its own
+# commands try again for a while before they give up.
+PATIENCE = 120.0
+# Words of all kinds of clients for a server that can't be reached or takes too long.
+_SILENT = re.compile(
+    r"unable to contact|connection (?:refused|timed out|reset)|timed? ?out|cannot connect"
+    r"|can't connect|could not connect|unable to connect|communication (?:connection )?failure"
+    r"|no route to host|not responding|temporarily unable|try again|backup controller"
+    r"|zero bytes were transmitted|end of file|library call failed|LSF is down"
+    r"|lsgethostname|broker.*(?:unreachable|not running)|unable to resolve",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """What a command said: its exit status, and its output and complaints."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def said(self) -> str:
+        """Everything it said, complaints first."""
+        return "\n".join(text for text in (self.err.strip(), self.out.strip()) if text)
+
+    @property
+    def silent(self) -> bool:
+        """Whether it failed because the scheduler behind it did not answer."""
+        return self.status != 0 and _SILENT.search(self.said) is not None
+
+
+def run(
+    command: Sequence[str],
+    *,
+    scheduler: str,
+    stdin: Path | None = None,
+    folder: Path | None = None,
+    patience: float = PATIENCE,
+) -> CommandResult:
+    """Run a command of a scheduler's. Raises SchedulerSilent if it does not answer.
+
+    AssayError if there is no such command here. What the command refuses is the caller's to judge.
+    """
+    try:
+        with open(stdin or os.devnull, "rb") as given:  # noqa: PTH123
+            done = subprocess.run(
+                command,
+                stdin=given,
+                capture_output=True,
+                cwd=folder,
+                env=outside(os.environ),
+                timeout=patience,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        raise _silent(scheduler, f"`{command[0]}` gave no answer within {patience:g} s") from None
+    except OSError as error:
+        raise AssayError(
+            f"The command `{command[0]}` can't be run: {error.strerror or error}.",
+            fix=f"Load what brings {scheduler}'s commands, or correct kind in [scheduler].",
+        ) from None
+    answer = CommandResult(
+        done.returncode,
+        done.stdout.decode("utf-8", "replace"),
+        done.stderr.decode("utf-8", "replace"),
+    )
+    if answer.silent:
+        raise _silent(scheduler, f"`{command[0]}` failed", answer.said)
+    return answer
+
+
+def unreadable(scheduler: str, command: str, answer: CommandResult) -> SchedulerSilent:
+    """The error for an answer that makes no sense: half of one, or another program's."""
+    return _silent(scheduler, f"the answer of `{command}` can't be read", answer.said)
+
+
+def outside(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a command, as if no job were around this process.
+
+    What Slurm tells of the job that this process runs in would be taken for options of the next.
+    """
+    inside = "SLURM_JOB_ID" in environ
+    return {
+        name: value
+        for name, value in environ.items()
+        if not (inside and name.startswith("SLURM_")) or name == "SLURM_CONF"
+    }
+
+
+def _silent(scheduler: str, what: str, detail: str = "") -> SchedulerSilent:
+    return SchedulerSilent(
+        f"{scheduler} does not answer: {what}.",
+        detail=detail,
+        fix="Ask again later; what it runs goes on meanwhile.",
+    )

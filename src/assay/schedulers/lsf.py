@@ -1,0 +1,202 @@
+"""IBM Spectrum LSF: bsub, bjobs, bkill."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.hostnames import compress_hosts
+from assay.records.jobs import JobAccounting
+from assay.schedulers.batch import Batch, of_array, unpolled
+from assay.schedulers.commands import CommandResult, unreadable
+from assay.schedulers.model import Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
+from assay.schedulers.reading import lines_of
+from assay.schedulers.script import WARNING, begin_at, plain, refused, seconds, warning
+
+if TYPE_CHECKING:
+    from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
+
+
+# bjobs(1), "Job status".
+_STATES: dict[str, JobState] = {
+    **dict.fromkeys(("PEND", "PROV", "PSUSP", "WAIT"), "queued"),
+    **dict.fromkeys(("RUN", "USUSP", "SSUSP", "UNKWN"), "running"),
+    "DONE": "complete",
+    "EXIT": "failed",
+    "ZOMBI": "node-failed",
+}
+# bacct(1), "Termination reasons displayed by bacct, bhist, and bjobs".
+_REASONS: dict[str, JobState] = {
+    **dict.fromkeys(("TERM_RUNLIMIT", "TERM_DEADLINE", "TERM_WINDOW"), "timeout"),
+    **dict.fromkeys(
+        ("TERM_OWNER", "TERM_FORCE_OWNER", "TERM_ADMIN", "TERM_FORCE_ADMIN"), "cancelled"
+    ),
+    "TERM_PREEMPT": "preempted",
+    **dict.fromkeys(("TERM_REMOVE_HUNG_JOB", "TERM_ZOMBIE", "TERM_RC_RECLAIM"), "node-failed"),
+}
+_ACCOUNTED = "jobid jobindex stat run_time cpu_used exec_host"
+_FIELDS = "jobid jobindex stat exit_code exit_reason kill_reason pend_reason job_name"
+# bsub(1), -J: brackets and a percent sign make an array, and * ? are patterns elsewhere.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
+_VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@/+-]*", re.ASCII)
+# bsub(1), -R: an expression with operators and parentheses; quotes would end it.
+_EXPRESSION = re.compile(r"""[^"'\\`$\[\]]+""")
+
+
+class LsfScheduler(Batch):
+    """LSF."""
+
+    kind = "lsf"
+    title = "LSF"
+    command = "bsub"
+    writes_output = False
+    script_on_stdin = True
+    # Indices of LSF's arrays begin with 1.
+    task = '"$((LSB_JOBINDEX - 1))"'
+    gone = re.compile(r"no matching job|already finished|is not found", re.I)
+
+    def make_executor(self) -> BatchSchedulerExecutor:
+        """PSI/J's, of which the words for submitting are not used."""
+        from psij.executors.batch.lsf import LsfExecutorConfig, LsfJobExecutor
+
+        return unpolled(LsfJobExecutor)(None, LsfExecutorConfig())
+
+    def submit_command(self, script: Path) -> list[str]:
+        """As LSF's manual has it, ``bsub < script``.
+
+        Called with the script's name, bsub runs the script and passes over what it asks for,
+        unless the site has set LSB_BSUB_PARSE_SCRIPT.
+        """
+        return ["bsub"]
+
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """bsub(1), OPTIONS."""
+        options = request.options
+        plain([("name", request.name)], _NAME, "LSF")
+        values = [
+            ("partition", options.partition),
+            ("account", options.account),
+            ("reservation", options.reservation),
+        ]
+        plain(values, _VALUE, "LSF")
+        constraint = options.constraint
+        if constraint is not None and not _EXPRESSION.fullmatch(constraint):
+            raise refused("constraint", constraint, "quotes and brackets would end it")
+        name = request.name
+        return {
+            "name": f'"{name}[1-{request.tasks}]"' if request.tasks > 1 else name,
+            "nodes": str(request.nodes),
+            "exclusive": options.exclusive,
+            "walltime": _minutes(request.walltime),
+            "begin": begin_at(request, "%Y:%m:%d:%H:%M", unit=60.0),
+            "warning": _minutes(WARNING) if warning(request) else None,
+            "partition": options.partition,
+            "account": options.account,
+            "reservation": options.reservation,
+            "constraint": f'"select[{constraint}]"' if constraint else None,
+            "directives": list(options.directives),
+        }
+
+    def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
+        """bjobs(1), in every state, as JSON; an hour or so after the end, nothing."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        answer = self.run(["bjobs", "-a", "-json", "-o", _FIELDS, *asked])
+        tasks: dict[str, dict[int, JobStatus]] = {}
+        for record in self._records(answer):
+            job, index = str(record.get("JOBID", "")), str(record.get("JOBINDEX", ""))
+            if "ERROR" not in record:
+                number = int(index) if index.isdecimal() else 0
+                tasks.setdefault(job, {})[number - 1] = _status(record)
+        return {job: _whole(tasks.get(job, {})) for job in asked}
+
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
+        """bjobs(1): run_time and cpu_used; an hour or so after the end, nothing."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        found: dict[str, JobAccounting] = {}
+        answer = self.run(["bjobs", "-a", "-json", "-o", _ACCOUNTED, *asked])
+        for record in self._records(answer):
+            job, word = str(record.get("JOBID", "")), str(record.get("STAT", ""))
+            if job not in asked or word not in ("DONE", "EXIT") or record.get("JOBINDEX") != "0":
+                continue
+            # "2*n1:2*n2", by slots.
+            hosts = re.findall(r"(?:^|:)(?:\d+\*)?([^:]+)", str(record.get("EXEC_HOST") or ""))
+            found[job] = JobAccounting(
+                source="bjobs",
+                state=word,
+                elapsed=seconds(str(record.get("RUN_TIME") or "")),
+                cpu=seconds(str(record.get("CPU_USED") or "")),
+                hosts=compress_hosts(list(dict.fromkeys(hosts))) or None,
+            )
+        return found
+
+    def _records(self, answer: CommandResult) -> list[Mapping[str, Any]]:
+        if not answer.out.strip() and self.gone.search(answer.said):
+            return []
+        try:
+            return [dict(record) for record in json.loads(answer.out)["RECORDS"]]
+        except (ValueError, KeyError, TypeError):
+            raise unreadable(self.title, "bjobs", answer) from None
+
+
+def _whole(tasks: Mapping[int, JobStatus]) -> JobStatus:
+    """A job without an array has the index 0."""
+    if not tasks:
+        return JobStatus("unknown", "LSF does not know the job")
+    return tasks[-1] if list(tasks) == [-1] else of_array(tasks)
+
+
+def _status(record: Mapping[str, Any]) -> JobStatus:
+    word = str(record.get("STAT", ""))
+    state = _STATES.get(word)
+    if state is None:
+        return JobStatus("unknown", f"LSF calls its state {word or 'nothing'}")
+    ended = state in ("complete", "failed")
+    keys = ("EXIT_REASON", "KILL_REASON") if ended else ("PEND_REASON",)
+    reason = next((text for key in keys if (text := str(record.get(key) or "").strip())), "")
+    if state == "failed":
+        code = re.match(r"TERM_\w+", reason)
+        state = _REASONS.get(code[0], state) if code else state
+    exit_code = str(record.get("EXIT_CODE") or "")
+    number = int(exit_code) if exit_code.isdecimal() else None
+    if state == "complete":
+        number = 0
+    name = str(record.get("JOB_NAME") or "")
+    return JobStatus(state, reason, number if ended else None, name=name)
+
+
+def _minutes(seconds: float) -> str:
+    """``H:MM``, rounded up."""
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes // 60}:{minutes % 60:02d}"
+
+
+def _granted(environ: Mapping[str, str], ask: Ask) -> Granted | None:
+    job = environ.get("LSB_JOBID")
+    file, counted = environ.get("LSB_DJOB_HOSTFILE"), environ.get("LSB_MCPU_HOSTS")
+    if not job or not (file or counted):
+        return None
+    # "hostA 4 hostB 2": each host with its slots.
+    hosts = lines_of(file) if file else (counted or "").split()[::2]
+    return Granted(job, tuple(dict.fromkeys(hosts)), None)
+
+
+SYSTEM = BatchSystem(
+    name="lsf",
+    title="LSF",
+    command="bsub",
+    version_options=("-V",),
+    job_variable="LSB_JOBID",
+    prefix="LSB_",
+    granted=_granted,
+    shell_program="blaunch",
+    shell_line='exec {program} "$host" "$*"',
+)
+SCHEDULERS = (LsfScheduler,)

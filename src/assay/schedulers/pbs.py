@@ -1,0 +1,374 @@
+"""PBS Pro and OpenPBS, and the classic PBS that Torque has kept: qsub, qstat, qdel."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.hostnames import compress_hosts
+from assay.model.placement import Placement
+from assay.records.jobs import JobAccounting
+from assay.schedulers.batch import Batch, of_array, unpolled
+from assay.schedulers.commands import CommandResult, unreadable
+from assay.schedulers.model import Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
+from assay.schedulers.reading import clock_seconds, lines_of, local_time, match_in, number_in
+from assay.schedulers.script import begin_at, clock, plain, refused, seconds
+
+if TYPE_CHECKING:
+    from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
+
+
+# PBS Reference Guide, 8.1 (states of jobs) and 8.2 (of subjobs); qstat(1B) of Torque adds C.
+_QUEUED, _RUNNING, _ENDED = "QHWTM", "RESUB", "FXC"
+# A job that was deleted, which shows in no other way if it never ran (PBS Reference Guide, 8.3).
+_TERMINATED = "91"
+# Exit_status from here on is a signal's number (PBS Reference Guide, 10.9).
+_SIGNAL = 256
+# Negative ones are PBS's own: PBS Administrator's Guide, job exit codes; Torque's, B.1.
+_PRO: dict[int, tuple[JobState, str]] = {
+    -4: ("node-failed", "the node's MoM was restarted"),
+    -5: ("node-failed", "the node's MoM was restarted"),
+    -6: ("node-failed", "the node's MoM was restarted"),
+    -14: ("node-failed", "one node's MoM lost another's"),
+    -29: ("timeout", "the walltime was reached"),
+}
+_CLASSIC: dict[int, tuple[JobState, str]] = {
+    **{number: _PRO[number] for number in (-4, -5, -6)},
+    -11: ("timeout", "the walltime was reached"),
+}
+_ID = re.compile(r"(?P<number>\d+)(?:\[(?P<task>\d*)\])?(?P<server>\..*)?", re.ASCII)
+# qsub(1B): printable, no white space; no more than that, for no manual names a way of quoting.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._+-]*", re.ASCII)
+_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*", re.ASCII)
+# pbs_resources(7B): what a chunk has; Torque's nodes have properties, too. No + begins a second.
+_CHUNK = re.compile(r"(?:(?:^|:)[A-Za-z]\w*=[\w.-]+)+", re.ASCII)
+_PROPERTIES = re.compile(r"(?:(?:^|:)[A-Za-z][\w.-]*(?:=[\w.-]+)?)+", re.ASCII)
+_GONE = re.compile(r"unknown job id|job has finished|invalid for state of job", re.I)
+_NO_HISTORY = re.compile(r"not configured to maintain job history|not been configured", re.I)
+_LONGEST_CLASSIC_NAME = 15
+# PBS Pro's own, beside the commands that all of its family have.
+_PRO_COMMANDS = ("pbs_rstat", "pbs_python", "pbs_release_nodes")
+PBS_CONF = Path("/etc/pbs.conf")
+
+
+def _is_pbs() -> bool:
+    """Grid Engine has a qsub of its own, and a qconf that PBS has not."""
+    return shutil.which("qsub") is not None and shutil.which("qconf") is None
+
+
+def _is_pro() -> bool:
+    return any(shutil.which(command) for command in _PRO_COMMANDS) or PBS_CONF.exists()
+
+
+class PbsScheduler(Batch):
+    """PBS Pro, OpenPBS."""
+
+    kind = "pbs"
+    title = "PBS"
+    command = "qsub"
+    writes_output = False
+    task = '"$PBS_ARRAY_INDEX"'
+    gone = _GONE
+    longest_name = 236
+
+    @classmethod
+    def is_here(cls) -> bool:
+        """Whether there is PBS's own qsub, with what only PBS Pro and OpenPBS have."""
+        return _is_pbs() and _is_pro()
+
+    def make_executor(self) -> BatchSchedulerExecutor:
+        """PSI/J's."""
+        from psij.executors.batch.pbs import PBSJobExecutor
+        from psij.executors.batch.pbs_base import PBSExecutorConfig
+
+        return unpolled(PBSJobExecutor)(config=PBSExecutorConfig())
+
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """qsub(1B), OPTIONS; pbs_resources(7B) for select and place.
+
+        A reservation is a queue of its own. A chunk of one CPU and the whole host is what can be
+        asked for without knowing how many cores it has; ``constraint`` may say ``ncpus=64``.
+        """
+        options = request.options
+        if options.partition and options.reservation:
+            raise refused(
+                "reservation", options.reservation, "in PBS it is a queue, and there is a partition"
+            )
+        return {
+            **_common(request, self.longest_name, _CHUNK),
+            "queue": options.reservation or options.partition,
+        }
+
+    def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
+        """qstat(1B): full, finished jobs too, subjobs one by one, as JSON."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        words = ["qstat", "-x", "-t", "-f", "-F", "json"]
+        answer = self.run([*words, *asked])
+        if answer.status != 0 and _NO_HISTORY.search(answer.said):
+            answer = self.run([*(word for word in words if word != "-x"), *asked])
+        return _sorted_out(asked, self._jobs(answer), _PRO)
+
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
+        """qstat(1B): ``resources_used`` of finished jobs."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        answer = self.run(["qstat", "-x", "-f", "-F", "json", *asked])
+        if answer.status != 0 and _NO_HISTORY.search(answer.said):
+            return None
+        return _accounted(asked, self._jobs(answer))
+
+    def _jobs(self, answer: CommandResult) -> dict[str, Mapping[str, Any]]:
+        # Jobs that are not known are named as errors, and the others are still listed.
+        if not answer.out.strip() and (answer.status == 0 or _GONE.search(answer.said)):
+            return {}
+        try:
+            told = json.loads(answer.out, strict=False)
+            jobs = told.get("Jobs", {})
+            return {str(job): dict(fields) for job, fields in jobs.items()}
+        except (ValueError, AttributeError, TypeError):
+            raise unreadable(self.title, "qstat", answer) from None
+
+
+class ClassicPbsScheduler(Batch):
+    """Torque and the PBS that it comes from."""
+
+    kind = "pbs-classic"
+    title = "PBS"
+    command = "qsub"
+    writes_output = False
+    task = '"$PBS_ARRAYID"'
+    gone = _GONE
+
+    @classmethod
+    def is_here(cls) -> bool:
+        """Whether there is PBS's own qsub without what PBS Pro and OpenPBS have."""
+        return _is_pbs() and not _is_pro()
+
+    def make_executor(self) -> BatchSchedulerExecutor:
+        """PSI/J's."""
+        from psij.executors.batch.pbs_base import PBSExecutorConfig
+        from psij.executors.batch.pbs_classic import PBSClassicJobExecutor
+
+        return unpolled(PBSClassicJobExecutor)(config=PBSExecutorConfig())
+
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """qsub(1B) of Torque, OPTIONS. ``constraint`` may say ``ppn=64``. Long names are cut."""
+        options = request.options
+        return {
+            **_common(request, _LONGEST_CLASSIC_NAME, _PROPERTIES),
+            "queue": options.partition,
+            "reservation": options.reservation,
+        }
+
+    def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
+        """qstat(1B) of Torque: full, tasks one by one; some minutes after the end, nothing."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        answer = self.run(["qstat", "-f", "-t", *asked])
+        if answer.status != 0 and not answer.out.strip() and not _GONE.search(answer.said):
+            raise unreadable(self.title, "qstat", answer)
+        return _sorted_out(asked, _read_full(answer.out), _CLASSIC)
+
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
+        """qstat(1B) of Torque: ``resources_used``, for some minutes after the end."""
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        return _accounted(asked, _read_full(self.run(["qstat", "-f", *asked]).out))
+
+
+def _common(
+    request: JobRequest, longest_name: int, constraint: re.Pattern[str]
+) -> dict[str, object]:
+    options = request.options
+    plain([("name", request.name)], _NAME, "PBS")
+    values = [
+        ("partition", options.partition),
+        ("account", options.account),
+        ("reservation", options.reservation),
+    ]
+    plain(values, _VALUE, "PBS")
+    plain([("constraint", options.constraint)], constraint, "PBS")
+    return {
+        "name": request.name[:longest_name],
+        "nodes": str(request.nodes),
+        "exclusive": options.exclusive,
+        "walltime": clock(request.walltime),
+        "begin": begin_at(request, "%Y%m%d%H%M.%S"),
+        "array": f"0-{request.tasks - 1}" if request.tasks > 1 else None,
+        "account": options.account,
+        "constraint": options.constraint,
+        "directives": list(options.directives),
+    }
+
+
+def _read_full(text: str) -> dict[str, Mapping[str, Any]]:
+    """The jobs in the output of ``qstat -f``: indented "name = value", continued after a tab."""
+    jobs: dict[str, dict[str, str]] = {}
+    job: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines():
+        if line.startswith("Job Id: "):
+            job = jobs.setdefault(line.removeprefix("Job Id: ").strip(), {})
+        elif line.startswith("\t"):
+            job[name] = job.get(name, "") + line.removeprefix("\t")
+        elif line.startswith("    ") and " = " in line:
+            name, _, value = line.strip().partition(" = ")
+            job[name] = value
+    return jobs  # type: ignore[return-value]
+
+
+def _sorted_out(
+    asked: Iterable[str],
+    told: Mapping[str, Mapping[str, Any]],
+    own: Mapping[int, tuple[JobState, str]],
+) -> dict[str, JobStatus]:
+    """The status of each job asked for, an array's from its tasks, on whatever server."""
+    jobs: dict[str, JobStatus] = {}
+    tasks: dict[str, dict[int, JobStatus]] = {}
+    for name, fields in told.items():
+        match = _ID.fullmatch(name)
+        if match is None:
+            continue
+        if match["task"]:
+            tasks.setdefault(match["number"], {})[int(match["task"])] = _named(fields, own)
+        else:
+            jobs[match["number"]] = _named(fields, own)
+    found = {}
+    for job in asked:
+        match = _ID.fullmatch(job)
+        number = match["number"] if match else job
+        if number in tasks:
+            found[job] = of_array(tasks[number])
+        else:
+            found[job] = jobs.get(number, JobStatus("unknown", "PBS does not know the job"))
+    return found
+
+
+def _accounted(
+    asked: Iterable[str], told: Mapping[str, Mapping[str, Any]]
+) -> dict[str, JobAccounting]:
+    """What was used by each job that has ended, on whatever server."""
+    by_number: dict[str, Mapping[str, Any]] = {}
+    for name, fields in told.items():
+        match = _ID.fullmatch(name)
+        if match is not None and match["task"] is None:
+            by_number[match["number"]] = fields
+    found = {}
+    for job in asked:
+        match = _ID.fullmatch(job)
+        fields = by_number.get(match["number"] if match else job, {})
+        word = str(fields.get("job_state", ""))
+        elapsed = seconds(_nested(fields, "resources_used", "walltime"))
+        if not word or word not in _ENDED or elapsed is None:
+            continue
+        # "n1/0*4+n1/1*4+n2/0*4": a host stands there once for each part of it.
+        hosts = re.findall(r"(?:^|\+)([^/+]+)", str(fields.get("exec_host", "")))
+        found[job] = JobAccounting(
+            source="qstat",
+            state=word,
+            elapsed=elapsed,
+            cpu=seconds(_nested(fields, "resources_used", "cput")),
+            hosts=compress_hosts(list(dict.fromkeys(hosts))) or None,
+        )
+    return found
+
+
+def _named(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) -> JobStatus:
+    return replace(_status(fields, own), name=str(fields.get("Job_Name", "")))
+
+
+def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) -> JobStatus:
+    word = str(fields.get("job_state", ""))
+    reason = str(fields.get("comment", ""))
+    if word and word in _QUEUED:
+        return JobStatus("queued", reason)
+    if word and word in _RUNNING:
+        return JobStatus("running", reason)
+    if not word or word not in _ENDED:
+        return JobStatus("unknown", f"PBS calls its state {word or 'nothing'}")
+    exit_status = _integer(fields, "Exit_status", "exit_status")
+    if str(fields.get("substate", "")) == _TERMINATED:
+        return JobStatus("cancelled", reason)
+    if exit_status is None:
+        # Deleted before it ran; what ran has a status.
+        return JobStatus("cancelled", reason)
+    if exit_status in own:
+        state, why = own[exit_status]
+        return JobStatus(state, reason or why)
+    if exit_status >= _SIGNAL:
+        return _killed(fields, exit_status - _SIGNAL, reason)
+    if exit_status < 0:
+        return JobStatus("failed", reason or f"PBS ended it with its code {exit_status}")
+    return JobStatus("complete" if exit_status == 0 else "failed", reason, exit_status)
+
+
+def _killed(fields: Mapping[str, Any], number: int, reason: str) -> JobStatus:
+    """A job that a signal has ended: at its walltime, or because it was deleted."""
+    used = seconds(_nested(fields, "resources_used", "walltime"))
+    limit = seconds(_nested(fields, "Resource_List", "walltime"))
+    over = used is not None and limit is not None and used >= limit
+    return JobStatus("timeout" if over else "cancelled", reason, 128 + number)
+
+
+def _nested(fields: Mapping[str, Any], group: str, name: str) -> str:
+    """A resource, which JSON nests and text writes with a dot."""
+    inside = fields.get(group)
+    value = inside.get(name) if isinstance(inside, dict) else fields.get(f"{group}.{name}")
+    return "" if value is None else str(value)
+
+
+def _integer(fields: Mapping[str, Any], *names: str) -> int | None:
+    for name in names:
+        try:
+            return int(fields[name])
+        except (KeyError, TypeError, ValueError):
+            continue
+    return None
+
+
+def _granted(environ: Mapping[str, str], ask: Ask) -> Granted | None:
+    job, file = environ.get("PBS_JOBID"), environ.get("PBS_NODEFILE")
+    if not job or not file:
+        return None
+    hosts = tuple(dict.fromkeys(lines_of(file)))
+    printed = ask(("qstat", "-f", job), {}) or ""
+    left = number_in(match_in(r"Walltime\.Remaining = (\d+)", printed))  # Torque says it outright
+    if left is not None:
+        return Granted(job, hosts, time.time() + left)
+    began = local_time(match_in(r"\b(?:stime|start_time) = (.+)", printed))
+    asked = clock_seconds(match_in(r"\bResource_List\.walltime = ([\d:]+)", printed))
+    return Granted(job, hosts, began + asked if began and asked else None)
+
+
+def _job_line(placement: Placement, _: int) -> str:
+    cpus = placement.ppn * placement.threads
+    chunk = f"ncpus={cpus}:mpiprocs={placement.ppn}:ompthreads={placement.threads}"
+    return f"#PBS -l select={placement.nodes}:{chunk} -l place=scatter:excl"
+
+
+SYSTEM = BatchSystem(
+    name="pbs",
+    title="PBS",
+    command="pbsnodes",  # Grid Engine has a qsub too
+    version_options=("--version",),
+    job_variable="PBS_JOBID",
+    prefix="PBS_",
+    node_variables=("PBS_NUM_NODES",),
+    granted=_granted,
+    shell_program="pbs_tmrsh",
+    shell_line='exec {program} "$host" "$*"',
+    launch_line=_job_line,
+    job_line=_job_line,
+)
+SCHEDULERS = (PbsScheduler, ClassicPbsScheduler)

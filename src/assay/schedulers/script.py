@@ -1,0 +1,191 @@
+"""What every job script has in common: checked values, and the shell lines that run the command.
+
+A script is safe by construction: what comes from outside is either one shell word, quoted, with
+no raw newline in it (so that no line of a script begins with an injected directive), or a
+directive's value, which a scheduler's own rule quotes or refuses.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.schedulers.model import TASK_VARIABLE, JobRequest
+
+# In launch lines: the program, and the bindings that divide a node's ranks among its NUMA nodes.
+PROGRAM = "./program"
+APART = ("spread", "per-numa")
+# A warning comes so long before the walltime, in seconds. Slurm may send it a minute early, so a
+# short job gets none: it would be its first news.
+WARNING = 60
+_SHORTEST_WARNED = 300
+# C0, DEL and C1 controls, and the two separators that some programs take for ends of lines.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+# One option with whatever stands behind it: "--qos=debug", "-l mem=4gb".
+_DIRECTIVE = re.compile(r"--?[A-Za-z].*", re.ASCII)
+
+
+def check_request(request: JobRequest) -> None:
+    """Raises AssayError for what no scheduler can be asked for; ValueError for wrong calls."""
+    if not request.command or request.nodes < 1 or request.tasks < 1:
+        raise ValueError("a job has a command, a node and a task at least")
+    if not 0 < request.walltime < math.inf:
+        raise ValueError(f"a walltime is a positive number of seconds, not {request.walltime}")
+    if request.begin is not None and not math.isfinite(request.begin):
+        raise ValueError(f"a job can't begin at {request.begin}")
+    if not request.output.is_absolute() or not request.directory.is_absolute():
+        raise ValueError("a job's paths are absolute")
+    options = request.options
+    named = {
+        "name": request.name,
+        "partition": options.partition,
+        "account": options.account,
+        "reservation": options.reservation,
+        "constraint": options.constraint,
+    }
+    for what, value in named.items():
+        if value is not None and (not value or value != value.strip() or _CONTROL.search(value)):
+            raise refused(what, value, "it is empty, or has spaces around it or control characters")
+    for what, values in (("module", options.modules), ("directive", options.directives)):
+        for value in values:
+            if _CONTROL.search(value):
+                raise refused(what, value, "it has control characters")
+    for module in options.modules:
+        if not module or module.startswith("-"):
+            raise refused("module", module, "it is empty or an option")
+    for directive in options.directives:
+        if not _DIRECTIVE.fullmatch(directive):
+            raise refused("directive", directive, "it is no option such as --qos=debug or -l x=1")
+    for name in request.environment:
+        if not _VARIABLE.fullmatch(name):
+            raise refused("environment variable", name, "it is no name of one")
+    texts = [*request.command, str(request.directory), str(request.output), *options.setup]
+    for text in (*texts, *request.environment.values(), *filter(None, named.values())):
+        if "\0" in text or not _is_text(text):
+            raise refused("text", text, "it has a NUL in it, or is no text at all")
+
+
+def check_output(request: JobRequest) -> None:
+    """Raises AssayError unless the output file can stand in a directive, which is one line."""
+    if _CONTROL.search(str(request.output)):
+        raise refused("output file", str(request.output), "it has control characters")
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written; bytes that are no UTF-8 stand in paths as half surrogates."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def refused(what: str, value: str, why: str) -> AssayError:
+    """The error for a value that can't stand in a job script."""
+    shown = value if value.isprintable() else ascii(value)[1:-1]
+    return AssayError(
+        f"The {what} '{shown}' can't stand in a job script: {why}.",
+        where="[scheduler]",
+        fix="Correct it in assay.toml, or choose another name or place for the run.",
+    )
+
+
+def word(text: str) -> str:
+    """One word of bash, on one line whatever is in it."""
+    if not _CONTROL.search(text):
+        return shlex.quote(text)
+    # $'…' (bash, QUOTING) has escapes for what must not stand there raw.
+    inside = "".join(
+        "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+        if _CONTROL.match(character) or character in "'\\"
+        else character
+        for character in text
+    )
+    return f"$'{inside}'"
+
+
+def body(request: JobRequest, *, task: str, redirect: bool) -> str:
+    """The shell lines below the directives.
+
+    ``task``: what bash expands to the task's number. ``redirect``: whether the script writes its
+    output file by itself, because the scheduler would keep the output to itself until the end.
+    """
+    options = request.options
+    lines = [f"export {TASK_VARIABLE}={task}"]
+    if redirect:
+        lines.append(f"exec >{_output(request)} 2>&1")
+    lines.append(f"cd -- {word(str(request.directory))} || exit 1")
+    if options.modules:
+        # Where the shell of a batch job is no login shell, it may know no modules yet.
+        lines.append("command -v module >/dev/null 2>&1 || . /etc/profile")
+        lines += [f"module load {word(module)} || exit 1" for module in options.modules]
+    lines += options.setup
+    lines += [f"export {name}={word(value)}" for name, value in sorted(request.environment.items())]
+    lines.append(f"exec -- {' '.join(map(word, request.command))} </dev/null")
+    return "\n".join(lines)
+
+
+def _output(request: JobRequest) -> str:
+    if request.tasks == 1:
+        return word(str(request.output))
+    before, after = around_task(request)
+    return f'{word(before)}"${TASK_VARIABLE}"{word(after)}'
+
+
+def around_task(request: JobRequest) -> tuple[str, str]:
+    """What stands before and after the task's number in an array's output files."""
+    output = request.output
+    return str(output.parent / f"{output.stem}-"), output.suffix
+
+
+def warning(request: JobRequest) -> str | None:
+    """Seconds before the end at which the job is to be warned; None for a short job."""
+    return str(WARNING) if request.walltime >= _SHORTEST_WARNED else None
+
+
+def clock(seconds: float) -> str:
+    """``H:MM:SS``, rounded up; more than 24 hours stay hours."""
+    whole = math.ceil(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def begin_at(request: JobRequest, form: str, unit: float = 1.0) -> str | None:
+    """The local time before which a job is not to start, by strftime(3); None for at once.
+
+    Rounded up to ``unit``, the seconds in which the scheduler's notation counts.
+    """
+    if request.begin is None:
+        return None
+    return time.strftime(form, time.localtime(unit * math.ceil(request.begin / unit)))
+
+
+def seconds(text: str) -> float | None:
+    """Seconds of ``[days-][[hours:]minutes:]seconds``, or of "12.5 second(s)"; None of others."""
+    match = re.fullmatch(
+        r"(?:(\d+)-)?(?:(?:(\d+):)?(\d+):)?(\d+(?:\.\d+)?)(?: second\(s\))?", text.strip(), re.ASCII
+    )
+    if match is None:
+        return None
+    days, hours, minutes, rest = (float(part or 0) for part in match.groups())
+    return 86400 * days + 3600 * hours + 60 * minutes + rest
+
+
+def template(kind: str) -> Path:
+    """The mustache template of a scheduler's scripts."""
+    return Path(__file__).parent / "templates" / f"{kind}.mustache"
+
+
+def plain(values: Sequence[tuple[str, str | None]], pattern: re.Pattern[str], kind: str) -> None:
+    """Raises AssayError at the first value that a scheduler's directives can't hold.
+
+    For those whose manuals name no quoting. ``values``: what each is, and what it says.
+    """
+    for what, value in values:
+        if value is not None and not pattern.fullmatch(value):
+            raise refused(what, value, f"{kind} has no notation for some of its characters")

@@ -1,0 +1,359 @@
+"""Slurm: sbatch, squeue, scancel; scontrol and sacct for jobs that have ended."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.hostnames import expand_hosts
+from assay.model.placement import Placement
+from assay.records.jobs import JobAccounting
+from assay.schedulers.batch import Batch, by_signal, of_array, unpolled
+from assay.schedulers.commands import CommandResult, unreadable
+from assay.schedulers.model import ENDED, Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
+from assay.schedulers.reading import match_in, number_in
+from assay.schedulers.script import (
+    APART,
+    PROGRAM,
+    around_task,
+    begin_at,
+    clock,
+    refused,
+    seconds,
+    warning,
+)
+
+if TYPE_CHECKING:
+    from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
+
+
+# squeue(1) and sacct(1), JOB STATE CODES.
+_STATES: dict[str, JobState] = {
+    **dict.fromkeys(
+        ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD"),
+        "queued",
+    ),
+    "SPECIAL_EXIT": "queued",
+    **dict.fromkeys(
+        ("RUNNING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED"),
+        "running",
+    ),
+    "COMPLETED": "complete",
+    "FAILED": "failed",
+    "OUT_OF_MEMORY": "failed",
+    "CANCELLED": "cancelled",
+    "REVOKED": "cancelled",
+    "TIMEOUT": "timeout",
+    "DEADLINE": "timeout",
+    "NODE_FAIL": "node-failed",
+    "BOOT_FAIL": "node-failed",
+    "PREEMPTED": "preempted",
+}
+# A job's own words, its name first of all, can't begin a line of `scontrol show job`.
+_RECORD = re.compile(r"^JobId=(\d+)(?: ArrayJobId=(\d+))?(?: ArrayTaskId=(\S+))? JobName=", re.M)
+_STATE = re.compile(r"^ +JobState=(\S+) Reason=(.*?) Dependency=", re.M)
+_EXIT = re.compile(r"^ +Requeue=.* ExitCode=(\d+):(\d+)\s*$", re.M)
+_ACCOUNTED = "--format=JobIDRaw,State,ElapsedRaw,Suspended,TotalCPU,UserCPU,SystemCPU,NodeList"
+_NO_REASON = ("", "None", "(null)", "N/A")
+_UNKNOWN = re.compile(r"invalid job id", re.I)
+# What needs no quotes in a directive.
+_PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=-]+", re.ASCII)
+
+
+class SlurmScheduler(Batch):
+    """Slurm."""
+
+    kind = "slurm"
+    title = "Slurm"
+    command = "sbatch"
+    task = '"$SLURM_ARRAY_TASK_ID"'
+    gone = re.compile(r"invalid job id|already completing or completed", re.I)
+
+    def make_executor(self) -> BatchSchedulerExecutor:
+        """PSI/J's, of which the words for submitting are not used."""
+        from psij.executors.batch.slurm import SlurmExecutorConfig, SlurmJobExecutor
+
+        return unpolled(SlurmJobExecutor)(config=SlurmExecutorConfig())
+
+    def quote(self, value: object) -> str:
+        """In quotes where it needs them, which sbatch takes off."""
+        text = str(value)
+        if _PLAIN.fullmatch(text):
+            return text
+        inside = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{inside}"'
+
+    def submit_command(self, script: Path) -> list[str]:
+        """Asks for the id alone; a script's name is never taken for an option."""
+        return ["sbatch", "--parsable", str(script.absolute())]
+
+    def submitted_id(self, output: str) -> str:
+        """From "123" or "123;cluster"; a site's plugins may have printed lines before."""
+        found = re.findall(r"^(\d+)(?:;\S*)?\s*$", output, re.M)
+        return found[-1] if found else ""
+
+    def values(self, request: JobRequest) -> Mapping[str, object]:
+        """sbatch(1), OPTIONS and FILENAME PATTERN."""
+        options = request.options
+        path = str(request.output)
+        if "\\" in path:
+            raise refused("output file", path, "Slurm takes a backslash for a sign of its own")
+        if request.tasks == 1:
+            output = path.replace("%", "%%")
+        else:
+            before, after = around_task(request)
+            output = f"{before.replace('%', '%%')}%a{after.replace('%', '%%')}"
+        return {
+            "name": request.name,
+            "output": output,
+            "nodes": str(request.nodes),
+            "exclusive": options.exclusive,
+            "walltime": clock(request.walltime),
+            "warning": warning(request),
+            "array": f"0-{request.tasks - 1}" if request.tasks > 1 else None,
+            "begin": begin_at(request, "%Y-%m-%dT%H:%M:%S"),
+            "partition": options.partition,
+            "account": options.account,
+            "reservation": options.reservation,
+            "constraint": options.constraint,
+            "directives": list(options.directives),
+        }
+
+    def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
+        """The status of each of these jobs: squeue's, and of what has ended scontrol's or sacct's.
+
+        squeue keeps a job for some minutes after its end, and does not say how it ended.
+        """
+        asked = list(dict.fromkeys(ids))
+        found = self._queue(asked) if asked else {}
+        for job in asked:
+            if job not in found or any(status.ended for status in found[job].values()):
+                found[job] = self._record(job) or found.get(job, {})
+        forgotten = [job for job in asked if not found[job]]
+        if forgotten:
+            found |= self._accounting(forgotten)
+        return {job: _whole(found.get(job, {})) for job in asked}
+
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What the queue calls these jobs."""
+        asked = ",".join(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        answer = self.run(["squeue", "--noheader", f"--jobs={asked}", "--format=%F|%j"])
+        if answer.status != 0 and not _UNKNOWN.search(answer.said):
+            raise unreadable(self.title, "squeue", answer)
+        pairs = (line.strip().partition("|") for line in answer.out.splitlines())
+        return {job: name for job, _, name in pairs if name}
+
+    def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
+        """sacct(1): a job's own line, in which its steps' CPU time is summed up.
+
+        Without the steps' lines (--allocations) there would be no CPU time. Sites that gather none
+        tell it as zero.
+        """
+        asked = list(dict.fromkeys(ids))
+        if not asked:
+            return {}
+        answer = self.run(
+            ["sacct", "--noheader", "--parsable2", f"--jobs={','.join(asked)}", _ACCOUNTED]
+        )
+        if answer.status != 0:
+            return None
+        found: dict[str, JobAccounting] = {}
+        for line in answer.out.splitlines():
+            fields = line.strip().split("|")
+            if len(fields) != _ACCOUNTED.count(",") + 1 or fields[0] not in asked:
+                continue  # a step, a task of an array, or the site's greeting
+            job, state, elapsed, suspended, cpu, user, system, hosts = fields
+            word = state.split()[0] if state else ""
+            if _STATES.get(word) not in ENDED:
+                continue  # the accounting is behind
+            found[job] = JobAccounting(
+                source="sacct",
+                state=word,
+                elapsed=seconds(elapsed),
+                suspended=seconds(suspended),
+                cpu=seconds(cpu) or None,
+                user=seconds(user) if seconds(cpu) else None,
+                system=seconds(system) if seconds(cpu) else None,
+                hosts=hosts if hosts not in ("", "None assigned") else None,
+            )
+        return found
+
+    def _queue(self, ids: list[str]) -> dict[str, dict[int | None, JobStatus]]:
+        answer = self.run(
+            [
+                *("squeue", "--noheader", "--array", "--states=all"),
+                f"--jobs={','.join(ids)}",
+                "--format=%F|%K|%T|%r",
+            ]
+        )
+        if answer.status != 0:
+            if _UNKNOWN.search(answer.said):
+                return {}
+            raise unreadable(self.title, "squeue", answer)
+        found: dict[str, dict[int | None, JobStatus]] = defaultdict(dict)
+        for line in answer.out.splitlines():
+            fields = line.strip().split("|", 3)
+            if len(fields) != 4:
+                raise unreadable(self.title, "squeue", answer)
+            job, task, state, reason = fields
+            number = int(task) if task.isdecimal() else None
+            found[job][number] = self._status(state, reason)
+        return dict(found)
+
+    def _record(self, job: str) -> dict[int | None, JobStatus]:
+        """What the controller remembers of a job, by task; nothing if it has forgotten it."""
+        answer = self.run(["scontrol", "show", "job", job])
+        if answer.status != 0:
+            if _UNKNOWN.search(answer.said):
+                return {}
+            raise unreadable(self.title, "scontrol", answer)
+        starts = list(_RECORD.finditer(answer.out))
+        ends = [start.start() for start in starts[1:]] + [len(answer.out)]
+        found: dict[int | None, JobStatus] = {}
+        for start, end in zip(starts, ends, strict=True):
+            text = answer.out[start.end() : end]
+            state, code = _STATE.search(text), _EXIT.search(text)
+            if state is None or code is None:
+                raise unreadable(self.title, "scontrol", answer)
+            if (start[2] or start[1]) == job:
+                status = self._status(state[1], state[2], (int(code[1]), int(code[2])))
+                found |= dict.fromkeys(_tasks(start[3]), status)
+        return found
+
+    def _accounting(self, ids: list[str]) -> dict[str, dict[int | None, JobStatus]]:
+        """What sacct knows of jobs that the controller has forgotten; many sites have no sacct."""
+        answer = self.run(
+            [
+                *("sacct", "--noheader", "--parsable2", "--allocations", "--array"),
+                *(f"--jobs={','.join(ids)}", "--format=JobID,State,ExitCode"),
+            ]
+        )
+        return {} if answer.status != 0 else self._accounted(answer)
+
+    def _accounted(self, answer: CommandResult) -> dict[str, dict[int | None, JobStatus]]:
+        found: dict[str, dict[int | None, JobStatus]] = defaultdict(dict)
+        for line in answer.out.splitlines():
+            match = re.fullmatch(r"(\d+)(?:_(\S+?))?\|([^|]*)\|(\d+):(\d+)", line.strip())
+            if match is None:
+                raise unreadable(self.title, "sacct", answer)
+            # "CANCELLED by 1000"
+            state = match[3].split()[0] if match[3] else ""
+            status = self._status(state, "", (int(match[4]), int(match[5])))
+            found[match[1]] |= dict.fromkeys(_tasks(match[2]), status)
+        return dict(found)
+
+    def _sentence(self, reason: str) -> str:
+        """PSI/J's sentence for a reason code of Slurm's, else the code."""
+        sentence = getattr(self.executor, "_REASONS_MAP", {}).get(reason, "")
+        return f"{reason}: {sentence}" if sentence else reason
+
+    def _status(self, word: str, reason: str, code: tuple[int, int] | None = None) -> JobStatus:
+        state = _STATES.get(word, "unknown")
+        why = "" if reason in _NO_REASON else self._sentence(reason)
+        if state == "unknown":
+            why = f"Slurm calls it {word}"
+        number = by_signal(*code) if code else None
+        # Of a job that was ended, 0 tells nothing.
+        known = state in ("complete", "failed") or bool(number)
+        return JobStatus(state, why, number if known else None)
+
+
+def _tasks(written: str | None) -> list[int | None]:
+    """The numbers in "3", "0-2,5" or "[0-2%2]"; [None] where there is no array."""
+    if written is None or written in ("N/A", ""):
+        return [None]
+    numbers: list[int | None] = []
+    for part in written.strip("[]").partition("%")[0].split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (not last or last.isdecimal()):
+            numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+def _whole(found: Mapping[int | None, JobStatus]) -> JobStatus:
+    tasks = {task: status for task, status in found.items() if task is not None}
+    if tasks:
+        return of_array(tasks)
+    return found.get(None, JobStatus("unknown", "Slurm does not know the job"))
+
+
+# Variables by which a job's own options would become those of each step in it (srun(1), INPUT
+# ENVIRONMENT VARIABLES): a step for one command on one node must not ask for the job's tasks again.
+_STEP_VARIABLES = (
+    *("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK"),
+    *("SRUN_CPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SLURM_NTASKS_PER_CORE", "SLURM_NNODES"),
+    *("SLURM_JOB_NUM_NODES", "SLURM_DISTRIBUTION", "SLURM_CPU_BIND", "SLURM_MEM_PER_CPU"),
+    *("SLURM_MEM_PER_NODE", "SLURM_EXACT", "SLURM_EXCLUSIVE", "SLURM_ARBITRARY_NODEFILE"),
+)
+
+
+def _granted(environ: Mapping[str, str], ask: Ask) -> Granted | None:
+    job = environ.get("SLURM_JOB_ID")
+    nodes = environ.get("SLURM_JOB_NODELIST") or environ.get("SLURM_NODELIST")
+    if not job or not nodes:
+        return None
+    ends = number_in(environ.get("SLURM_JOB_END_TIME"))
+    if ends is None:
+        # Times as Unix times: scontrol(1), SLURM_TIME_FORMAT.
+        printed = ask(("scontrol", "--oneliner", "show", "job", job), {"SLURM_TIME_FORMAT": "%s"})
+        ends = number_in(match_in(r"\bEndTime=(\d+)\b", printed))
+    return Granted(job, expand_hosts(nodes), ends)
+
+
+def _thread_options(placement: Placement, per_core: int) -> list[str]:
+    """How many of a core's hardware threads are used, where it has several."""
+    if per_core == 1:
+        return []
+    return [f"--threads-per-core={per_core if placement.smt == 'on' else 1}"]
+
+
+def _launch_line(placement: Placement, per_core: int) -> str:
+    sockets = "cyclic" if placement.binding in APART else "block"
+    threads = f"OMP_NUM_THREADS={placement.threads} " if placement.threads > 1 else ""
+    bind = "threads" if placement.smt == "on" else "cores"
+    words = [
+        f"{threads}srun --nodes={placement.nodes}",
+        f"--ntasks-per-node={placement.ppn}",
+        f"--cpus-per-task={placement.threads}",
+        *_thread_options(placement, per_core),
+        f"--distribution={placement.order}:{sockets}",
+        f"--cpu-bind={'none' if placement.binding == 'none' else bind}",
+    ]
+    return " ".join([*words, PROGRAM])
+
+
+def _job_line(placement: Placement, per_core: int) -> str:
+    words = [
+        f"#SBATCH --nodes={placement.nodes}",
+        f"--ntasks-per-node={placement.ppn}",
+        f"--cpus-per-task={placement.threads}",
+        *_thread_options(placement, per_core),
+        "--exclusive",
+    ]
+    return " ".join(words)
+
+
+SYSTEM = BatchSystem(
+    name="slurm",
+    title="Slurm",
+    command="sbatch",
+    version_options=("--version",),
+    job_variable="SLURM_JOB_ID",
+    prefix="SLURM_",
+    node_variables=("SLURM_JOB_NUM_NODES", "SLURM_NNODES"),
+    granted=_granted,
+    shell_program="srun",
+    shell_line=f"unset {' '.join(_STEP_VARIABLES)}\n"
+    'exec {program} --overlap --jobid="$SLURM_JOB_ID" --nodes=1 --ntasks=1 '
+    '--nodelist="$host" --cpu-bind=none --mpi=none --quiet '
+    '--input="$([ -p /dev/stdin ] && echo all || echo none)" sh -c "$*"',
+    starter="slurm",
+    launch_line=_launch_line,
+    job_line=_job_line,
+)
+SCHEDULERS = (SlurmScheduler,)

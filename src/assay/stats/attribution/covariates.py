@@ -1,0 +1,282 @@
+"""What each covariate tells of, as a cause: which belong together, and which is nearer the effect.
+
+Covariates of one cause tell of the same thing (the time that ranks waited for a CPU, how often the
+CPU was taken from them), so that of each cause one stands for all. ``tier`` is how directly a cause
+acts on the ranks: 0 is time that the ranks themselves were seen to lose, 3 and 4 are what else went
+on beside them and on the node, 5 is where and when. What a direct cause explains is not for an
+indirect one to explain again: other processes keep a CPU busy, so a rank waits for it, so it is
+slow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.stats.core.intervals import Floats
+from assay.stats.repeats.repeats import Repeats
+
+# A delta over the sampling is told per second of it; a level as it is.
+Scale = Literal["per second", "level"]
+# A covariate must be known of this share of the measurements.
+KNOWN = 0.8
+# Whose lost seconds a covariate counts: all ranks', or those of the one that lost most.
+Lost = Literal["", "all", "a rank", "a thread"]
+
+
+@dataclass(frozen=True)
+class CovariateReading:
+    """One covariate of a cause. ``sign``: +1 if the cause goes with more of it, -1 with less.
+
+    ``instead``: it counts how often, where another tells how long; for records without that one.
+    ``lost``: it counts the seconds that ranks lost, of all of them together or of the rank or
+    thread that lost most, and so bounds what the cause can have cost; empty of anything else.
+    """
+
+    covariate: str
+    scale: Scale = "per second"
+    sign: Literal[1, -1] = 1
+    instead: str = ""
+    lost: Lost = ""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What makes launches slow. ``words``: as in "62% of the variation goes with ``words``".
+
+    ``meaning``: what that is; ``advice``: what to do about it, a sentence. ``way``: causes that act
+    in this way; where one of them is found, this is no cause of its own.
+    """
+
+    name: str
+    tier: int
+    words: str
+    meaning: str
+    advice: str
+    readings: tuple[CovariateReading, ...] = ()
+    way: tuple[str, ...] = ()
+
+
+CAUSES: tuple[Cause, ...] = (
+    Cause(
+        "steal",
+        0,
+        "steal time",
+        "the hypervisor gave the CPUs to others",
+        "Move to a dedicated host or instance type, or have the hypervisor pin the virtual CPUs.",
+        (CovariateReading("steal_seconds", lost="all"),),
+    ),
+    Cause(
+        "quota",
+        0,
+        "a CPU quota",
+        "the ranks' control group had used up its share of CPU time and was held back",
+        "Ask for as many CPUs as ranks and threads, or have the limit (cpu.max) lifted.",
+        (CovariateReading("quota_seconds", lost="a rank"),),
+    ),
+    Cause(
+        "competition",
+        0,
+        "waiting for a CPU",
+        "other processes ran on the ranks' cores",
+        "Find what else runs there (`top -H`, cron, monitoring) and keep it off these cores: "
+        "exclusive nodes, core isolation, or a core of each node left to the system.",
+        (
+            CovariateReading("worst_wait_seconds", lost="a thread"),
+            CovariateReading("wait_seconds", lost="all"),
+            CovariateReading("worst_involuntary_switches", instead="worst_wait_seconds"),
+            CovariateReading("involuntary_switches", instead="wait_seconds"),
+        ),
+        # Threads that a quota holds back wait for a CPU, by the scheduler's account (Linux 6.18).
+        way=("quota",),
+    ),
+    Cause(
+        "clock",
+        0,
+        "the cores' clock",
+        "the cores ran at another rate, for heat, power or a governor",
+        "Set the governor to performance, and look at power limits and cooling.",
+        (
+            CovariateReading("clock_rate", "level", -1),
+            CovariateReading("frequency", "level", -1),
+            CovariateReading("throttle_events"),
+        ),
+    ),
+    Cause(
+        "retransmits",
+        0,
+        "TCP segments sent again",
+        "the network lost packets: a shaped, congested or faulty link",
+        "Look for drops and errors on the way (`ip -s link`, `tc -s qdisc`, the switch's ports).",
+        (CovariateReading("tcp_retransmits"),),
+    ),
+    Cause(
+        "disk faults",
+        0,
+        "page faults that read a disk",
+        "memory that the ranks used had gone to disk",
+        "Use fewer ranks per node or less memory per rank; find what else holds memory there.",
+        (CovariateReading("major_faults"),),
+    ),
+    Cause(
+        "stopped",
+        2,
+        "ranks that were stopped or slept",
+        "a rank neither ran nor waited for a CPU: a CPU limiter (cpulimit), a debugger or a "
+        "checkpointer stopped it, or it waited for a device",
+        "Find what sends the ranks SIGSTOP, or what they wait for.",
+        (
+            CovariateReading("asleep_seconds", lost="a rank"),
+            CovariateReading("voluntary_switches", instead="asleep_seconds"),
+        ),
+        way=("memory", "disk faults", "devices", "retransmits", "quota", "steal"),
+    ),
+    Cause(
+        "memory",
+        1,
+        "memory that was short or busy",
+        "others used the node's memory, or the job's limit left too little of it",
+        "Find who holds or streams through the node's memory; ask for exclusive nodes, or for a "
+        "higher limit.",
+        (
+            CovariateReading("memory_pressure_seconds"),
+            CovariateReading("memory_latency", "level"),
+            CovariateReading("memory_available", "level", -1),
+            CovariateReading("swap_growth"),
+        ),
+    ),
+    Cause(
+        "interrupts",
+        1,
+        "interrupts",
+        "CPUs served devices",
+        "Move interrupts off the ranks' cores (irqbalance, /proc/irq/*/smp_affinity).",
+        (CovariateReading("interrupt_seconds"),),
+    ),
+    Cause(
+        "kernel",
+        3,
+        "the ranks' time in the kernel",
+        "page faults, system calls and the network's own work",
+        "Look at page faults and transparent huge pages, and at what the MPI library asks the "
+        "system for.",
+        (CovariateReading("system_seconds"), CovariateReading("minor_faults")),
+    ),
+    Cause(
+        "devices",
+        2,
+        "waiting for devices",
+        "some process of the node waited for a disk or a file system",
+        "Find who reads or writes on these nodes.",
+        (CovariateReading("io_pressure_seconds"),),
+        way=("memory", "disk faults"),
+    ),
+    Cause(
+        "shared caches",
+        3,
+        "work on neighbouring CPUs",
+        "processes ran on CPUs that share a core or a cache with those of the ranks",
+        "Find what runs there (`ps -eLo psr,pcpu,comm`), and ask for whole sockets or exclusive "
+        "nodes.",
+        (CovariateReading("neighbour_cpu_seconds"),),
+    ),
+    Cause(
+        "neighbours",
+        4,
+        "other processes on the nodes",
+        "they kept CPUs busy, though not those of the ranks as far as was seen: caches, memory and "
+        "a core's threads are shared",
+        "Ask for exclusive nodes, or find what else runs there.",
+        (
+            CovariateReading("other_cpu_seconds"),
+            CovariateReading("load_average", "level"),
+            CovariateReading("cpu_pressure_seconds"),
+        ),
+    ),
+)
+
+# Of where, when and beside whom there is no covariate: they are levels, not numbers.
+HOSTS = Cause(
+    "hosts",
+    5,
+    "the hosts that it ran on",
+    "some hosts are slower than others",
+    "Compare the nodes: `assay run --per-node`.",
+)
+CORES = Cause(
+    "cores",
+    5,
+    "the CPUs that its ranks sat on",
+    "some CPUs are slower than others",
+    "Bind ranks to the others, and look at these: their clock, their interrupts "
+    "(/proc/interrupts), and what else is bound to them.",
+)
+BESIDE = Cause(
+    "beside",
+    3,
+    "what was measured beside it",
+    "another run was at work on the same hosts",
+    "Measure one after the other, or on nodes of its own.",
+)
+SESSIONS = Cause(
+    "sessions",
+    5,
+    "the run or session that it was part of",
+    "something changed from one to the next that no covariate tells of",
+    "Compare what the runs' manifests say of the system and its programs.",
+)
+HOURS = Cause(
+    "hours",
+    5,
+    "the time of day",
+    "the machine is slower at some hours",
+    "Look for what runs at those hours: backups, scans, other users' working day.",
+)
+TREND = Cause(
+    "trend",
+    5,
+    "time",
+    "it became slower or faster from first to last",
+    "Look for what grew meanwhile, or began: `assay history` has change points.",
+)
+
+LEVELS = (HOSTS, CORES, BESIDE, SESSIONS, HOURS, TREND)
+
+_BY_COVARIATE = {
+    reading.covariate: (cause, reading) for cause in CAUSES for reading in cause.readings
+}
+
+
+def cause_of(name: str) -> Cause:
+    """The cause of that name. Raises KeyError."""
+    return {cause.name: cause for cause in (*CAUSES, *LEVELS)}[name]
+
+
+def reading_of(covariate: str) -> CovariateReading:
+    """How a covariate is read. Raises KeyError for one that belongs to no cause."""
+    return _BY_COVARIATE[covariate][1]
+
+
+def scaled_covariate(repeats: Repeats, covariate: str) -> Floats:
+    """A covariate, one a measurement, per second of sampling if it is a delta; nan if not told."""
+    values = np.asarray(repeats.covariates[covariate], dtype=np.float64)
+    if reading_of(covariate).scale == "level":
+        return values
+    spans = repeats.covariates.get("sampling_seconds")
+    if spans is None:
+        return values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(spans > 0.0, values / spans, np.nan), dtype=np.float64)
+
+
+def unit_of(covariate: str) -> str:
+    """The unit of what ``scaled_covariate`` gives: "1" for seconds per second."""
+    if reading_of(covariate).scale == "per second":
+        if covariate.endswith("_seconds"):
+            return "1"
+        return "B/s" if covariate == "swap_growth" else "1/s"
+    return {"clock_rate": "Hz", "frequency": "Hz", "memory_latency": "s", "load_average": ""}.get(
+        covariate, "B"
+    )

@@ -1,0 +1,247 @@
+"""What may explain how a cell's cost varies: its covariates, hosts, runs and times as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.hostnames import compress_hosts, expand_hosts, natural
+from assay.stats.attribution.covariates import (
+    BESIDE,
+    CAUSES,
+    CORES,
+    HOSTS,
+    HOURS,
+    KNOWN,
+    SESSIONS,
+    TREND,
+    Cause,
+    scaled_covariate,
+)
+from assay.stats.attribution.lost_time import most_lost
+from assay.stats.compare.levels import Ints, numbered
+from assay.stats.core.intervals import Floats
+from assay.stats.core.warmup import mid_ranks
+from assay.stats.repeats.repeats import Repeats
+
+# A host or a run counts as a level from so many measurements on.
+LEAST_OF_LEVEL = 3
+# CPUs that are tried one by one, those first that tell measurements apart best.
+MOST_CORES = 256
+# Entries of the table of who sat where, above which CPUs aren't told apart by host.
+_MOST_SEATS = 20_000_000
+ALONE = "alone"
+DAY = 86400.0
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What may explain: ``scores``, columns of normal scores or of levels; ``raw``: the rate.
+
+    ``fenced``: columns of the values themselves without outliers, or of levels. ``stretch``:
+    measurements in the shortest of the stretches of time that it sets against each other; 0 of what
+    isn't about stretches of time. ``which``: of two levels, the one whose measurements the column
+    is above its mean for, in words. ``most``: where seconds lost to the cause are known, the most
+    that the logarithm of each cost can be greater for them, mean 0 (``lost_time``).
+    """
+
+    cause: Cause
+    name: str
+    scores: Floats
+    fenced: Floats
+    sign: Literal[1, -1, 0]
+    raw: Floats | None = None
+    stretch: int = 0
+    which: str = ""
+    most: Floats | None = None
+
+
+def normal_scores(values: Floats) -> Floats:
+    """Quantiles of the normal distribution at the ranks, mean 0 (van der Waerden 1952).
+
+    Ties share their mean rank. Under permutation the correlation of two such series has variance
+    1 / (n - 1) and is nearly normal even if one of them has a few values that aren't tied.
+    """
+    from scipy.special import ndtri
+
+    scores = ndtri(mid_ranks(values) / (values.size + 1.0))
+    return np.asarray(scores - scores.mean(), dtype=np.float64)
+
+
+def fenced(values: Floats) -> Floats:
+    """The values, mean 0, with what lies beyond Tukey's (1977) fences brought back to them.
+
+    Where a few launches in two groups are told apart by far, ranks say less than the values do.
+    """
+    low, high = (float(q) for q in np.quantile(values, (0.25, 0.75)))
+    reach = 1.5 * (high - low)
+    kept = np.clip(values, low - reach, high + reach)
+    return np.asarray(kept - kept.mean(), dtype=np.float64)
+
+
+def candidates_of(repeats: Repeats) -> list[Explanation]:
+    """All that a cell's results tell, as far as it is known and not always the same."""
+    found = []
+    for cause in CAUSES:
+        most = most_lost(repeats, cause)
+        for reading in cause.readings:
+            if reading.covariate not in repeats.covariates:
+                continue
+            if reading.instead and _known(repeats, reading.instead):
+                continue
+            raw = scaled_covariate(repeats, reading.covariate)
+            known = np.isfinite(raw)
+            if not _known(repeats, reading.covariate) or np.ptp(raw[known]) == 0.0:
+                continue
+            # What isn't known is taken as usual.
+            raw = np.where(known, raw, np.median(raw[known]))
+            found.append(
+                Explanation(
+                    cause=cause,
+                    name=reading.covariate,
+                    scores=normal_scores(raw)[:, None],
+                    fenced=fenced(raw)[:, None],
+                    sign=reading.sign,
+                    raw=raw,
+                    most=None if most is None else most - most.mean(),
+                )
+            )
+    levels_of = {
+        HOSTS: repeats.hosts,
+        CORES: repeats.cores if len(set(repeats.cores)) > 2 else (),  # of two, see _of_cores
+        BESIDE: [name or ALONE for name in repeats.beside],
+        SESSIONS: _occasions(repeats),
+    }
+    for cause, levels in levels_of.items():
+        told = _indicators(levels)
+        if told is not None:
+            columns, which = told
+            stretch = int(np.bincount(numbered(levels)[0]).min()) if cause is SESSIONS else 0
+            found.append(
+                Explanation(cause, cause.name, columns, columns, 0, stretch=stretch, which=which)
+            )
+    found += _of_cores(repeats)
+    if np.ptp(repeats.utc) > 0.0:
+        times = normal_scores(repeats.utc)[:, None]
+        found.append(Explanation(TREND, TREND.name, times, times, 0, stretch=len(repeats)))
+        hours = _hours(repeats.utc)
+        if hours is not None:
+            found.append(Explanation(HOURS, HOURS.name, hours, hours, 0))
+    return found
+
+
+def _known(repeats: Repeats, covariate: str) -> bool:
+    values = repeats.covariates.get(covariate)
+    return values is not None and bool(np.isfinite(values).mean() >= KNOWN)
+
+
+def _occasions(repeats: Repeats) -> Sequence[str]:
+    """The run of each measurement, with the session in it where it recorded any."""
+    if not repeats.session.size:
+        return repeats.run
+    return [
+        run if session < 0 else f"{run}, session {session}"
+        for run, session in zip(repeats.run, repeats.session.tolist(), strict=True)
+    ]
+
+
+def _indicators(levels: Sequence[str]) -> tuple[Floats, str] | None:
+    """A column for each level but the commonest, rare ones being one; None for one level alone.
+
+    A level without a name is unknown, and counts with the rare ones. With one column comes the name
+    of the level that it is of, if it has any.
+    """
+    codes, names = numbered(levels)
+    if len(names) < 2:
+        return None
+    counts = np.bincount(codes)
+    order = np.argsort(-counts, kind="stable")
+    own = [i for i in order if counts[i] >= LEAST_OF_LEVEL and names[i]]
+    rare = ~np.isin(codes, own)
+    columns = [(codes == i).astype(np.float64) for i in own[1:]]
+    which = names[own[1]] if len(own) > 1 else ""
+    if own and rare.sum() >= LEAST_OF_LEVEL:
+        columns.append(rare.astype(np.float64))
+    # With a level for every few measurements there is nothing left to compare them by.
+    if not columns or len(columns) > len(levels) // 5:
+        return None
+    made = np.stack(columns, axis=1)
+    made = np.asarray(made - made.mean(axis=0), dtype=np.float64)
+    return made, which if len(columns) == 1 else ""
+
+
+def _of_cores(repeats: Repeats) -> list[Explanation]:
+    """Each CPU that some measurements had a rank on and others not, as a candidate of its own.
+
+    One slow CPU among many then costs a few comparisons more, not as many degrees of freedom as
+    there are CPUs. CPUs that were always together, or always apart, can't be told from each other
+    and are one. Where a cell ran on several hosts, CPU 3 of all of them is looked at, and CPU 3 of
+    each.
+    """
+    if len(set(repeats.cores)) < 2:
+        return []
+    codes, places = _numbered_pairs(repeats.hosts, repeats.cores)
+    seats = [_cpus(*place, several=len(set(repeats.hosts)) > 1) for place in places]
+    if len(seats) * len(frozenset().union(*seats)) > _MOST_SEATS:
+        seats = [_cpus(*place, several=False) for place in places]
+    names = sorted(frozenset().union(*seats), key=natural)
+    column_of = {name: column for column, name in enumerate(names)}
+    there = np.zeros((len(names), len(seats)), dtype=bool)
+    for place, seat in enumerate(seats):
+        there[[column_of[name] for name in seat], place] = True
+    counts = there @ np.bincount(codes)
+    enough = (counts >= LEAST_OF_LEVEL) & (counts <= codes.size - LEAST_OF_LEVEL)
+    evenness = np.where(enough, counts * (codes.size - counts), 0)
+    groups: dict[bytes, list[int]] = {}
+    for column in np.argsort(-evenness, kind="stable").tolist():
+        if evenness[column]:
+            apart = min(there[column].tobytes(), (~there[column]).tobytes())
+            if apart in groups or len(groups) < MOST_CORES:
+                groups.setdefault(apart, []).append(column)
+    made = []
+    for first, *others in groups.values():
+        beside = [names[k] for k in others if (there[k] == there[first]).all()]
+        which = _cpus_text([names[first], *beside])
+        levels = there[first][codes].astype(np.float64)
+        levels = (levels - levels.mean())[:, None]
+        made.append(Explanation(CORES, which, levels, levels, 0, which=which))
+    return made
+
+
+def _numbered_pairs(
+    one: Sequence[str], other: Sequence[str]
+) -> tuple[Ints, Sequence[tuple[str, str]]]:
+    """The number of each pair of words, and the pairs that occur."""
+    pairs = list(zip(one, other, strict=True))
+    number = {pair: place for place, pair in enumerate(dict.fromkeys(pairs))}
+    return np.fromiter(map(number.__getitem__, pairs), np.int64, len(pairs)), list(number)
+
+
+def _cpus(hosts: str, cores: str, *, several: bool) -> frozenset[str]:
+    """Where a measurement's ranks sat: ``cpu3``, and where hosts differ, too, ``n1:cpu3``."""
+    if not cores:
+        return frozenset()
+    names = expand_hosts(cores)
+    if ":" in cores:
+        return frozenset(names)
+    own = [f"{host}:{name}" for host in expand_hosts(hosts) for name in names] if several else []
+    return frozenset([*names, *own])
+
+
+def _cpus_text(names: Sequence[str]) -> str:
+    """``cpu[4-7]``: of names of CPUs of all hosts and of single ones the former, if there are."""
+    plain = [name for name in names if ":" not in name]
+    return compress_hosts(plain or names)
+
+
+def _hours(utc: Floats) -> Floats | None:
+    """One harmonic of the day; None unless days repeat and their hours differ."""
+    days, hours = np.floor(utc / DAY), np.floor((utc % DAY) / 3600.0)
+    if np.unique(days).size < 3 or np.unique(hours).size < 4:
+        return None
+    angle = 2.0 * np.pi * utc / DAY
+    made = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.asarray(made - made.mean(axis=0), dtype=np.float64)

@@ -1,0 +1,295 @@
+"""Sentences about what touches a cell's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.kernels import is_search, known_kernel
+from assay.model.cell import Cell
+from assay.records.model import Measurement
+from assay.records.traffic import sent_by_adapter
+from assay.stats.core.correlation import effective_size, evidence_of_dependence
+from assay.stats.core.intervals import Floats, smallest_size
+from assay.stats.core.model import Stop
+from assay.stats.core.warmup import mid_ranks
+from assay.units import counted, format_quantity
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """From where on something is worth a sentence."""
+
+    # A sample of 100 ticks is off by at most 1% for being read in whole ticks.
+    ticks: float = 100.0
+    # Share of the ranks' CPU time given to others: as much as the default precision asked for; and
+    # seconds in all, for it is counted in steps of 10 ms.
+    steal: float = 0.01
+    least_steal: float = 0.05
+    # CPUs kept busy by other processes. Daemons of a quiet node take some hundredths.
+    others: float = 0.1
+    # Seconds that each measurement may be wrong about them: /proc/stat counts in steps of 10 ms, a
+    # step at each end.
+    least_others: float = 0.02
+    # Involuntary context switches per rank and second, and per rank in all. The scheduler's own
+    # housekeeping makes a few; a rank that shares its core is switched at every slice of some
+    # milliseconds, 100 times or more.
+    switches: float = 50.0
+    least_switches: float = 10.0
+    # A rank slower than the others by this share: cores of a healthy node differ by 1 or 2%.
+    slow_rank: float = 0.05
+    # Effective over actual samples. Half is where an interval that ignored it would be 1.4 times
+    # too narrow and cover 83%.
+    effective: float = 0.5
+    # Fewer samples say nothing about correlation or drift within a launch.
+    samples: int = 20
+    # Standard deviations of evidence that would be chance once in a thousand launches or cells.
+    evidence: float = 3.3
+    # Fewer launches can't show that they depend on each other.
+    launches: int = 10
+    # Bytes that another adapter than the one asked for must have sent, and how many times as much:
+    # connections are made, and hosts are managed, over any of them.
+    traffic: float = 1e5
+    times_traffic: float = 2.0
+
+
+THRESHOLDS = Thresholds()
+
+
+@dataclass(frozen=True)
+class CaveatInputs:
+    """One cell's measurements with its headline costs, an array a launch, warm-up dropped."""
+
+    cell: Cell
+    measurements: Sequence[Measurement]
+    launches: Sequence[Floats]
+    medians: Floats
+    half_width: float | None
+    precision: float
+    confidence: float
+    stop: Stop
+
+
+def caveats(evidence: CaveatInputs) -> list[str]:
+    """Everything worth saying, in a fixed order."""
+    return [sentence for check in _CHECKS for sentence in check(evidence)]
+
+
+def _few(evidence: CaveatInputs) -> Iterator[str]:
+    count, needed = len(evidence.medians), smallest_size()
+    if count < needed and not is_search(evidence.cell):
+        yield (
+            f"{counted(count, 'launch')} only: a 95% interval across launches takes at least "
+            f"{needed}, so none is given."
+        )
+
+
+def _imprecise(evidence: CaveatInputs) -> Iterator[str]:
+    if evidence.half_width is not None and evidence.stop != "precision":
+        why = {
+            "budget": "the time was spent",
+            "launches": "no more launches were allowed",
+            "interrupted": "the run was interrupted",
+            "failed": "a launch failed",
+        }[evidence.stop]
+        yield (
+            f"Known to ±{100 * evidence.half_width:.2g}% where ±{100 * evidence.precision:.2g}% "
+            f"was asked: {why}."
+        )
+
+
+def _clock(evidence: CaveatInputs) -> Iterator[str]:
+    # The headline's costs may be per unit of work; the series itself is what the clock timed.
+    ticks = [
+        float(np.median(series.values)) * (m.record.batch or 1) / m.clock.resolution
+        for m in evidence.measurements
+        if m.clock is not None and m.clock.resolution > 0.0
+        for series in m.record.series[:1]
+        if series.unit == "s" and series.values
+    ]
+    if ticks and min(ticks) < THRESHOLDS.ticks:
+        yield f"The clock is coarse for this: a sample lasts only {min(ticks):.3g} of its ticks."
+
+
+def _dependent(evidence: CaveatInputs) -> Iterator[str]:
+    long = [values for values in evidence.launches if values.size >= THRESHOLDS.samples]
+    if long:
+        shares = [effective_size(values) / values.size for values in long]
+        share = float(np.median(shares))
+        if share < THRESHOLDS.effective:
+            size = int(np.median([values.size for values in long]))
+            yield (
+                f"Samples depend on their predecessors: {size} of a launch are worth "
+                f"{share * size:.0f} independent ones."
+            )
+    if (
+        evidence.medians.size >= THRESHOLDS.launches
+        and evidence_of_dependence(evidence.medians) > THRESHOLDS.evidence
+    ):
+        yield (
+            "Launches depend on their predecessors (the machine drifts): the interval is narrower "
+            "than it should be."
+        )
+
+
+def _unsteady(evidence: CaveatInputs) -> Iterator[str]:
+    # Of launches that were kept short because launches differ, nothing is known.
+    long = [values for values in evidence.launches if values.size >= THRESHOLDS.samples]
+    drifting = [
+        shift
+        for values in long
+        if (shift := drift(values)) is not None and abs(shift) > evidence.precision
+    ]
+    if 2 * len(drifting) > len(long):
+        typical = 100.0 * float(np.median(drifting))
+        enough = "" if len(long) == len(evidence.launches) else " with samples enough to tell"
+        of = f"{len(drifting)} of {counted(len(long), 'launch')}{enough}"
+        yield (
+            f"Not steady after warm-up in {of}: the first quarter differs from the second "
+            f"half by {typical:+.2g}%."
+        )
+
+
+def drift(values: Floats) -> float | None:
+    """Relative shift of the first quarter's median from the second half's; None if perhaps chance.
+
+    Rank-sum test (Wilcoxon 1945; Mann & Whitney 1947), normal approximation, for as many samples as
+    the second half is worth.
+    """
+    if values.size < THRESHOLDS.samples:
+        return None
+    first, rest = values[: values.size // 4], values[values.size // 2 :]
+    both = mid_ranks(np.concatenate([first, rest]))
+    excess = float(both[: first.size].sum()) - first.size * (both.size + 1) / 2.0
+    # With ties the variance follows from the ranks themselves.
+    variance = first.size * rest.size / both.size * float(both.var(ddof=1))
+    worth = effective_size(rest) / rest.size
+    reference = float(np.median(rest))
+    if variance <= 0.0 or reference == 0.0:
+        return None
+    if abs(excess) * (worth / variance) ** 0.5 <= THRESHOLDS.evidence:
+        return None
+    return (float(np.median(first)) - reference) / abs(reference)
+
+
+def _ranks(evidence: CaveatInputs) -> Iterator[str]:
+    counts = [
+        (sum(not r.pinned for r in m.ranks), sum(r.oversubscribed for r in m.ranks), len(m.ranks))
+        for m in evidence.measurements
+        if m.ranks
+    ]
+    if not counts:
+        return
+    unpinned, oversubscribed = max(c[0] for c in counts), max(c[1] for c in counts)
+    total = max(c[2] for c in counts)
+    if unpinned:
+        yield f"{unpinned} of {total} ranks were not pinned: they may have wandered between cores."
+    if oversubscribed:
+        yield f"{oversubscribed} of {total} ranks shared their cores with others."
+
+
+def _slow_rank(evidence: CaveatInputs) -> Iterator[str]:
+    kernel = known_kernel(evidence.cell.kernel)
+    if kernel is not None and not kernel.even:
+        return
+    table = [m.record.rank_medians for m in evidence.measurements if len(m.record.rank_medians) > 1]
+    if not table or len({len(row) for row in table}) > 1:
+        return
+    medians = np.median(np.array(table, dtype=np.float64), axis=0)
+    slowest = int(np.argmax(medians))
+    others = float(np.median(np.delete(medians, slowest)))
+    if others > 0.0 and medians[slowest] > (1.0 + THRESHOLDS.slow_rank) * others:
+        ranks = next((m.ranks for m in evidence.measurements if m.ranks), ())
+        seat = next((r for r in ranks if r.rank == slowest), None)
+        cpus = ", ".join(map(str, seat.cpus)) if seat else ""
+        where = f" (host {seat.host}, CPU {cpus})" if seat and cpus else ""
+        yield (
+            f"Rank {slowest}{where} is {100 * (medians[slowest] / others - 1.0):.0f}% slower than "
+            "the others."
+        )
+
+
+def _starts(evidence: CaveatInputs) -> Iterator[str]:
+    """Starts by appointment that ranks missed; clocks that came apart meanwhile."""
+    kept = sum(_fact(m, "late_kept") for m in evidence.measurements)
+    if kept:
+        samples = sum(len(s.values) for m in evidence.measurements for s in m.record.series[:1])
+        yield (
+            f"{kept:.0f} of {samples} samples began late on some rank and count nevertheless, with "
+            "the wait for it: better starts were not to be had in the time."
+        )
+    error = max((_fact(m, "clock_error") for m in evidence.measurements), default=0.0)
+    typical = float(np.median(evidence.medians))
+    if error > evidence.precision * typical > 0.0:
+        yield (
+            f"The hosts' clocks came {format_quantity(error, 's')} apart, which is "
+            f"{100 * error / typical:.2g}% of the time measured by them."
+        )
+
+
+def _fact(measurement: Measurement, name: str) -> float:
+    """A number among the facts of a measurement; 0 where there is none of that name."""
+    value = measurement.record.facts.get(name, 0.0)
+    return 0.0 if isinstance(value, str) else float(value)
+
+
+def _disturbed(evidence: CaveatInputs) -> Iterator[str]:
+    placement = evidence.cell.placement
+    stolen, share = _per_second(evidence, "steal_seconds")
+    share /= placement.ranks * placement.threads
+    if share > THRESHOLDS.steal and stolen > THRESHOLDS.least_steal:
+        yield f"The hypervisor gave {100 * share:.2g}% of the CPU time to others (steal)."
+    taken, others = _per_second(evidence, "other_cpu_seconds")
+    sure = taken > THRESHOLDS.least_others * len(evidence.measurements)
+    if others > THRESHOLDS.others and sure:
+        yield f"Other processes kept {others:.2g} CPUs busy meanwhile."
+    switched, switches = _per_second(evidence, "involuntary_switches")
+    switches /= placement.ranks
+    if switches > THRESHOLDS.switches and switched > THRESHOLDS.least_switches * placement.ranks:
+        yield f"Ranks were pushed off their cores {switches:.0f} times a second."
+    throttled, _ = _per_second(evidence, "throttle_events")
+    if throttled > 0:
+        yield f"Cores were slowed down {throttled:.0f} times for being too hot."
+
+
+def _per_second(evidence: CaveatInputs, name: str) -> tuple[float, float]:
+    """A counted covariate over all launches, in all and per second of sampling; 0 if unknown."""
+    spans = [
+        (value, m.record.covariates.get("sampling_seconds") or m.record.wall)
+        for m in evidence.measurements
+        if (value := m.record.covariates.get(name)) is not None
+    ]
+    total, seconds = sum(s[0] for s in spans), sum(s[1] for s in spans)
+    return total, (total / seconds if seconds > 0.0 else 0.0)
+
+
+def _other_adapter(evidence: CaveatInputs) -> Iterator[str]:
+    """The bytes went another way than the placement asked for."""
+    asked = (evidence.cell.placement.adapter or "").split(",")
+    sent = sent_by_adapter(m.record for m in evidence.measurements)
+    if not asked[0] or not sent:
+        return
+    busiest = next(iter(sent))
+    over = max(sent.get(name, 0.0) for name in asked)
+    enough = max(THRESHOLDS.traffic, THRESHOLDS.times_traffic * over)
+    if sent[busiest] > enough:
+        yield (
+            f"{' and '.join(asked)} was asked for, but {format_quantity(sent[busiest], 'B')} went "
+            f"over {busiest} and {format_quantity(over, 'B')} over {' and '.join(asked)}."
+        )
+
+
+_CHECKS: tuple[Callable[[CaveatInputs], Iterator[str]], ...] = (
+    _few,
+    _imprecise,
+    _clock,
+    _dependent,
+    _unsteady,
+    _ranks,
+    _slow_rank,
+    _starts,
+    _other_adapter,
+    _disturbed,
+)

@@ -1,0 +1,86 @@
+"""Whether a cell needs another launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.model.replication import Replication
+from assay.stats.core.intervals import median_interval, smallest_size
+
+# Launches between looks grow by this factor: 6, 9, 14, 21, 30.
+SPACING = 1.5
+# One look is enough if the interval is this many times narrower than asked.
+FAR_BELOW = 4.0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """``stop`` is None while ``more`` is True. ``half_width``: relative, at the latest look."""
+
+    more: bool
+    stop: Literal["precision", "launches"] | None
+    why: str
+    half_width: float | None
+    next_look: int | None
+
+
+def relative_half_width(values: Sequence[float], confidence: float = 0.95) -> float | None:
+    """Half the median's interval over the median's size; None if too few or the median is 0."""
+    import numpy as np
+
+    interval = median_interval(values, confidence) if len(values) else None
+    if interval is None:
+        return None
+    median = abs(float(np.median(np.asarray(values, dtype=np.float64))))
+    return (interval[1] - interval[0]) / 2.0 / median if median > 0.0 else None
+
+
+def looks(replication: Replication) -> tuple[int, ...]:
+    """Numbers of launches at which the precision is looked at, spaced geometrically."""
+    first = max(replication.min_launches, smallest_size(0.5, replication.confidence))
+    sizes = []
+    while first < replication.max_launches:
+        sizes.append(first)
+        first = max(first + 1, int(-(-first * SPACING // 1)))
+    if replication.max_launches >= smallest_size(0.5, replication.confidence):
+        sizes.append(replication.max_launches)
+    return tuple(sizes)
+
+
+def needs_more(launch_values: Sequence[float], replication: Replication) -> Decision:
+    """Whether a cell whose launches gave these medians, in this order, needs one more launch.
+
+    Stopping at the first narrow interval favours intervals that are narrow by chance, and their
+    coverage falls to 91%. So the precision must hold at two successive looks, or be four times
+    better at one; coverage stays at 93% then (docs/methods/sampling.md, "Optional stopping"). The
+    same values always give the same decision, and once it is to stop, further values don't
+    change it.
+    """
+    count = len(launch_values)
+    held, width = 0, None
+    upcoming = [size for size in looks(replication) if size > count]
+    for size in looks(replication):
+        if size > count:
+            break
+        width = relative_half_width(launch_values[:size], replication.confidence)
+        within = width is not None and width <= replication.precision
+        held = held + 1 if within else 0
+        clearly = width is not None and width * FAR_BELOW <= replication.precision
+        if held == 2 or clearly:
+            why = f"±{width:.2%} after {size} launches, ±{replication.precision:.2%} asked"
+            return Decision(False, "precision", why, width, None)
+    if count >= replication.max_launches:
+        width = relative_half_width(launch_values, replication.confidence)
+        reached = width is not None and width <= replication.precision
+        why = f"{count} launches are the most allowed"
+        return Decision(False, "precision" if reached else "launches", why, width, None)
+    following = upcoming[0] if upcoming else None
+    if width is None:
+        why = f"{count} of at least {following or replication.max_launches} launches"
+    elif held:
+        why = f"±{width:.2%} must hold once more, at {following} launches"
+    else:
+        why = f"±{width:.2%}, ±{replication.precision:.2%} asked; next look at {following} launches"
+    return Decision(True, None, why, width, following)

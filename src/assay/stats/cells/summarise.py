@@ -1,0 +1,315 @@
+"""From a run's measurements to one summary a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.errors import AssayError
+from assay.hostnames import compress_hosts, natural
+from assay.kernels import is_search, known_kernel
+from assay.kernels.catalogue import Kernel, Metric
+from assay.model.cell import Cell
+from assay.model.placement import Value
+from assay.records.model import Measurement, RunData
+from assay.records.schema import MeasurementRecord, SampleSeries
+from assay.stats.cells.caveats import CaveatInputs, caveats
+from assay.stats.cells.launch_rule import relative_half_width
+from assay.stats.core.intervals import Floats, checked, median_interval
+from assay.stats.core.model import UNTRIED, CellSummary, MetricSummary, Stop
+from assay.stats.core.summary import coefficient_of_variation
+from assay.units import counted
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """One metric's samples after warm-up, an array a launch: seconds, or seconds a unit of work."""
+
+    launches: list[Floats]
+    inverted: bool
+
+    @property
+    def medians(self) -> Floats:
+        return np.array([float(np.median(launch)) for launch in self.launches])
+
+
+def summarise_cells(run: RunData) -> list[CellSummary]:
+    """One summary a cell, in the plan's order. The same run always gives the same summaries."""
+    cells = {cell.id: cell for cell in run.manifest.plan.cells}
+    found: dict[str, list[Measurement]] = {}
+    for measurement in run.measurements:
+        cells.setdefault(measurement.cell.id, measurement.cell)
+        found.setdefault(measurement.cell.id, []).append(measurement)
+    return [
+        _summarise(run, cell, sorted(found.get(name, []), key=lambda m: m.replicate))
+        for name, cell in cells.items()
+    ]
+
+
+def launch_value(measurement: Measurement) -> float | None:
+    """The number whose interval across launches decides: the headline metric's median cost.
+
+    The cost, in the unit of its series, also where the headline is a rate: the relative precision
+    is the same. None if the measurement has no usable sample of it.
+    """
+    record = measurement.record
+    kernel = known_kernel(record.kernel)
+    metrics = metrics_of(kernel, [record])
+    if record.status != "ok" or not metrics:
+        return None
+    headline = kernel.metric(kernel.headline) if kernel else None
+    series = find_series(record, (headline or metrics[0]).series)
+    try:
+        return float(np.median(steady(record, series))) if series else None
+    except AssayError:
+        return None
+
+
+def steady(record: MeasurementRecord, series: SampleSeries) -> Floats:
+    """The samples after the warm-up that the record names, of which at most half are dropped.
+
+    A series that doesn't go by samples has no warm-up. Raises AssayError for an empty series and
+    for what is not a finite number.
+    """
+    try:
+        values = checked(series.values)
+    except AssayError as error:
+        where = f"measurement {record.measurement}, {series.metric}"
+        raise AssayError(error.what, where=where) from None
+    if values.size != len(record.series[0].values):
+        return values
+    return values[min(record.warmup or 0, values.size // 2) :]
+
+
+def metrics_of(kernel: Kernel | None, records: Sequence[MeasurementRecord]) -> list[Metric]:
+    """The catalogue's metrics; of an outside program its series as they are."""
+    if kernel is not None:
+        return list(kernel.metrics)
+    units = {series.metric: series.unit for record in records for series in record.series}
+    return [
+        Metric(name, unit, "less" if unit == "s" else "more", "", series=name)
+        for name, unit in units.items()
+    ]
+
+
+def find_series(record: MeasurementRecord, name: str) -> SampleSeries | None:
+    """The series of all ranks together, or else the only one of that name."""
+    named = [series for series in record.series if series.metric == name]
+    whole = [series for series in named if series.rank is None]
+    if whole:
+        return whole[0]
+    return named[0] if len(named) == 1 else None
+
+
+def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> CellSummary:
+    refuted = [m.record for m in measurements if m.record.verified is False]
+    good = [m for m in measurements if m.record.status == "ok" and m.record.series]
+    failures = _failures(run, cell, measurements)
+    parameters = dict(good[0].record.parameters if good else cell.parameters)
+    if refuted:
+        return CellSummary(
+            kernel=cell.kernel,
+            id=cell.id,
+            cell=cell,
+            status="failed",
+            verified=False,
+            parameters=parameters,
+            metrics={},
+            caveats=[
+                f"The result was wrong in {len(refuted)} of {len(measurements)} launches: its "
+                "speed is not given."
+            ],
+            error=_refutation(refuted[0]),
+        )
+    checks = {m.record.verified for m in good}
+    metrics: dict[str, MetricSummary] = {}
+    remarks: list[str] = []
+    evidence: CaveatInputs | None = None
+    if good:
+        try:
+            metrics, evidence = _metric_summaries(run, cell, good, bool(failures), remarks)
+        except AssayError as error:
+            failures.insert(0, str(error))
+    if not metrics:
+        search = run.manifest.plan.search
+        unmeasured = (
+            UNTRIED
+            if search is not None and cell.id in search.optional
+            else "It was not measured: the run ended before its turn."
+        )
+        return CellSummary(
+            kernel=cell.kernel,
+            id=cell.id,
+            cell=cell,
+            status="failed" if failures or remarks else "interrupted",
+            verified=True if True in checks else None,
+            parameters=parameters,
+            metrics={},
+            caveats=remarks,
+            error=failures[0] if failures else remarks[0] if remarks else unmeasured,
+        )
+    if failures:
+        remarks.append(f"{counted(len(failures), 'launch')} failed: {failures[0]}")
+    hosts = _host_sets(good)
+    if len(hosts) > 1:
+        remarks.append(
+            f"Its launches ran on {len(hosts)} different sets of hosts: {'; '.join(hosts[:4])}"
+            f"{'; …' if len(hosts) > 4 else ''}."
+        )
+    if evidence is not None:
+        remarks += caveats(evidence)
+    return CellSummary(
+        kernel=cell.kernel,
+        id=cell.id,
+        cell=cell,
+        status="ok",
+        verified=True if True in checks else None,
+        parameters=parameters,
+        metrics=metrics,
+        caveats=remarks,
+        precise_launches=sum(m.record.stop == "precision" for m in good),
+        hosts=hosts,
+    )
+
+
+def _host_sets(measurements: Sequence[Measurement]) -> list[str]:
+    """The different sets of hosts of these measurements, each sorted and in bracket notation."""
+    sets = dict.fromkeys(frozenset(rank.host for rank in m.ranks) for m in measurements if m.ranks)
+    return [compress_hosts(sorted(each, key=natural)) for each in sets]
+
+
+def _refutation(record: MeasurementRecord) -> str:
+    check = record.verification
+    if check is None:
+        return "The result was wrong."
+    found = "not a number" if check.value is None else f"{check.value:.6g}"
+    allowed = "" if check.tolerance is None else f", at most {check.tolerance:.3g} is allowed"
+    return f"The result was wrong: {check.what} is {found}{allowed}."
+
+
+def _failures(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> list[str]:
+    """Why launches of this cell failed: in the records' words, then of launches that died in it."""
+    said = [m.record.error or "failed" for m in measurements if m.record.status == "failed"]
+    for launch in run.launches:
+        if launch.outcome not in ("crash", "timeout"):
+            continue
+        blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
+        # A launch that died before anything began tells of every cell that never got a number.
+        silent = launch.blamed is None and not measurements and launch.toolchain == cell.toolchain
+        if blamed == cell.id or silent:
+            said.append(launch.error or launch.outcome)
+    return said
+
+
+def _metric_summaries(
+    run: RunData, cell: Cell, good: Sequence[Measurement], failed: bool, remarks: list[str]
+) -> tuple[dict[str, MetricSummary], CaveatInputs | None]:
+    kernel = known_kernel(cell.kernel)
+    records = [m.record for m in good]
+    summaries: dict[str, MetricSummary] = {}
+    evidence: CaveatInputs | None = None
+    for metric in metrics_of(kernel, records):
+        try:
+            costs = _costs(metric, kernel, cell, records)
+        except LeftOut as reason:
+            if reason.args[0]:
+                remarks.append(f"No {metric.name} is given: {reason.args[0]}.")
+            continue
+        rule = run.manifest.plan.replication
+        width = relative_half_width(costs.medians.tolist(), rule.confidence)
+        reached = width is not None and width <= rule.precision
+        stop = "precision" if reached else _why_stopped(run, cell, len(costs.launches), failed)
+        summaries[metric.name] = _summary(metric, costs, stop)
+        if evidence is None or (kernel is not None and metric.name == kernel.headline):
+            evidence = CaveatInputs(
+                cell=cell,
+                measurements=good,
+                launches=costs.launches,
+                medians=costs.medians,
+                half_width=width,
+                precision=rule.precision,
+                confidence=rule.confidence,
+                stop=stop,
+            )
+    return summaries, evidence
+
+
+def _why_stopped(run: RunData, cell: Cell, launches: int, failed: bool) -> Stop:
+    if failed:
+        return "failed"
+    rule = run.manifest.plan.replication
+    if is_search(cell) or launches >= rule.max_launches * rule.planned:
+        return "launches"
+    return "budget" if run.complete else "interrupted"
+
+
+class LeftOut(Exception):
+    """A metric that these records can't yield, and why; without words where that is no news."""
+
+
+def _costs(
+    metric: Metric, kernel: Kernel | None, cell: Cell, records: Sequence[MeasurementRecord]
+) -> _Costs:
+    launches = []
+    for record in records:
+        series = find_series(record, metric.series)
+        if series is None:
+            continue
+        values = steady(record, series)
+        if metric.quantity is not None and kernel is not None:
+            values = values / work_of(kernel, metric.quantity, cell, record.parameters)
+            if float(values.min()) <= 0.0:
+                raise LeftOut("the clock saw no time pass")
+        launches.append(values)
+    if not launches:
+        if metric.optional:
+            raise LeftOut("")
+        raise LeftOut(f"the records hold no series '{metric.series}' of all ranks")
+    return _Costs(launches, inverted=metric.quantity is not None)
+
+
+def work_of(kernel: Kernel, quantity: str, cell: Cell, resolved: Mapping[str, Value]) -> float:
+    """The work of one operation, with the parameters as resolved; raises LeftOut without any."""
+    parameters = {p.name: p.default for p in kernel.parameters} | cell.parameters
+    parameters |= resolved
+    try:
+        work = kernel.work(parameters, cell.placement.ranks, cell.placement.threads)[quantity]
+    except (KeyError, ValueError, TypeError) as error:
+        raise LeftOut(f"the work of {parameters} is unknown ({error})") from None
+    if work <= 0.0:
+        raise LeftOut("")  # a message of no bytes has no bandwidth
+    return work
+
+
+def _summary(metric: Metric, costs: _Costs, stop: Stop) -> MetricSummary:
+    """Order statistics of rates are those of costs, inverted: the median of work / time is exactly
+    work / median(time), its interval and tails likewise with their ends swapped.
+    """
+    medians, samples = costs.medians, np.concatenate(costs.launches)
+    interval = median_interval(medians)
+    low, p05, p95, high = (float(q) for q in np.quantile(samples, (0.0, 0.05, 0.95, 1.0)))
+    median = float(np.median(medians))
+    between, within = medians, costs.launches
+    if costs.inverted:
+        low, p05, p95, high = 1.0 / high, 1.0 / p95, 1.0 / p05, 1.0 / low
+        median = 1.0 / median
+        interval = (1.0 / interval[1], 1.0 / interval[0]) if interval else None
+        between, within = 1.0 / medians, [1.0 / launch for launch in costs.launches]
+    spreads = [c for c in map(coefficient_of_variation, within) if c is not None]
+    return MetricSummary(
+        unit=metric.unit,
+        better=metric.better,
+        median=median,
+        ci95=interval,
+        min=low,
+        max=high,
+        p05=p05,
+        p95=p95,
+        cov=coefficient_of_variation(between),
+        cov_samples=float(np.median(spreads)) if spreads else None,
+        n=len(costs.launches),
+        samples=int(samples.size),
+        stop=stop,
+    )

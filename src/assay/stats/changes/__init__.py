@@ -1,0 +1,1 @@
+"""Series in order of time: when they change, and by how much."""

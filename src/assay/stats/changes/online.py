@@ -1,0 +1,471 @@
+"""Step times as they come: when they leave the range that they had.
+
+Nothing is assumed of their distribution. Each step is ranked among those before it: while nothing
+changes, such sequential ranks are independent and uniform, whatever the steps' distribution
+(Bhattacharya & Frierson 1981; McDonald 1990), so that sums of their normal scores (CUSUM charts,
+Page 1954) raise a false alarm at a rate that is known beforehand. Skewed steps, steps that take
+longer every hundredth time, and single interruptions are ranks like any others. Steps that depend
+on their predecessors are allowed for as everywhere (``correlation.py``): the limits rise with the
+integrated autocorrelation time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+import numpy as np
+
+from assay.stats.changes.control_charts import (
+    ControlChart,
+    ControlRange,
+    Reference,
+    score_of,
+    width_of,
+)
+from assay.stats.core.correlation import evidence_of_dependence, integrated_time
+from assay.stats.core.warmup import mid_ranks, warmup
+
+Kind = Literal["slower", "unsteady", "drifting", "faster", "recovered", "settled"]
+# What is worth an alarm; the others are told without.
+ALARMS: frozenset[Kind] = frozenset({"slower", "unsteady", "drifting"})
+
+# So many steps in a row beyond the fence of outliers are a change at once: as few as make a false
+# alarm in so many steps, and no fewer than three.
+_RUN_LENGTH, _LEAST_RUN = 1e5, 3
+# Steps are held back from the reference while a chart is so far on the way to its limit, but not
+# for ever.
+_ON_ITS_WAY, _MOST_HELD = 0.4, 100
+# Standard deviations of early correlations that make steps dependent: limits that rise by chance
+# make alarms late. The time is raised by what its estimates lack, and while steps are few by what
+# can't be seen of it yet; chosen by the rates on AR(1) steps of 0.3 to 0.9 (docs/methods/watch.md).
+_EVIDENCE, _DEPENDENT, _UNKNOWN = 1.5, 1.2, 10.0
+# Drift is told from a step by the rank correlation of time and values since the onset.
+_DRIFT_STEPS, _DRIFT_CORRELATION, _DRIFT_EVIDENCE = 24, 0.6, 4.0
+# Out of the normal range: how sure of being back, in nats of Page's test between the two levels.
+_BACK = 5.0
+_LEAST_SHIFT = 0.8
+# An alarm that goes on is told again when the slowdown has grown by half.
+_WORSE = 1.5
+_KEPT_RECENT = 2000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What ``Monitor`` goes by.
+
+    ``learn``: steps after warm-up that make the first normal range. ``steps_per_alarm``: how many
+    clean steps there are, on average, to a false alarm of all charts together. ``least``: a change
+    of the level that is worth telling, relative. ``unsteady``: the same of the spread, a ratio.
+    ``settle``: after so many steps out of the range, that is how it is. ``reference``: steps that
+    the range is made from at most. ``patience``: seconds without a step that are never a hang;
+    ``hang``: nor is so many times the median, or three times the longest step yet; 0: ``patience``
+    alone counts.
+    """
+
+    learn: int = 20
+    steps_per_alarm: float = 10_000.0
+    least: float = 0.02
+    unsteady: float = 1.6
+    settle: int = 300
+    reference: int = 4000
+    patience: float = 5.0
+    hang: float = 10.0
+
+
+@dataclass(frozen=True)
+class StepChange:
+    """The steps changed. ``alarm``: for the worse.
+
+    ``step``: where it was seen, ``since``: where it began by the best guess, both counted from 1.
+    ``seconds``: the median since then; ``ratio``: over that of ``normal``, the range before.
+    ``spread``: ratio of the spreads (median absolute deviations), if that is what changed.
+    ``slope``: of a drift, relative to the normal median, a step.
+    """
+
+    kind: Kind
+    step: int
+    since: int
+    seconds: float
+    ratio: float
+    normal: ControlRange
+    spread: float | None = None
+    slope: float | None = None
+
+    @property
+    def alarm(self) -> bool:
+        """Whether it is one that was asked to be warned of."""
+        return self.kind in ALARMS
+
+
+def _deviation(values: Sequence[float]) -> float:
+    middle = median(values)
+    return median([abs(value - middle) for value in values])
+
+
+class Monitor:
+    """Takes step times one by one and tells changes.
+
+    ``step`` counts them, all of them, from 1. ``normal`` is None while it is still learning.
+    ``out``: the alarm that lasts, if one does. ``outliers``: steps far beyond the range while none
+    does, as (step, seconds).
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.step = 0
+        self.warmup = 0
+        self.out: StepChange | None = None
+        self.outliers: list[tuple[int, float]] = []
+        self.longest = 0.0
+        self._first: list[float] = []
+        self._reference = Reference()
+        self._normal: Reference | None = None
+        self._normal_range: ControlRange | None = None
+        self._range_at = 0
+        self._fence = math.inf
+        self._run = 0
+        self._run_since = 0
+        self._longest_run = _LEAST_RUN
+        self._recent: deque[tuple[int, float]] = deque(maxlen=_KEPT_RECENT)
+        # Three charts and runs of outliers raise alarms, and share their rate; two more charts tell
+        # that steps got faster.
+        each = 4.0 * self.settings.steps_per_alarm
+        self._up = (ControlChart(1.0, each), ControlChart(0.25, each))
+        self._down = (ControlChart(1.0, each), ControlChart(0.25, each))
+        self._wide = ControlChart(0.5, each)
+        self._time = 1.0
+        self._time_at = 0
+        self._held: list[float] = []
+        self._out_since = 0
+        self._drift_at = 0
+        self._back = 0.0
+        self._back_since = 0
+        self._shift = 0.0
+
+    @property
+    def normal(self) -> ControlRange | None:
+        """The range that steps are held against."""
+        return self._normal_range
+
+    def overdue(self, waited: float) -> bool:
+        """Whether so many seconds without a step are a hang."""
+        if self.settings.hang == 0.0:
+            return self.step > 0 and waited > self.settings.patience
+        if self._normal_range is None:
+            if len(self._first) < 3:
+                return False
+            usual = median(self._first)
+            return waited > max(3.0 * self.settings.hang * usual, 6.0 * self.settings.patience)
+        usual = self._normal_range.median
+        return waited > max(self.settings.hang * usual, 3.0 * self.longest, self.settings.patience)
+
+    def add(self, seconds: float, steps: int = 1) -> StepChange | None:
+        """The next step, or the mean of so many; what has changed, if anything has."""
+        self.step += steps
+        self.longest = max(self.longest, seconds)
+        if self._normal_range is None:
+            self._learn(seconds)
+            return None
+        if seconds > self._fence and self.out is None:
+            self.outliers.append((self.step, seconds))
+            if self._run == 0:
+                self._run_since = self.step
+            self._run += 1
+        else:
+            self._run = 0
+        self._recent.append((self.step, seconds))
+        if self.out is not None:
+            found = self._look_back(seconds) or self._look_for_drift()
+            if found is not None:
+                return found
+        if len(self._reference) < self.settings.learn:
+            self._reference.add(seconds)
+            self._grow()
+            return self._settle()
+        share = self._reference.share(seconds)
+        score, width = score_of(share), width_of(share)
+        for chart in self._up:
+            chart.add(score, self.step)
+        for chart in self._down:
+            chart.add(-score, self.step)
+        self._wide.add(width, self.step)
+        self._take_in(seconds)
+        self._grow()
+        return self._judge() or self._settle()
+
+    def _take_in(self, seconds: float) -> None:
+        """Into the reference, but not while a chart is on its way to an alarm: what has changed
+        would soon be ranked among its own kind.
+        """
+        self._held.append(seconds)
+        if len(self._held) < _MOST_HELD and any(
+            chart.value > _ON_ITS_WAY * chart.limit * self._time
+            for chart in (*self._up, *self._down, self._wide)
+        ):
+            return
+        for value in self._held:
+            if len(self._reference) < self.settings.reference:
+                self._reference.add(value)
+        self._held.clear()
+
+    def _learn(self, seconds: float) -> None:
+        """Gather the first steps; drop those that are not yet steady, once."""
+        self._first.append(seconds)
+        learn = self.settings.learn
+        if len(self._first) == learn:
+            self.warmup = warmup(self._first)
+        if len(self._first) < learn + self.warmup:
+            return
+        self._start(self._first[self.warmup :])
+        self._first = []
+
+    def _start(self, values: Sequence[float], *, normal: bool = True) -> None:
+        """Rank among these values from now on, and take them for normal if told so."""
+        self._reference = Reference(values)
+        for chart in (*self._up, *self._down, self._wide):
+            chart.reset(self.step)
+        self._time, self._time_at = 1.0, 0
+        self._held.clear()
+        if normal:
+            self._normal = None
+            self._range_at = 0
+        self._grow()
+
+    def _grow(self) -> None:
+        """What is known of the reference, renewed whenever that has grown by half."""
+        size = len(self._reference)
+        if size >= self.settings.learn and size >= 1.5 * self._time_at:
+            self._time_at = size
+            series = np.array(self._reference.in_time)
+            time = 1.0
+            if evidence_of_dependence(series) > _EVIDENCE:
+                time = max(_DEPENDENT * float(integrated_time(mid_ranks(series))), 1.0)
+            self._time = time * (1.0 + _UNKNOWN / size)
+        if self._normal is None and size and size >= 1.2 * self._range_at:
+            self._range_at = size
+            self._set_normal(self._reference)
+
+    def _set_normal(self, reference: Reference) -> None:
+        self._normal_range = reference.range()
+        lower, upper = reference.quantile(0.25), reference.quantile(0.75)
+        self._fence = max(upper + 3.0 * (upper - lower), 1.1 * self._normal_range.median)
+        self._longest_run = self._usual_run(reference)
+
+    def _usual_run(self, reference: Reference) -> int:
+        """How many steps beyond the fence in a row are as rare as a false alarm may be.
+
+        Their share p, or, where they come in clusters, that of those which follow another, makes
+        runs of r about as frequent as p^r.
+        """
+        beyond = [value > self._fence for value in reference.in_time]
+        count = sum(beyond)
+        share = (count + 1) / (len(beyond) + 2)
+        if count:
+            share = max(share, sum(a and b for a, b in pairwise(beyond)) / count)
+        if share >= 0.9:
+            return len(beyond)
+        return max(math.ceil(math.log(1.0 / _RUN_LENGTH) / math.log(share)), _LEAST_RUN)
+
+    def _judge(self) -> StepChange | None:
+        """Whether a chart is beyond its limit, and what that means."""
+        if self._run >= self._longest_run and self.out is None:
+            return self._changed(self._run_since, worse=True)
+        for chart in self._up:
+            if chart.value > chart.limit * self._time:
+                return self._changed(chart.since, worse=True)
+        if self._wide.value > self._wide.limit * self._time:
+            return self._changed(self._wide.since, worse=True, fewest=5)
+        for chart in self._down:
+            if chart.value > chart.limit * self._time:
+                return self._changed(chart.since, worse=False)
+        return None
+
+    def _changed(self, since: int, *, worse: bool, fewest: int = 1) -> StepChange | None:
+        after = self._since(since)
+        before = self._before(since)
+        if len(after) < fewest or len(before) < 2:
+            return None
+        normal = self._normal.range() if self._normal else Reference(before).range()
+        basis = self._normal.in_time if self._normal else before
+        found = self._name(since, after, basis, normal, worse=worse)
+        if found is None or (self.out and found.kind in ALARMS and not self._grown(found)):
+            # Too little to speak of: the charts begin anew, the reference goes on.
+            for each in (*self._up, *self._down, self._wide):
+                each.reset(self.step)
+            return None
+        if found.kind == "faster" and self.out is None:
+            self._start(after)
+            return found
+        if found.kind in ("faster", "recovered"):
+            return self._returned(found)
+        if self._normal is None:
+            self._normal = Reference(before)
+            self._set_normal(self._normal)
+            self._out_since, self._drift_at = since, _DRIFT_STEPS
+        self.out = found
+        self.outliers = [each for each in self.outliers if each[0] < since]
+        self._shift = self._mean_score(after, found.kind)
+        self._back, self._back_since = 0.0, self.step + 1
+        self._start(after, normal=False)
+        return found
+
+    def _grown(self, found: StepChange) -> bool:
+        """Whether it is so much worse than what was told last that it is worth telling."""
+        assert self.out is not None
+        return found.ratio - 1.0 >= _WORSE * max(self.out.ratio - 1.0, self.settings.least)
+
+    def _name(
+        self,
+        since: int,
+        after: Sequence[float],
+        before: Sequence[float],
+        normal: ControlRange,
+        *,
+        worse: bool,
+    ) -> StepChange | None:
+        """What the steps since then are, beside those before; None if they are much the same."""
+        middle = median(after)
+        ratio = middle / normal.median if normal.median > 0.0 else math.inf
+        least = self.settings.least
+        known = (self.step, since, middle, ratio, normal)
+        if not worse:
+            if self.out is None:
+                return StepChange("faster", *known) if ratio <= 1.0 - least else None
+            if ratio <= 1.0 + 0.5 * max(self.out.ratio - 1.0, 0.0):
+                return StepChange("recovered" if self._within(middle, normal) else "faster", *known)
+            return None
+        if ratio >= 1.0 + least:
+            slope = _slope(after)
+            if slope is None:
+                return StepChange("slower", *known)
+            return StepChange("drifting", *known, slope=slope / normal.median)
+        usual = _deviation(before)
+        spread = _deviation(after) / usual if usual > 0.0 else math.inf
+        # A spread that is small beside the steps themselves is none to speak of either.
+        if spread >= self.settings.unsteady and _deviation(after) >= 0.5 * least * normal.median:
+            return StepChange("unsteady", *known, spread=spread)
+        return None
+
+    def _within(self, middle: float, normal: ControlRange) -> bool:
+        """Whether steps of that median are no faster than normal ones."""
+        return middle >= min(normal.low, (1.0 - self.settings.least) * normal.median)
+
+    def _look_back(self, seconds: float) -> StepChange | None:
+        """Out of the range: are steps back in it? Page's test of one level against the other."""
+        assert self._normal is not None and self.out is not None
+        share = self._normal.share(seconds)
+        wide = self.out.kind == "unsteady"
+        score = width_of(share) if wide else score_of(share)
+        gain = self._shift * (0.5 * self._shift - score)
+        self._back += gain
+        if self._back <= 0.0:
+            self._back, self._back_since = 0.0, self.step + 1
+        if self._back < _BACK * self._time:
+            return None
+        after = self._since(self._back_since)
+        if len(after) < 3:
+            return None
+        middle = median(after)
+        normal = self._normal.range()
+        ratio = middle / normal.median if normal.median > 0.0 else math.inf
+        kind: Kind = "recovered" if self._within(middle, normal) else "faster"
+        return self._returned(StepChange(kind, self.step, self._back_since, middle, ratio, normal))
+
+    def _look_for_drift(self) -> StepChange | None:
+        """What was told as a step upwards may turn out to go on: looked at ever less often."""
+        assert self.out is not None and self._normal is not None
+        past = self.step - self._out_since
+        if self.out.kind != "slower" or past < self._drift_at:
+            return None
+        self._drift_at = 2 * past
+        slope = _slope(self._since(self._out_since))
+        if slope is None:
+            return None
+        normal = self._normal.range()
+        middle = median(self._since(self.step - _DRIFT_STEPS // 2))
+        ratio = middle / normal.median if normal.median > 0.0 else math.inf
+        self.out = StepChange(
+            "drifting",
+            self.step,
+            self._out_since,
+            middle,
+            ratio,
+            normal,
+            slope=slope / normal.median if normal.median > 0.0 else None,
+        )
+        return self.out
+
+    def _returned(self, found: StepChange) -> StepChange:
+        self.out = None
+        if found.kind == "faster":
+            self._start(self._since(found.since))
+        else:
+            assert self._normal is not None
+            self._start(self._normal.in_time)
+        return found
+
+    def _settle(self) -> StepChange | None:
+        """Out of the range for so long that this is the range now."""
+        if self.out is None or self.step - self.out.since < self.settings.settle:
+            return None
+        assert self._normal is not None
+        after = self._since(self.step - self.settings.settle // 2)
+        if len(after) < self.settings.learn:
+            return None
+        normal = self._normal.range()
+        middle = median(after)
+        ratio = middle / normal.median if normal.median > 0.0 else math.inf
+        found = StepChange("settled", self.step, self.out.since, middle, ratio, normal)
+        self.out = None
+        self._start(after)
+        return found
+
+    def _mean_score(self, after: Sequence[float], kind: Kind) -> float:
+        assert self._normal is not None
+        shares = [self._normal.share(value) for value in after]
+        scores = [width_of(s) if kind == "unsteady" else score_of(s) for s in shares]
+        return max(sum(scores) / len(scores), _LEAST_SHIFT)
+
+    def _since(self, step: int) -> list[float]:
+        return [value for at, value in self._recent if at >= step]
+
+    def _before(self, step: int) -> list[float]:
+        """The reference without what was added to it since then."""
+        late = max(sum(1 for at, _ in self._recent if at >= step) - len(self._held), 0)
+        size = len(self._reference)
+        if size >= self.settings.reference:
+            return self._reference.in_time
+        return self._reference.in_time[: max(size - late, 0)]
+
+
+def _slope(values: Sequence[float]) -> float | None:
+    """Seconds a step that they rise by, if they rise steadily rather than being higher at once."""
+    n = len(values)
+    if n < _DRIFT_STEPS:
+        return None
+    array = np.asarray(values)
+    ranks = mid_ranks(array)
+    if np.ptp(ranks) == 0.0:
+        return None
+    correlation = float(np.corrcoef(np.arange(n), ranks)[0, 1])
+    if correlation < _DRIFT_CORRELATION or correlation * math.sqrt(n - 1) < _DRIFT_EVIDENCE:
+        return None
+    # Theil & Sen's slope between the halves: each value against the one half a window later.
+    half = n // 2
+    return float(np.median(array[half : 2 * half] - array[:half]) / half)
+
+
+def period(steps: Sequence[int]) -> int | None:
+    """How many steps apart they come, if they come regularly; None under four of them."""
+    if len(steps) < 4:
+        return None
+    gaps = np.diff(np.asarray(steps))
+    usual = float(np.median(gaps))
+    regular = np.abs(gaps - usual) <= max(0.05 * usual, 0.5)
+    return round(usual) if usual > 1.0 and float(regular.mean()) >= 0.8 else None

@@ -1,0 +1,308 @@
+"""When a series has changed, as somebody who looks after every run would have noticed it.
+
+After each run its last 2, 3, … runs are held against those before, back to the last change. What is
+said of a run depends on the runs up to it alone, so a job that looks every night says the same as
+one that looks once at the end, and the rate of false alarms is one per run of its whole life.
+
+The statistic is that of two means (Student's, of Huber's clipped scores: P. Huber, Robust
+Statistics, 1981, 1.2), its maximum over the splits a test for a change at an unknown place (D.
+Hawkins, P. Qiu, C. Kang: The changepoint model for statistical process control, Journal of Quality
+Technology 35, 2003). docs/methods/history.md, "Change points", has the calibration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from assay.stats.core.intervals import Floats
+
+# The fewest runs before the first change, and between it and the next.
+FIRST, NEXT = 8, 6
+# How many of the last runs may be on the far side of a change when it is noticed.
+SPLITS = (2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32, 48, 64, 96)
+SPREAD_SPLITS = (8, 11, 16, 24, 32, 48, 64, 96)
+# The two-sided level of a single comparison. With it, alarms come less than once in 1,000 clean
+# runs: benchmarks/rates/changes.py counts them.
+LEVEL = 1.8e-4
+# Of two to four runs less is believed: a long tail brings that many together now and then.
+LEVELS = (2e-5, 5e-5, 1.5e-4, *(LEVEL,) * (len(SPLITS) - 3))
+SPREAD_LEVELS = (1e-5,) * len(SPREAD_SPLITS)
+# Runs back to which the present is compared.
+WINDOW = 256
+# Runs of earlier stretches whose scatter counts for the present one.
+_PAST = 40
+# In robust standard deviations: beyond this a run that is alone is an outlier, and no change; its
+# neighbours are with it if they lie beyond the second on the same side.
+OUTLIER, _COMPANY = 4.0, 1.5
+# Where scores are clipped: in series with tails like the normal distribution's, and in others, told
+# by the share of runs beyond 2.5 standard deviations (1.2% of normal ones, 6.6% of Student's t3).
+_CLIP, _CLIP_HEAVY, _FAR, _HEAVY = 3.0, 2.25, 2.5, 0.035
+# Relative scatter below which nothing is told apart, clocks and roundings being what they are.
+FLOOR = 1e-6
+ROBUST = 1.4826
+_MOST_DF = 400
+# Runs at the end that may belong to a change not yet noticed.
+_UNDER_WAY = 12
+# Of scores before a change: theirs is about 1, and 0.4 of their sizes.
+_LEAST_VARIANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A change that was noticed. ``at``: the first run after it, as it looked then; ``found``: the
+    run after which it was noticed. ``p``: the level at which the comparison would just have told
+    it, times the number of comparisons made after a run.
+    """
+
+    kind: Literal["step", "spread"]
+    at: int
+    found: int
+    p: float
+
+
+class _Scores(NamedTuple):
+    """Runs as clipped scores, in scales from the centre.
+
+    ``clean``: outliers that are alone put to 0; ``newest``: the same by what is known when the run
+    is the newest.
+    """
+
+    raw: Floats
+    clean: Floats
+    newest: Floats
+
+
+def alarms(x: Floats, weights: Floats) -> list[Alarm]:
+    """Every change noticed in ``x`` (logarithms of results, in order of time).
+
+    ``weights``: how much each run counts, 1 for one that is as sure as they usually are.
+    """
+    found: list[Alarm] = []
+    past = np.empty(0)
+    start, after = 0, -1
+    while True:
+        alarm = _next(x, weights, start, after, past)
+        if alarm is None:
+            return found
+        found.append(alarm)
+        stretch = x[start : alarm.at]
+        if alarm.kind == "step":
+            past = np.concatenate([past, stretch - np.median(stretch)])[-_PAST:]
+        else:
+            past = np.empty(0)  # what it scattered before tells nothing of now
+        start, after = alarm.at, alarm.found
+
+
+def robust_scale(residuals: Floats) -> float:
+    """The standard deviation that normal values with this median absolute deviation would have."""
+    scale = ROBUST * float(np.median(np.abs(residuals)))
+    if scale <= FLOOR:  # over half of them are equal
+        scale = float(np.mean(np.abs(residuals))) * 1.2533
+    return max(scale, FLOOR)
+
+
+def clipped_scale(residuals: Floats) -> float:
+    """The standard deviation of residuals clipped at three robust ones: of few values it is surer
+    than the median absolute deviation, and hardly wider for outliers.
+    """
+    reach = 3.0 * robust_scale(residuals)
+    return max(float(np.sqrt(np.mean(np.clip(residuals, -reach, reach) ** 2))), FLOOR)
+
+
+def clip_of(z: Floats) -> float:
+    """Where scores are clipped, by the tails of those that are known."""
+    heavy = (np.count_nonzero(np.abs(z) > _FAR) + 0.5) / (z.size + 1) > _HEAVY
+    return _CLIP_HEAVY if heavy else _CLIP
+
+
+def _scores_of(z: Floats, clip: float) -> _Scores:
+    """Residuals in scales as scores."""
+    raw = np.clip(z, -clip, clip)
+    far = np.abs(z) > OUTLIER
+    with_previous = np.zeros(z.size, dtype=bool)
+    with_previous[1:] = z[:-1] * np.sign(z[1:]) > _COMPANY
+    with_next = np.zeros(z.size, dtype=bool)
+    with_next[:-1] = z[1:] * np.sign(z[:-1]) > _COMPANY
+    newest = np.where(far & ~with_previous, 0.0, raw)
+    return _Scores(raw, np.where(far & ~with_previous & ~with_next, 0.0, raw), newest)
+
+
+def dependence(scores: Floats) -> float:
+    """The autocorrelation of neighbours, where it is positive at 5% (one-sided); else 0."""
+    if scores.size < FIRST:
+        return 0.0
+    centred = scores - scores.mean()
+    square = float(centred @ centred)
+    if square <= 0.0:
+        return 0.0
+    found = float(centred[1:] @ centred[:-1]) / square + 1.0 / scores.size
+    return min(found, 0.9) if found > 1.645 / np.sqrt(scores.size) else 0.0
+
+
+def inflation(rho: float, count: Floats) -> Floats:
+    """How many times the variance of a mean of ``count`` neighbours is that of independent ones,
+    for an autocorrelation that falls as ``rho`` to the power of the distance.
+    """
+    if rho == 0.0:
+        return np.ones_like(count)
+    n = np.maximum(count, 1.0)
+    return np.asarray(
+        (1.0 + rho) / (1.0 - rho) - 2.0 * rho * (1.0 - rho**n) / (n * (1.0 - rho) ** 2)
+    )
+
+
+def _next(x: Floats, weights: Floats, start: int, after: int, past: Floats) -> Alarm | None:
+    """The first alarm after run ``after`` of the stretch that begins at ``start``."""
+    fewest = NEXT if past.size >= FIRST else FIRST
+    first = max(after + 1, start + fewest + SPLITS[0] - 1)
+    while first < x.size:
+        have = first - start
+        last = min(x.size, first + min(max(have // 3, 4), 100))
+        alarm = _look(x, weights, (start, first, last), fewest, past)
+        if alarm is not None:
+            return alarm
+        first = last
+    return None
+
+
+def _look(
+    x: Floats, weights: Floats, block: tuple[int, int, int], fewest: int, past: Floats
+) -> Alarm | None:
+    """The first alarm of runs ``first`` to ``last``, scored by what was known before them."""
+    start, first, last = block
+    back = max(start, first - WINDOW - SPLITS[-1])
+    known = x[back:first]
+    centre = float(np.median(known))
+    # A change that is under way would be taken for heavy tails and for dependence.
+    settled = np.concatenate(
+        [past, known[: max(known.size - min(_UNDER_WAY, known.size // 4), FIRST)] - centre]
+    )
+    scale = clipped_scale(settled)
+    settled = settled / scale
+    clip = clip_of(settled)
+    scores = _scores_of((x[back:last] - centre) / scale, clip)
+    before = np.clip(past / scale, -clip, clip)
+    rho = dependence(np.clip(settled, -clip, clip))
+    w = weights[back:last]
+    newest = np.arange(first - back, last - back)
+    step = _exceeding(scores, w, newest, SPLITS, LEVELS, fewest, before, rho, pooled=True)
+    found = _first(step, SPLITS)
+    size = np.abs(scores.raw)
+    spread_fewest = max(fewest, FIRST)
+    spread = _exceeding(
+        _Scores(size, size, size), w, newest, SPREAD_SPLITS, SPREAD_LEVELS, spread_fewest,
+        np.abs(before), 0.0, pooled=False,
+    )  # fmt: skip
+    wider = _first(spread, SPREAD_SPLITS)
+    if found is None and wider is None:
+        return None
+    if found is not None and (wider is None or found[0] <= wider[0]):
+        row, k, ratio = found
+        n = first + row
+        at = back + _place(scores.clean[: n - back + 1], k)
+        return Alarm("step", at, n, _p_of(ratio, k, SPLITS, LEVELS))
+    assert wider is not None
+    row, k, ratio = wider
+    n = first + row
+    return Alarm("spread", n - k + 1, n, _p_of(ratio, k, SPREAD_SPLITS, SPREAD_LEVELS))
+
+
+class _Table(NamedTuple):
+    """Statistics and their thresholds, a row a run, a column a split."""
+
+    statistic: Floats
+    threshold: Floats
+
+
+def _exceeding(
+    scores: _Scores,
+    w: Floats,
+    newest: np.ndarray[tuple[int], np.dtype[np.int64]],
+    splits: tuple[int, ...],
+    levels: tuple[float, ...],
+    fewest: int,
+    before: Floats,
+    rho: float,
+    *,
+    pooled: bool,
+) -> _Table:
+    """The statistic of each split after each of the newest runs, by running sums.
+
+    ``pooled``: the variance is that of the runs before and after together, each around their mean;
+    else of those before alone.
+    """
+    k = np.array(splits)[None, :]
+    n = newest[:, None]
+    edge = n - k + 1  # the first run on the far side
+    low = np.maximum(edge - WINDOW, 0)
+    m = edge - low
+    usable = m >= fewest
+    edge, m = np.where(usable, edge, 1), np.where(usable, m, 1)
+
+    def sums(values: Floats) -> Floats:
+        return np.concatenate([[0.0], np.cumsum(values)])
+
+    total, clean = sums(w), sums(w * scores.clean)
+    raw, square = sums(w * scores.raw), sums(w * scores.raw**2)
+    far = total[n + 1] - total[edge]
+    far_mean = (clean[n] - clean[edge] + w[n] * scores.newest[n]) / far
+    near = total[edge] - total[low]
+    near_mean = (clean[edge] - clean[low]) / near
+    spread = square[edge] - square[low] - (raw[edge] - raw[low]) ** 2 / near
+    df = m - 1 + max(before.size - 1, 0)
+    if pooled:
+        spread += square[n + 1] - square[edge] - (raw[n + 1] - raw[edge]) ** 2 / far
+        df += k - 1
+    df = np.minimum(df, _MOST_DF)
+    own = float(np.sum((before - before.mean()) ** 2)) if before.size else 0.0
+    variance = np.maximum((spread + own) / np.maximum(df, 1), _LEAST_VARIANCE)
+    error = inflation(rho, k.astype(float)) / far + inflation(rho, m.astype(float)) / near
+    statistic = (far_mean - near_mean) / np.sqrt(variance * error)
+    bounds = np.stack([thresholds(level) for level in levels])
+    return _Table(
+        np.where(usable, statistic, 0.0), bounds[np.arange(len(splits))[None, :], np.maximum(df, 1)]
+    )
+
+
+def _first(table: _Table, splits: tuple[int, ...]) -> tuple[int, int, float] | None:
+    """The row of the first alarm, its split, and by how many times it exceeds its threshold."""
+    ratio = np.abs(table.statistic) / table.threshold
+    rows = np.flatnonzero((ratio > 1.0).any(axis=1))
+    if rows.size == 0:
+        return None
+    row = int(rows[0])
+    place = int(np.argmax(ratio[row]))
+    return row, splits[place], float(ratio[row, place])
+
+
+@lru_cache(maxsize=8)
+def thresholds(level: float) -> Floats:
+    """Student's quantile of a two-sided level by degrees of freedom."""
+    from scipy.special import stdtrit
+
+    df = np.arange(_MOST_DF + 1, dtype=np.float64)
+    return np.asarray(-stdtrit(np.maximum(df, 1.0), level / 2.0))
+
+
+def _p_of(ratio: float, k: int, splits: tuple[int, ...], levels: tuple[float, ...]) -> float:
+    """The level of a statistic that is so many times its threshold, by the normal tail."""
+    from scipy.special import ndtr, ndtri
+
+    level = levels[splits.index(k)]
+    return float(min(1.0, len(splits) * 2.0 * ndtr(ndtri(level / 2.0) * ratio)))
+
+
+def _place(scores: Floats, k: int) -> int:
+    """Where among scores the change lies that was noticed with about ``k`` of them after it."""
+    n = scores.size
+    low, high = max(1, n - 2 * k - 2), n - 1
+    places = np.arange(low, high)
+    sums = np.cumsum(scores)
+    after = (sums[-1] - sums[places - 1]) / (n - places)
+    before = sums[places - 1] / places
+    gain = (after - before) ** 2 * (n - places) * places / n
+    return int(places[np.argmax(gain)])

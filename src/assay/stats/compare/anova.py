@@ -1,0 +1,341 @@
+"""Which of several factors matter, alone and together: the analysis of variance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from assay.errors import AssayError
+from assay.stats.compare.effect_sizes import aligned_rank_p, share_intervals, spans, variance_shares
+from assay.stats.compare.group_tests import EQUAL_SPREAD, Check, checks_text, normality, spread_test
+from assay.stats.compare.linear_terms import REDUNDANT, Bases, Ints, Term, combinations_of, f_of
+from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.core.multiple import corrected
+from assay.stats.core.rounding import RELATIVE
+
+# p at which equal spread is doubted: a small difference that few values don't refute is enough to
+# mislead F where the wider level has fewer of them, and to allow for it costs little.
+DOUBTFUL = 0.25
+# Permutations of residuals, and how many at a time.
+PERMUTATIONS = 1999
+_AT_ONCE = 250
+# A level's effect whose redundant directions differ by more than rounding can't be told.
+_UNDETERMINED = 1e-6
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What a factor, or two together beyond what each does alone, does to the values.
+
+    ``squares``: type II sum of squares, of logarithms where ``Anova.log``. ``omega2``: partial
+    omega squared, the share of variance that it explains of what it and chance do; at least 0.
+    ``levels``: of a factor, how many times the value is that of its first level, with the other
+    factors held (a difference, without logarithms); empty of interactions. ``p_corrected``: by
+    Holm, for all effects. Where asked for, ``share``: the part of all variance that it explains, 0
+    to 1, with its 95% interval, and ``p_ranks``: by the aligned ranks, as it is.
+
+    ``factors``: one, or two together. ``freedom``: degrees of freedom; ``f``: the F statistic;
+    ``p``: of the test that ``Anova.test`` names. ``share_ci95``: the interval of ``share``.
+    """
+
+    factors: tuple[str, ...]
+    squares: float
+    freedom: int
+    f: float
+    p: float
+    p_corrected: float
+    omega2: float
+    levels: dict[str, float]
+    share: float | None = None
+    share_ci95: Interval | None = None
+    p_ranks: float | None = None
+
+
+class Anova(msgspec.Struct, frozen=True):
+    """All effects; ``missing`` says in sentences what couldn't be told, and why.
+
+    ``test``: by which p was found, ``why``: what the assumptions' checks gave. ``r2``: the share
+    of variance that all effects explain together.
+
+    ``effects``: by factor; ``checks``: of the assumptions; ``residual``: sum of squares left,
+    on ``freedom`` degrees of freedom; ``log``: whether logarithms were analysed; ``n``: values.
+    """
+
+    effects: list[Effect]
+    test: str
+    why: str
+    checks: list[Check]
+    residual: float
+    freedom: int
+    r2: float
+    log: bool
+    n: int
+    missing: list[str]
+
+
+def anova(
+    values: Sequence[float] | Floats,
+    factors: Mapping[str, Sequence[str]],
+    *,
+    interactions: bool = True,
+    log: bool | None = None,
+    seed: int = 2003,
+    sizes: bool = False,
+) -> Anova:
+    """The effects of several factors, each with as many levels' names as there are values.
+
+    Least squares with type II sums of squares: each effect against all others that don't contain
+    it, so that unequal numbers do no harm. ``log``: of logarithms, so that effects are ratios; by
+    default where all values are positive. Where residuals may be normal (Shapiro & Wilk) and spread
+    alike (Brown & Forsythe), p is that of F; where only the former fails, that of F among 1,999
+    permutations of the reduced model's residuals (Freedman & Lane 1983); where spreads may differ,
+    that of a Wald statistic which allows for it, among as many residuals with random signs
+    (Davidson & Flachaire 2008). ``seed``: of what is drawn. ``sizes``: with each effect's share of
+    all variance and its p by ranks (``stats.effect_sizes``). Factors of one level are left out, and
+    interactions for which combinations or values lack; both are said. Raises AssayError for no
+    values, and for a factor with another number of levels' names.
+    """
+    given = checked(values)
+    if any(len(levels) != given.size for levels in factors.values()):
+        raise AssayError("Each factor needs as many levels' names as there are values.")
+    log = bool(given.min() > 0.0) if log is None else log
+    if log and given.min() <= 0.0:
+        raise AssayError("Values of which logarithms are asked must be positive.")
+    y = np.log(given) if log else given
+    y = y - y.mean()
+    missing: list[str] = []
+    codes = _coded(factors, missing)
+    bases = Bases(codes)
+    terms = _terms(codes, bases, interactions, given.size, missing)
+    everything = bases.of(terms)
+    freedom = given.size - everything.shape[1]
+    if not terms or freedom < 1:
+        missing.append("There are too few values, or too few levels, for any effect to be told.")
+        return Anova([], "none", "", [], float(y @ y), max(freedom, 0), 0.0, log, y.size, missing)
+    left = y - everything @ (everything.T @ y)
+    residual = float(left @ left)
+    checks = _checks(left, codes)
+    way = _way(checks)
+    tested = [
+        _tested(y, term, terms, bases, everything, way, seed + place)
+        for place, term in enumerate(terms)
+    ]
+    adjusted = corrected([p for _, _, _, p in tested])
+    own = _sizes(y, terms, bases, everything, codes, seed) if sizes else [_NO_SIZES] * len(terms)
+    main = bases.of([(name,) for name in codes])
+    levels = _level_effects(main @ (main.T @ y), codes, factors, log)
+    return Anova(
+        effects=[
+            Effect(
+                factors=term,
+                squares=squares,
+                freedom=extra,
+                f=f,
+                p=p,
+                p_corrected=float(p_corrected),
+                omega2=max(extra * (f - 1.0) / (extra * (f - 1.0) + y.size), 0.0),
+                levels=levels[term[0]] if len(term) == 1 else {},
+                share=share,
+                share_ci95=interval,
+                p_ranks=p_ranks,
+            )
+            for term, (squares, extra, f, p), p_corrected, (share, interval, p_ranks) in zip(
+                terms, tested, adjusted, own, strict=True
+            )
+        ],
+        test=way,
+        why=checks_text(checks),
+        checks=checks,
+        residual=residual,
+        freedom=freedom,
+        r2=1.0 - residual / float(y @ y) if y.any() else 0.0,
+        log=log,
+        n=int(y.size),
+        missing=missing,
+    )
+
+
+_Sizes = tuple[float | None, Interval | None, float | None]
+_NO_SIZES: _Sizes = (None, None, None)
+
+
+def _sizes(
+    y: Floats,
+    terms: Sequence[Term],
+    bases: Bases,
+    everything: Floats,
+    codes: Mapping[str, Ints],
+    seed: int,
+) -> list[_Sizes]:
+    """Each effect's share of all variance, its interval, and p by ranks."""
+    shares = variance_shares(y[:, None], terms, bases, everything)[:, 0]
+    groups = combinations_of(codes)
+    intervals = share_intervals(y, groups, terms, bases, everything, seed)
+    p_ranks = [aligned_rank_p(y, term, terms, bases, everything) for term in terms]
+    return list(zip(map(float, shares), intervals, p_ranks, strict=True))
+
+
+Way = Literal["F", "permutation of residuals", "random signs of residuals"]
+_BY_F: Way = "F"
+_BY_SIGNS: Way = "random signs of residuals"
+
+
+def _way(checks: Sequence[Check]) -> Way:
+    refuted = {check.assumption for check in checks if not check.holds}
+    if not refuted:
+        return _BY_F
+    return _BY_SIGNS if EQUAL_SPREAD in refuted else "permutation of residuals"
+
+
+def _coded(factors: Mapping[str, Sequence[str]], missing: list[str]) -> dict[str, Ints]:
+    codes = {}
+    for name, levels in factors.items():
+        found = _in_order(levels)
+        if len(found) < 2:
+            missing.append(f"{name} has one level: its effect can't be told.")
+        else:
+            codes[name] = np.array([found[level] for level in levels], dtype=np.int64)
+    return codes
+
+
+def _in_order(levels: Sequence[str]) -> dict[str, int]:
+    """Levels' numbers, in the order of their first use."""
+    return {level: number for number, level in enumerate(dict.fromkeys(levels))}
+
+
+def _terms(
+    codes: Mapping[str, Ints], bases: Bases, interactions: bool, size: int, missing: list[str]
+) -> list[Term]:
+    """The effects that can be told: factors that others don't imply, and pairs of them."""
+    terms: list[Term] = []
+    for name in codes:
+        others = [(other,) for other in codes if other != name]
+        if bases.of([*others, (name,)]).shape[1] > bases.of(others).shape[1]:
+            terms.append((name,))
+        else:
+            missing.append(f"{name} goes with the other factors: its effect can't be told apart.")
+    for pair in combinations([term[0] for term in terms], 2) if interactions else ():
+        label = " and ".join(pair)
+        possible = int(np.prod([int(codes[name].max()) + 1 for name in pair]))
+        together = int(combinations_of({name: codes[name] for name in pair}).max()) + 1
+        if together < possible:
+            lacking = possible - together
+            missing.append(
+                f"{lacking} of {possible} combinations of {label} "
+                f"{'was' if lacking == 1 else 'were'} not measured."
+            )
+        before, after = bases.of(terms).shape[1], bases.of([*terms, pair]).shape[1]
+        if after == before:
+            missing.append(f"What {label} do together can't be told from what each does.")
+        elif size - after < 1:
+            missing.append(f"Too few values to tell what {label} do together.")
+        else:
+            terms.append(pair)
+    return terms
+
+
+def _tested(
+    y: Floats,
+    term: Term,
+    terms: Sequence[Term],
+    bases: Bases,
+    everything: Floats,
+    way: Way,
+    seed: int,
+) -> tuple[float, int, float, float]:
+    """Sum of squares, degrees of freedom, F and p of one effect."""
+    from scipy.special import fdtrc
+
+    reduced, extended = spans(term, terms, bases)
+    extra = extended.shape[1] - reduced.shape[1]
+    freedom = y.size - everything.shape[1]
+    squares, f = f_of(y[:, None], reduced, extended, everything)
+    if way == _BY_F:
+        return float(squares[0]), extra, float(f[0]), float(fdtrc(extra, freedom, f[0]))
+    found = _wald(y[:, None], reduced, extended, everything) if way == _BY_SIGNS else f
+    rng = np.random.default_rng(seed)
+    residuals = y - reduced @ (reduced.T @ y)
+    reached = 0
+    for first in range(0, PERMUTATIONS, _AT_ONCE):
+        count = min(_AT_ONCE, PERMUTATIONS - first)
+        if way == _BY_SIGNS:
+            signs = rng.choice((-1.0, 1.0), size=(y.size, count))
+            chance = _wald(signs * residuals[:, None], reduced, extended, everything)
+        else:
+            drawn = rng.permuted(np.broadcast_to(residuals[:, None], (y.size, count)), axis=0)
+            _, chance = f_of(drawn, reduced, extended, everything)
+        reached += int(np.count_nonzero(chance >= found[0] * (1.0 - RELATIVE)))
+    return float(squares[0]), extra, float(f[0]), (reached + 1) / (PERMUTATIONS + 1)
+
+
+def _wald(columns: Floats, reduced: Floats, extended: Floats, everything: Floats) -> Floats:
+    """What an effect adds, over what its error is if each value has a variance of its own.
+
+    The variances are the squares of the residuals over one less their leverage (HC3: MacKinnon &
+    White 1985). For each column.
+    """
+    added = extended - reduced @ (reduced.T @ extended)
+    u, singular, _ = np.linalg.svd(added, full_matrices=False)
+    own = u[:, singular > 0.5]  # of a projection they are 0 or 1, but for rounding
+    effect = own.T @ columns
+    left = columns - everything @ (everything.T @ columns)
+    free = np.maximum(1.0 - np.einsum("ij,ij->i", everything, everything), REDUNDANT)
+    variances = (left / free[:, None]) ** 2
+    between = np.einsum("ia,ib,ic->cab", own, own, variances, optimize=True)
+    scale = np.einsum("caa->c", between)
+    between += (RELATIVE * scale + np.finfo(float).tiny)[:, None, None] * np.eye(own.shape[1])
+    solved = np.linalg.solve(between, effect.T[:, :, None])[:, :, 0]
+    return np.asarray(np.einsum("ac,ca->c", effect, solved) / own.shape[1])
+
+
+def _checks(left: Floats, codes: Mapping[str, Ints]) -> list[Check]:
+    """Of the residuals; their spread between each factor's levels and between combinations.
+
+    Combinations alone, of a few values each, rarely show that one level of a factor is wider.
+    """
+    p: list[float] = []
+    for groups in [*codes.values(), *([combinations_of(codes)] if len(codes) > 1 else [])]:
+        several = [left[groups == each] for each in np.flatnonzero(np.bincount(groups) > 1)]
+        if len(several) > 1:
+            p.append(spread_test(several, by_f=False)[2])
+    checks = [normality(left)]
+    if p:
+        least = float(corrected(p).min())
+        checks.append(Check(EQUAL_SPREAD, "Brown–Forsythe", least, least > DOUBTFUL))
+    return checks
+
+
+def _level_effects(
+    fitted: Floats, codes: Mapping[str, Ints], factors: Mapping[str, Sequence[str]], log: bool
+) -> dict[str, dict[str, float]]:
+    """Each factor's levels relative to its first, by the model without interactions.
+
+    Nan where no chain of measurements links a level to the first.
+    """
+    names = list(codes)
+    counts = [int(codes[name].max()) + 1 for name in names]
+    design = np.hstack(
+        [
+            np.ones((fitted.size, 1)),
+            *(np.eye(k)[codes[n]] for n, k in zip(names, counts, strict=True)),
+        ]
+    )
+    solution, _, _, _ = np.linalg.lstsq(design, fitted, rcond=None)
+    # What differs between two solutions of the same fit can't be told.
+    _, singular, rows = np.linalg.svd(design, full_matrices=True)
+    redundant = rows[int(np.count_nonzero(singular > REDUNDANT * singular[0])) :]
+    first = 1
+    found: dict[str, dict[str, float]] = {}
+    for name, count in zip(names, counts, strict=True):
+        own = solution[first : first + count] - solution[first]
+        unsure = np.abs(redundant[:, first : first + count] - redundant[:, [first]]).max(
+            axis=0, initial=0.0
+        )
+        own = np.where(unsure > _UNDETERMINED, np.nan, np.exp(own) if log else own)
+        levels = _in_order(factors[name])
+        found[name] = {level: float(own[number]) for level, number in levels.items()}
+        first += count
+    return found

@@ -1,0 +1,379 @@
+"""Whether groups of results differ, in where they lie or in how they spread, and by how much.
+
+Each result says which test was made and why that one. That two groups are alike is said only where
+an interval shows it: that a test found nothing shows nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from assay.errors import AssayError
+from assay.stats.compare.anova import Anova as Anova
+from assay.stats.compare.anova import Effect as Effect
+from assay.stats.compare.anova import anova as anova
+from assay.stats.compare.group_tests import (
+    EQUAL_SPREAD,
+    LEVEL,
+    Check,
+    brunner_munzel,
+    checks_text,
+    discounted,
+    hodges_lehmann,
+    normality,
+    spread_test,
+    worth_each,
+)
+from assay.stats.core.intervals import (
+    Estimate,
+    Floats,
+    Interval,
+    checked,
+    median_interval,
+    ratio_interval,
+)
+from assay.stats.core.multiple import Method, corrected
+from assay.stats.core.summary import coefficient_of_variation
+from assay.stats.core.warmup import mid_ranks
+from assay.stats.repeats.spread import cov_interval
+
+Verdict = Literal["differs", "alike", "open"]
+
+# Medians within one percent of each other are alike, and coefficients of variation within a factor
+# of one and a half.
+ALIKE_LOCATION = 0.01
+ALIKE_SPREAD = 0.5
+# Under so many values a group's normality can't be refuted well enough for the F test: of 30 of
+# Student's t with three degrees of freedom it would err in 9% of cases instead of 5%.
+MIN_FOR_F = 60
+# Of more groups than that, pairs aren't compared one by one.
+MOST_PAIRED = 12
+
+
+class Group(msgspec.Struct, frozen=True):
+    """One group's numbers; the CoV is None where it can't be told.
+
+    ``name``; ``n`` values; ``median`` with ``median_ci95``; ``cov`` with ``cov_ci95``.
+    """
+
+    name: str
+    n: int
+    median: float
+    median_ci95: Interval | None
+    cov: float | None
+    cov_ci95: Interval | None
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """Two groups: ``ratio`` of the other's median, or CoV, to the one's, with its 95% interval.
+
+    ``shift``: by how much the other's values are greater, in their unit (Hodges & Lehmann 1963),
+    with interval; None of spreads. ``p_corrected``: by Holm, for all pairs of these groups.
+
+    ``one``, ``other``: the groups' names. ``ratio_ci95``, ``shift_ci95``: the 95% intervals.
+    ``test``, ``p``, ``verdict``: of this pair.
+    """
+
+    one: str
+    other: str
+    ratio: float | None
+    ratio_ci95: Interval | None
+    shift: float | None
+    shift_ci95: Interval | None
+    test: str
+    p: float
+    p_corrected: float
+    verdict: Verdict
+
+
+class GroupDifference(msgspec.Struct, frozen=True):
+    """Whether groups differ in ``what``, by which test, and why that one.
+
+    ``effect``: of two groups' locations the probability that a value of the other exceeds one of
+    the first (0.5: alike), of several the share of rank variance between groups (epsilon squared),
+    of spreads the ratio of the greatest CoV to the least. ``p_corrected``: for the family that it
+    was tested in (``correct``), until then None. ``margin``: within which ``alike`` is said.
+
+    ``test`` with its ``statistic`` and ``p``, and ``why`` that test; ``checks``: of its
+    assumptions; ``groups`` and ``pairs``: their numbers; ``verdict``: ``differs``, ``alike`` or
+    ``open``.
+    """
+
+    what: Literal["location", "spread"]
+    test: str
+    why: str
+    checks: list[Check]
+    statistic: float
+    p: float
+    effect: float | None
+    groups: list[Group]
+    pairs: list[Pair]
+    margin: float
+    verdict: Verdict
+    p_corrected: float | None = None
+
+
+def location_differs(
+    groups: Mapping[str, Sequence[float] | Floats], *, margin: float = ALIKE_LOCATION
+) -> GroupDifference:
+    """Whether the groups lie at different places.
+
+    Values that may be normal: Welch's t or, of several groups, Welch's analysis of variance (1951),
+    which don't assume equal spreads. Else Mann & Whitney's or Kruskal & Wallis' test, or, where
+    spreads differ, too, Brunner & Munzel's (2000), of several groups Welch's analysis of their
+    ranks (Zimmerman & Zumbo 1993). Values that depend on their predecessors count for fewer.
+    Raises AssayError for fewer than two groups, or than two values in one.
+    """
+    arrays = _checked_groups(groups)
+    checks = _normal(arrays)
+    normal = all(check.holds for check in checks)
+    if not normal:
+        checks.append(_even(arrays))
+    even = checks[-1].holds
+    worth = min(worth_each(values) for values in arrays.values())
+    test, statistic, p = _location_test(list(arrays.values()), normal, even)
+    pairs = [
+        _location_pair(one, other, arrays, normal, even, worth) for one, other in _pairs(arrays)
+    ]
+    pairs = _corrected_pairs(pairs, margin)
+    p = discounted(p, worth)
+    return GroupDifference(
+        what="location",
+        test=test,
+        why=_why(checks, worth),
+        checks=checks,
+        statistic=statistic,
+        p=p,
+        effect=_location_effect(list(arrays.values())),
+        groups=_described(arrays),
+        pairs=pairs,
+        margin=margin,
+        verdict=_verdict(p, pairs, margin),
+    )
+
+
+def spread_differs(
+    groups: Mapping[str, Sequence[float] | Floats], *, margin: float = ALIKE_SPREAD
+) -> GroupDifference:
+    """Whether the groups spread differently, each relative to where it lies.
+
+    Of values that are all positive the logarithms are compared, whose standard deviation is the
+    coefficient of variation while that is small; else the values. Two groups of at least 60 values
+    that may be normal: the F test. Else Brown and Forsythe's (1974). Raises AssayError for fewer
+    than two groups or values.
+    """
+    arrays = _checked_groups(groups)
+    relative = all(values.min() > 0.0 for values in arrays.values())
+    scaled = {
+        name: np.log(values / np.median(values)) if relative else values
+        for name, values in arrays.items()
+    }
+    checks = _normal(scaled)
+    plenty = min(values.size for values in scaled.values()) >= MIN_FOR_F
+    by_f = len(scaled) == 2 and plenty and all(check.holds for check in checks)
+    worth = min(worth_each(np.abs(v - np.median(v))) for v in scaled.values())
+    test, statistic, p = spread_test(list(scaled.values()), by_f)
+    p = discounted(p, worth)
+    described = {group.name: group for group in _described(arrays)}
+    pairs = []
+    for one, other in _pairs(arrays):
+        name, _, pair_p = spread_test([scaled[one], scaled[other]], by_f)
+        ratio, interval = _cov_ratio(described[one], described[other])
+        pair_p = discounted(pair_p, worth)
+        pairs.append(
+            Pair(one, other, ratio, interval, None, None, name, pair_p, pair_p, verdict="open")
+        )
+    pairs = _corrected_pairs(pairs, margin)
+    covs = [group.cov for group in described.values() if group.cov]
+    why = _why(checks, worth)
+    if len(scaled) == 2 and not plenty:
+        why += f" Fewer than {MIN_FOR_F} values a group can't refute it well enough for F."
+    return GroupDifference(
+        what="spread",
+        test=test + (" of logarithms" if relative else ""),
+        why=why,
+        checks=checks,
+        statistic=statistic,
+        p=p,
+        effect=max(covs) / min(covs) if covs else None,
+        groups=list(described.values()),
+        pairs=pairs,
+        margin=margin,
+        verdict=_verdict(p, pairs, margin),
+    )
+
+
+def correct(found: Sequence[GroupDifference], method: Method = "holm") -> list[GroupDifference]:
+    """The same differences, each with its p corrected for all of them, and the verdict by it."""
+    adjusted = corrected([each.p for each in found], method)
+    return [
+        msgspec.structs.replace(
+            each, p_corrected=float(p), verdict=_verdict(float(p), each.pairs, each.margin)
+        )
+        for each, p in zip(found, adjusted, strict=True)
+    ]
+
+
+def _checked_groups(groups: Mapping[str, Sequence[float] | Floats]) -> dict[str, Floats]:
+    arrays = {name: checked(values) for name, values in groups.items()}
+    if len(arrays) < 2 or min(values.size for values in arrays.values()) < 2:
+        raise AssayError("To be compared there must be two groups of at least two values each.")
+    return arrays
+
+
+def _pairs(arrays: Mapping[str, Floats]) -> list[tuple[str, str]]:
+    return list(combinations(arrays, 2)) if len(arrays) <= MOST_PAIRED else []
+
+
+def _described(arrays: Mapping[str, Floats]) -> list[Group]:
+    return [
+        Group(
+            name=name,
+            n=int(values.size),
+            median=float(np.median(values)),
+            median_ci95=median_interval(values),
+            cov=coefficient_of_variation(values),
+            cov_ci95=cov_interval(values),
+        )
+        for name, values in arrays.items()
+    ]
+
+
+def _normal(arrays: Mapping[str, Floats]) -> list[Check]:
+    """One check: the least p of all groups, corrected for their number."""
+    p = [normality(values).p for values in arrays.values()]
+    least = float(corrected(p).min())
+    return [Check("normal", "Shapiro–Wilk", least, least > LEVEL)]
+
+
+def _even(arrays: Mapping[str, Floats]) -> Check:
+    _, _, p = spread_test(list(arrays.values()), False)
+    return Check(EQUAL_SPREAD, "Brown–Forsythe", p, p > LEVEL)
+
+
+def _location_test(groups: Sequence[Floats], normal: bool, even: bool) -> tuple[str, float, float]:
+    """Name, statistic and p of the test that these assumptions allow."""
+    from scipy import stats
+
+    if all(np.ptp(values) == 0.0 for values in groups):
+        same = len({float(values[0]) for values in groups}) == 1
+        return "none: no group varies", 0.0, 1.0 if same else 0.0
+    if normal and len(groups) == 2:
+        t = stats.ttest_ind(groups[1], groups[0], equal_var=False)
+        return "Welch's t", float(t.statistic), float(t.pvalue)
+    if normal:
+        f = stats.f_oneway(*groups, equal_var=False)
+        return "Welch's analysis of variance", float(f.statistic), float(f.pvalue)
+    if even and len(groups) == 2:
+        u = stats.mannwhitneyu(groups[1], groups[0])
+        return "Mann–Whitney", float(u.statistic), float(u.pvalue)
+    if even:
+        h = stats.kruskal(*groups)
+        return "Kruskal–Wallis", float(h.statistic), float(h.pvalue)
+    if len(groups) == 2:
+        return "Brunner–Munzel", *brunner_munzel(groups[0], groups[1])
+    ranks = np.split(
+        mid_ranks(np.concatenate(list(groups))), np.cumsum([g.size for g in groups])[:-1]
+    )
+    f = stats.f_oneway(*ranks, equal_var=False)
+    return "Welch's analysis of variance of ranks", float(f.statistic), float(f.pvalue)
+
+
+def _location_pair(
+    one: str,
+    other: str,
+    arrays: Mapping[str, Floats],
+    normal: bool,
+    even: bool,
+    worth: float,
+) -> Pair:
+    x, y = arrays[one], arrays[other]
+    test, _, p = _location_test([x, y], normal, even)
+    shift, interval = hodges_lehmann(x, y)
+    medians = [Estimate(float(np.median(v)), median_interval(v)) for v in (x, y)]
+    ratio = medians[1].value / medians[0].value if medians[0].value else None
+    ends = [end for m in medians for end in (m.value, *(m.interval or (-1.0,)))]
+    known = min(ends) > 0.0
+    p = discounted(p, worth)
+    return Pair(
+        one=one,
+        other=other,
+        ratio=ratio,
+        ratio_ci95=ratio_interval(medians[1], medians[0]) if known else None,
+        shift=shift,
+        shift_ci95=interval,
+        test=test,
+        p=p,
+        p_corrected=p,
+        verdict="open",
+    )
+
+
+def _cov_ratio(one: Group, other: Group) -> tuple[float | None, Interval | None]:
+    if not one.cov or not other.cov:
+        return None, None
+    ratio = other.cov / one.cov
+    if one.cov_ci95 is None or other.cov_ci95 is None:
+        return ratio, None
+    return ratio, ratio_interval(
+        Estimate(other.cov, _around(other.cov, other.cov_ci95)),
+        Estimate(one.cov, _around(one.cov, one.cov_ci95)),
+    )
+
+
+def _around(value: float, interval: Interval) -> Interval:
+    """The interval, widened to hold the estimate that it was shifted from for few values."""
+    return min(interval[0], value), max(interval[1], value)
+
+
+def _corrected_pairs(pairs: Sequence[Pair], margin: float) -> list[Pair]:
+    adjusted = corrected([pair.p for pair in pairs])
+    return [
+        msgspec.structs.replace(
+            pair, p_corrected=float(p), verdict=_pair_verdict(float(p), pair.ratio_ci95, margin)
+        )
+        for pair, p in zip(pairs, adjusted, strict=True)
+    ]
+
+
+def _pair_verdict(p: float, ratio: Interval | None, margin: float) -> Verdict:
+    if p <= LEVEL:
+        return "differs"
+    within = ratio is not None and 1.0 / (1.0 + margin) <= ratio[0] and ratio[1] <= 1.0 + margin
+    return "alike" if within else "open"
+
+
+def _verdict(p: float, pairs: Sequence[Pair], margin: float) -> Verdict:
+    if p <= LEVEL:
+        return "differs"
+    alike = bool(pairs) and all(
+        _pair_verdict(1.0, pair.ratio_ci95, margin) == "alike" for pair in pairs
+    )
+    return "alike" if alike else "open"
+
+
+def _location_effect(groups: Sequence[Floats]) -> float | None:
+    from scipy.stats import kruskal
+
+    if len(groups) == 2:
+        ranks = mid_ranks(np.concatenate(list(groups)))[groups[0].size :]
+        m = groups[1].size
+        return float((ranks.mean() - (m + 1) / 2.0) / groups[0].size)
+    whole = np.concatenate(list(groups))
+    if np.ptp(whole) == 0.0:
+        return 0.0
+    return float(kruskal(*groups).statistic) / (whole.size - 1)
+
+
+def _why(checks: Sequence[Check], worth: float) -> str:
+    if worth >= 1.0:
+        return checks_text(checks)
+    return (
+        f"{checks_text(checks)} Values depend on their predecessors: each counts for {worth:.2g} "
+        "of an independent one."
+    )

@@ -1,0 +1,66 @@
+"""Levels of factors as numbers, and results by their level: for a dozen as for a million."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.core.intervals import Floats
+
+Ints = npt.NDArray[np.int64]
+
+# Up to so many numbers for each result a table of all numbers costs less than sorting those met.
+_TABLE = 4
+# What fits 16 bits NumPy sorts by counting.
+_SMALL = 1 << 16
+
+
+def numbered(names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """The number of each name's level, and the levels, in the order of their first use."""
+    levels = tuple(dict.fromkeys(names))
+    if len(levels) <= 1:
+        return np.zeros(len(names), dtype=np.int64), levels
+    number = {level: place for place, level in enumerate(levels)}
+    return np.fromiter(map(number.__getitem__, names), np.int64, len(names)), levels
+
+
+def combined(columns: Sequence[Ints], size: int) -> Ints:
+    """The number of each result's combination of levels, of those that occur, in their order.
+
+    ``columns``: of each factor the numbers of ``size`` results' levels, from 0; of the order the
+    first counts most. Without any factor all results are of one combination.
+    """
+    together = np.zeros(size, dtype=np.int64)
+    count = 1
+    for codes in columns:
+        levels = int(codes.max(initial=0)) + 1
+        together, count = _without_gaps(together * levels + codes, count * levels)
+    return together
+
+
+def _without_gaps(codes: Ints, count: int) -> tuple[Ints, int]:
+    """The same numbers, of ``count`` possible ones, counted over those that occur; how many."""
+    if count > _TABLE * codes.size + _SMALL:
+        different, found = np.unique(codes, return_inverse=True)
+        return np.asarray(found, dtype=np.int64).reshape(-1), int(different.size)
+    occurs = np.bincount(codes, minlength=count) > 0
+    number = np.cumsum(occurs) - 1
+    return np.asarray(number[codes], dtype=np.int64), int(occurs.sum())
+
+
+def places_of(codes: Ints, count: int) -> list[Ints]:
+    """Of each of ``count`` levels the places of its results, ascending."""
+    narrow = codes.astype(np.uint16) if count <= _SMALL else codes
+    order = np.argsort(narrow, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
+
+
+def relative(values: Floats, codes: Ints) -> Floats:
+    """The values less the median of their level."""
+    made = values.copy()
+    for places in places_of(codes, int(codes.max(initial=0)) + 1):
+        if places.size:
+            made[places] -= np.median(values[places])
+    return made

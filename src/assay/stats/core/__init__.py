@@ -1,0 +1,1 @@
+"""Summaries, intervals and the properties of one series of numbers."""

@@ -1,0 +1,87 @@
+"""How often which values came: bins by a rule, and a smooth density, for many values or few."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.stats.core.intervals import Floats
+
+# A histogram of fewer bins has no shape, and one of more is read no better.
+MIN_BINS, MAX_BINS = 5, 50
+# Bins by which a histogram reaches beyond the quartiles, down and up: what is further off would
+# press the rest into one bin. Slow runs are what is looked for, so there is more room above.
+_BELOW, _ABOVE = 15, 30
+# Share of the values that may be left out on either side: a group of slow runs never is; and how
+# far the bins go on beyond such a group, of the distance between the ends of what is kept.
+_CUT, _ROOM = 0.02, 0.25
+# Places on which the values are counted before they are smoothed.
+_FINE = 2048
+
+
+class Histogram(NamedTuple):
+    """``edges``: one more than ``counts``. ``below``, ``above``: how many values lie outside."""
+
+    edges: Floats
+    counts: Floats
+    below: int
+    above: int
+
+
+def histogram(values: Floats) -> Histogram | None:
+    """Counts in equal bins of the width of Freedman & Diaconis (1981), 2 IQR / n^(1/3).
+
+    The bins reach from the least to the greatest value, but no further than 15 bins below the lower
+    and 30 above the upper quartile, unless more than 2% of the values lie there; there are 5 to 50
+    of them. None where all values are the same.
+    """
+    levels = (0.0, _CUT, 0.25, 0.75, 1.0 - _CUT, 1.0)
+    least, first, low, high, last, most = (float(q) for q in np.quantile(values, levels))
+    if most == least:
+        return None
+    width = 2.0 * (high - low) / values.size ** (1.0 / 3.0)
+    if width > 0.0:
+        room = _ROOM * (last - first)
+        bottom, top = low - _BELOW * width, high + _ABOVE * width
+        least = max(least, bottom if bottom <= first else first - room)
+        most = min(most, top if top >= last else last + room)
+        count = int(np.clip(np.ceil((most - least) / width), MIN_BINS, MAX_BINS))
+    else:
+        count = MAX_BINS  # more than half of the values are one and the same
+    edges = np.linspace(least, most, count + 1)
+    counts, _ = np.histogram(values, edges)
+    return Histogram(
+        edges,
+        counts.astype(np.float64),
+        int((values < least).sum()),
+        int((values > most).sum()),
+    )
+
+
+def density(values: Floats, at: Floats) -> Floats:
+    """The density of the values at some places (1 over their unit), by a Gaussian kernel.
+
+    Bandwidth 0.9 min(deviation, IQR / 1.34) / n^(1/5) (Silverman 1986, 3.31). Values are counted on
+    a fine grid first, so that the cost hardly depends on their number. Zero everywhere where there
+    is no spread.
+    """
+    low, high = np.quantile(values, (0.25, 0.75))
+    spreads = [float(values.std(ddof=1)) if values.size > 1 else 0.0, float(high - low) / 1.34]
+    spread = min((each for each in spreads if each > 0.0), default=0.0)
+    if spread == 0.0:
+        return np.zeros(at.size)
+    bandwidth = 0.9 * spread / values.size**0.2
+    # Only values within reach of the places count; the others shall not coarsen the grid.
+    reach = 5.0 * bandwidth
+    near = values[(values >= at.min() - reach) & (values <= at.max() + reach)]
+    if near.size == 0:
+        return np.zeros(at.size)
+    if near.size <= _FINE:
+        centres, counts = near, np.ones(near.size)
+    else:
+        found, edges = np.histogram(near, _FINE)
+        centres, counts = (edges[:-1] + edges[1:]) / 2.0, found.astype(np.float64)
+    far = (at[:, None] - centres[None, :]) / bandwidth
+    kernel = np.exp(-0.5 * far**2) / np.sqrt(2.0 * np.pi)
+    return np.asarray(kernel @ counts / (values.size * bandwidth))

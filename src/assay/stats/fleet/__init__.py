@@ -1,0 +1,1 @@
+"""Many nodes over all kernels at once: which differ from the others."""

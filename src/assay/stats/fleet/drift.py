@@ -1,0 +1,150 @@
+"""Nodes that get slower while their fleet does not.
+
+Each occasion's costs (logarithms) are set against the fleet's of that day, and each node's against
+its own over all occasions (two-way: Tukey's median polish, 1977). In what is left are looked for
+a trend (least squares over time) and steps (mean after less mean before, for each place that
+leaves two occasions on both sides). Each is divided by what it would vary by if occasions were
+independent, and held against the other nodes' of the same cell (``peers``), so that how much nodes
+wander by nature is seen rather than assumed. Over trend, places and cells Simes' chance is taken,
+and over nodes Benjamini & Hochberg's procedure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.core.intervals import Floats
+from assay.stats.core.multiple import corrected, corrected_rows
+from assay.stats.fleet.fleet import FLOOR, LEVEL, logarithms
+from assay.stats.fleet.peers import against_peers, median_down, reach
+
+Ints = npt.NDArray[np.int64]
+
+# Fewest occasions that tell a drift, and fewest on each side of a step.
+MIN_OCCASIONS = 4
+_SIDE = 2
+_POLISH = 4
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One node that got slower, in the cell where that is surest.
+
+    ``size``: how much, as a difference of logarithms of costs, from the first occasion to the last
+    (trend) or at the step, with its 95% ``interval``. ``since``: the first occasion after the step,
+    of a trend the node's first. ``occasions``: how many the node has. ``p``: adjusted over nodes.
+    """
+
+    node: int
+    cell: int
+    how: Literal["trend", "step"]
+    size: float
+    interval: tuple[float, float]
+    since: int
+    occasions: int
+    p: float
+
+
+def find_drifts(
+    costs: Floats, utc: Floats, kinds: Ints | None = None, level: float = LEVEL
+) -> list[Drift]:
+    """The nodes that got slower, the surest first.
+
+    ``costs`` [node, cell, occasion]: positive, more is worse, nan for none. ``utc`` [occasion]:
+    seconds, ascending. ``kinds`` [node]: which are compared with each other.
+    """
+    logs = logarithms(costs)
+    nodes, cells, occasions = logs.shape
+    if nodes == 0 or cells == 0 or occasions < MIN_OCCASIONS:
+        return []
+    of_kind = np.zeros(nodes, dtype=np.int64) if kinds is None else kinds
+    looked = [_trend(np.isfinite(logs), utc)]
+    looked += [_step(np.isfinite(logs), place) for place in range(_SIDE, occasions - _SIDE + 1)]
+    p = np.full((nodes, len(looked) * cells), np.nan)
+    sizes, errors, fits = (np.full(p.shape, np.nan) for _ in range(3))
+    for kind in np.unique(of_kind):
+        rows = np.flatnonzero(of_kind == kind)
+        rest = _polished(logs[rows])
+        for number, (weights, spread) in enumerate(looked):
+            columns = np.arange(cells) * len(looked) + number
+            size = _sum(weights[rows] * np.nan_to_num(rest), weights[rows])
+            wide = spread[rows]
+            peers = against_peers(size / wide, floor=FLOOR)
+            p[np.ix_(rows, columns)] = peers.p
+            sizes[np.ix_(rows, columns)] = size - peers.centre * wide
+            errors[np.ix_(rows, columns)] = peers.scale * wide * reach(peers.count)
+            fits[np.ix_(rows, columns)] = sizes[np.ix_(rows, columns)] / wide
+    tested = np.isfinite(p).any(axis=1)
+    within = np.nan_to_num(corrected_rows(p), nan=2.0).min(axis=1)
+    over = corrected(np.where(tested, within, np.nan), "bh")
+    with np.errstate(invalid="ignore"):
+        found = np.flatnonzero(over <= level)
+    made = []
+    for node in found:
+        cell = int(np.nanargmin(p[node])) // len(looked)
+        # Of trend and steps the one that leaves the least of the node's squares.
+        number = int(np.nanargmax(fits[node, cell * len(looked) :][: len(looked)]))
+        best = cell * len(looked) + number
+        there = np.flatnonzero(np.isfinite(logs[node, cell]))
+        much, half = float(sizes[node, best]), float(errors[node, best])
+        after = there[there >= number + _SIDE - 1]
+        made.append(
+            Drift(
+                node=int(node),
+                cell=cell,
+                how="step" if number else "trend",
+                size=much,
+                interval=(much - half, much + half),
+                since=int(after[0] if number else there[0]),
+                occasions=int(there.size),
+                p=float(over[node]),
+            )
+        )
+    return sorted(made, key=lambda drift: (drift.p, -drift.size, drift.node))
+
+
+def _polished(logs: Floats) -> Floats:
+    """What is left of [node, cell, occasion] without the nodes' and the occasions' medians."""
+    rest = logs.copy()
+    for _ in range(_POLISH):
+        rest -= median_down(np.moveaxis(rest, 2, 0))[:, :, None]
+        rest -= median_down(rest)[None]
+    return rest
+
+
+def _sum(values: Floats, weights: Floats) -> Floats:
+    """Over occasions; nan where there is no weight."""
+    return np.where(np.abs(weights).sum(axis=2) > 0.0, values.sum(axis=2), np.nan)
+
+
+def _trend(there: npt.NDArray[np.bool_], utc: Floats) -> tuple[Floats, Floats]:
+    """Weights that give the change from a node's first occasion to its last, by least squares; and
+    its standard deviation where occasions have one of 1. Nothing where there are too few.
+    """
+    times = np.where(there, utc, np.nan)
+    count = there.sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(times, axis=2) / count
+        away = np.where(there, utc - mean[:, :, None], 0.0)
+        squares = (away**2).sum(axis=2)
+        span = np.where(there, utc, -np.inf).max(axis=2) - np.where(there, utc, np.inf).min(axis=2)
+        usable = (count >= MIN_OCCASIONS) & (squares > 0.0)
+        weights = np.where(usable[:, :, None], away * (span / squares)[:, :, None], 0.0)
+        spread = np.where(usable, span / np.sqrt(squares), np.nan)
+    return weights, spread
+
+
+def _step(there: npt.NDArray[np.bool_], place: int) -> tuple[Floats, Floats]:
+    """The same of the mean from occasion ``place`` on less that before."""
+    late = np.arange(there.shape[2]) >= place
+    after, before = there & late, there & ~late
+    n_after, n_before = after.sum(axis=2), before.sum(axis=2)
+    usable = (n_after >= _SIDE) & (n_before >= _SIDE)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = after / n_after[:, :, None] - before / n_before[:, :, None]
+        spread = np.where(usable, np.sqrt(1.0 / n_after + 1.0 / n_before), np.nan)
+    return np.where(usable[:, :, None], np.nan_to_num(weights), 0.0), spread

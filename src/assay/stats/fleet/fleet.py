@@ -1,0 +1,274 @@
+"""A fleet of nodes over all kernels at once: which are slower than the others, and in what.
+
+Values are logarithms of costs, so that deviations are relative and neither units nor work matter:
+value = cell's usual value (within a kind of nodes) + the node's own deviation + that of a launch.
+Nodes differ by nature, and launches of a node more or less; both are estimated from the fleet,
+robustly. A node's launches come down to one value (Huber 1964, with the launches' scatter known
+from all nodes), which is held against the other nodes' (``peers``). Cells of one resource, and all
+cells, are further columns: their deviations weighted by what they are known to, outlying cells cut.
+
+What is controlled is the share of false ones among the nodes that are named (Benjamini & Bogomolov
+2014): a node's chance is Simes' (1986) over all its columns, Benjamini & Hochberg's (1995)
+procedure selects nodes, and within a selected node columns are named at the level times the share
+of nodes selected. (The same over all nodes and cells at once would let a node that is slow in
+fifty cells pay for two that aren't.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.core.intervals import Floats
+from assay.stats.core.multiple import corrected, corrected_rows
+from assay.stats.fleet.kinds import find_kinds
+from assay.stats.fleet.peers import FEWEST, against_peers, median_down, reach
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+# The false-discovery rate that is asked for, half of what is stated (STATED): a node that is bad
+# for sure makes room for twice as many false ones beside it, and nature isn't quite normal.
+LEVEL, STATED = 0.025, 0.05
+# The least scatter between nodes that is believed: 0.1%.
+FLOOR = 1e-3
+# Huber's constant: 95% of the mean's efficiency for normal values; and that efficiency.
+_HUBER, _EFFICIENCY = 1.345, 0.95
+_ROUNDS = 6
+# Deviations from the node's usual one beyond which a cell counts as if it were no further.
+_CELL_CUT = 2.0
+ALL = "all kernels"
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """What came of it. Arrays are [node, column] unless said; columns are the cells, then the
+    resources that have several, then all cells, as ``columns`` names them.
+
+    ``kinds`` [node]: which nodes were compared with each other. ``split``: cells in which values
+    told kinds apart. ``counts`` [node, cell]: launches. ``slow`` [node, cell]: those of them slower
+    than the usual node. ``shift``: how much slower than the usual node of the kind, a difference of
+    logarithms of costs; nan where there is nothing. ``error``: its standard error. ``t``: the same
+    in deviations that nodes differ by. ``p``: the chance of so slow a node among equals.
+    ``p_columns``: adjusted; ``p_nodes`` [node]: of each node over all its columns, adjusted; those
+    at or under the level are outliers. ``p_fast`` [node]: the same, of being faster. ``scatter``
+    [kind, column]: a standard deviation between nodes; ``within`` [cell]: between a node's
+    launches, nan where none has several.
+    """
+
+    columns: tuple[str, ...]
+    cells: int
+    kinds: Ints
+    split: tuple[int, ...]
+    counts: Ints
+    slow: Ints
+    shift: Floats
+    error: Floats
+    t: Floats
+    p: Floats
+    p_columns: Floats
+    p_nodes: Floats
+    p_fast: Floats
+    scatter: Floats
+    within: Floats
+
+    def outliers(self, level: float = LEVEL) -> Ints:
+        """The nodes that are slower than their kind, the surest first."""
+        return _selected(self.p_nodes, level, np.nan_to_num(self.t, nan=-np.inf).max(axis=1))
+
+    def faster(self, level: float = LEVEL) -> Ints:
+        """The nodes that are faster than their kind, the surest first."""
+        return _selected(self.p_fast, level, np.nan_to_num(-self.t, nan=-np.inf).max(axis=1))
+
+
+def compare(
+    costs: Floats,
+    resources: Sequence[str],
+    told: Ints | None = None,
+    level: float = LEVEL,
+) -> Fleet:
+    """Compare nodes. ``costs`` [node, cell, repetition]: positive, more is worse, nan for none.
+
+    ``resources``: of each cell, what it takes most. ``told``: kinds of nodes that are known
+    beforehand; kinds that values tell apart are found besides.
+    """
+    logs = logarithms(costs)
+    counts = np.isfinite(logs).sum(axis=2)
+    within = _launch_scatter(logs, counts)
+    values = _node_values(logs, counts, within)
+    kinds, split = find_kinds(values, told)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        noise = np.where(counts > 0, np.nan_to_num(within) ** 2 / _EFFICIENCY / counts, np.nan)
+    groups = _groups(resources)
+    made = _Table.empty(
+        values.shape[0], len(resources) + len(groups), int(kinds.max(initial=0)) + 1
+    )
+    centre = np.full(values.shape, np.nan)
+    for kind in np.unique(kinds):
+        rows = np.flatnonzero(kinds == kind)
+        centre[rows] = _compare_kind(made, rows, int(kind), values[rows], noise[rows], groups)
+    with np.errstate(invalid="ignore"):
+        slow = (logs > centre[:, :, None]).sum(axis=2)
+    p_nodes, p_columns = _controlled(made.p, level)
+    p_fast, _ = _controlled(1.0 - made.p, level)
+    return Fleet(
+        columns=(*(f"cell {i}" for i in range(len(resources))), *(name for name, _ in groups)),
+        cells=len(resources),
+        kinds=kinds,
+        split=tuple(split),
+        counts=counts,
+        slow=slow,
+        shift=made.shift,
+        error=made.error,
+        t=made.t,
+        p=made.p,
+        p_columns=p_columns,
+        p_nodes=p_nodes,
+        p_fast=p_fast,
+        scatter=made.scatter,
+        within=within,
+    )
+
+
+def logarithms(costs: Floats) -> Floats:
+    """Of positive finite costs their logarithms, of others nan."""
+    given = np.asarray(costs, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where((given > 0.0) & np.isfinite(given), np.log(given), np.nan)
+
+
+@dataclass
+class _Table:
+    shift: Floats
+    error: Floats
+    t: Floats
+    p: Floats
+    scatter: Floats
+
+    @classmethod
+    def empty(cls, nodes: int, columns: int, kinds: int) -> _Table:
+        shift, error, t, p = (np.full((nodes, columns), np.nan) for _ in range(4))
+        return cls(shift, error, t, p, np.full((kinds, columns), np.nan))
+
+
+def _compare_kind(
+    table: _Table,
+    rows: Ints,
+    kind: int,
+    values: Floats,
+    noise: Floats,
+    groups: Sequence[tuple[str, Ints]],
+) -> Floats:
+    """Fill in one kind's rows; the cells' usual values."""
+    peers = against_peers(values, noise, FLOOR)
+    cells = values.shape[1]
+    shift = values - peers.centre
+    known = np.where(noise > 0.0, noise, peers.scale**2)  # one launch tells nothing of its error
+    error = np.sqrt(known + peers.scale**2 / np.maximum(peers.count, 1))
+    table.shift[rows, :cells], table.error[rows, :cells] = (
+        shift,
+        np.where(np.isfinite(shift), error, np.nan),
+    )
+    table.t[rows, :cells], table.p[rows, :cells] = peers.t, peers.p
+    table.scatter[kind, :cells] = np.where(peers.count >= FEWEST, peers.scale, np.nan)
+    for place, (_, members) in enumerate(groups, cells):
+        usable = members[peers.count[members] >= FEWEST]
+        if usable.size < 2:
+            continue
+        together = _together(shift[:, usable], peers.scale[usable])
+        spread = _together_error(known[:, usable], shift[:, usable], peers.scale[usable])
+        over = against_peers(together[:, None], floor=FLOOR / np.sqrt(usable.size))
+        table.shift[rows, place] = together - over.centre[0]
+        table.error[rows, place] = spread
+        table.t[rows, place], table.p[rows, place] = over.t[:, 0], over.p[:, 0]
+        table.scatter[kind, place] = over.scale[0]
+    return np.broadcast_to(peers.centre, values.shape)
+
+
+def _groups(resources: Sequence[str]) -> list[tuple[str, Ints]]:
+    """The columns made of several cells: each resource that has some, and all cells."""
+    names = dict.fromkeys(resources)
+    made = [(n, np.array([i for i, r in enumerate(resources) if r == n])) for n in names]
+    several = [(name, members) for name, members in made if members.size > 1]
+    if len(made) > 1:
+        several.append((ALL, np.arange(len(resources))))
+    return several
+
+
+def _launch_scatter(logs: Floats, counts: Ints) -> Floats:
+    """Standard deviation between a node's launches, of each cell, from the median node's variance.
+
+    The variance of normal values over their own is chi-squared over its degrees of freedom, whose
+    median is divided out.
+    """
+    from scipy.special import chdtri
+
+    freedom = counts - 1
+    usual = chdtri(np.maximum(np.arange(counts.max(initial=1)), 1), 0.5)  # by degrees of freedom
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.nansum(logs, axis=2) / counts
+        squares = np.nansum((logs - means[:, :, None]) ** 2, axis=2)
+        variances = np.where(freedom > 0, squares / usual[np.maximum(freedom, 0)], np.nan)
+    return np.sqrt(median_down(variances))
+
+
+def _node_values(logs: Floats, counts: Ints, within: Floats) -> Floats:
+    """One value a node and cell: Huber's estimate of location over its launches."""
+    centre = median_down(np.moveaxis(logs, 2, 0))
+    if logs.shape[2] < 3:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(counts > 0, np.nansum(logs, axis=2) / counts, np.nan)
+    limit = np.where(np.nan_to_num(within) > 0.0, _HUBER * within, np.inf)[None, :, None]
+    for _ in range(_ROUNDS):
+        away = np.clip(logs - centre[:, :, None], -limit, limit)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            centre = centre + np.nansum(away, axis=2) / counts
+    return centre
+
+
+def _together(shift: Floats, scale: Floats) -> Floats:
+    """Each node's shift over several cells: weighted by 1 / scale^2, with cells that are far from
+    the median cell's cut, so that one resource alone doesn't make a node slow in all.
+    """
+    usual = median_down(shift.T)
+    away = np.clip(shift - usual[:, None], -_CELL_CUT * scale, _CELL_CUT * scale)
+    weights = np.where(np.isfinite(shift), 1.0 / scale**2, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(usual + (weights * np.nan_to_num(away)).sum(axis=1) / weights.sum(axis=1))
+
+
+def _together_error(known: Floats, shift: Floats, scale: Floats) -> Floats:
+    """The standard error of that, cells' errors independent of each other."""
+    weights = np.where(np.isfinite(shift), 1.0 / scale**2, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (weights**2 * np.nan_to_num(known)).sum(axis=1) / weights.sum(axis=1) ** 2
+    return np.asarray(np.sqrt(variance))
+
+
+def _controlled(p: Floats, level: float) -> tuple[Floats, Floats]:
+    """Adjusted p-values: of each node over its columns, and of columns within selected nodes."""
+    if p.size == 0:
+        return np.full(p.shape[0], np.nan), p
+    columns = corrected_rows(p)
+    simes = np.where(
+        np.isfinite(p).any(axis=1), np.nanmin(np.nan_to_num(columns, nan=2.0), axis=1), np.nan
+    )
+    nodes = corrected(simes, "bh")
+    selected = max(int((nodes <= level).sum()), 1)
+    share = selected / max(int(np.isfinite(nodes).sum()), 1)
+    return nodes, np.minimum(columns / share, 1.0)
+
+
+def _selected(p: Floats, level: float, strength: Floats) -> Ints:
+    with np.errstate(invalid="ignore"):
+        found = np.flatnonzero(p <= level)
+    return found[np.lexsort((-strength[found], p[found]))]
+
+
+def interval(shift: float, error: float, count: int) -> tuple[float, float]:
+    """The 95% interval of a shift: ``count`` nodes tell the errors."""
+    half = float(reach(max(count, FEWEST))) * error
+    return shift - half, shift + half

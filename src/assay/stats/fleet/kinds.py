@@ -1,0 +1,101 @@
+"""Kinds of nodes: where values are bimodal, nodes are compared within their mode.
+
+A cut through one column divides the nodes; the distance of its two sides is in deviations within
+them (Ashman, Bird & Zepf 1994 call it bimodal from 2 on where both modes were fitted; a cut through
+the middle of a single normal distribution already gives 2.65). Up to a quarter of the nodes may be
+bad, so that a side with no more nodes than that is not a kind.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.core.intervals import Floats
+from assay.stats.core.rounding import LEAST_DIVISOR
+
+Ints = npt.NDArray[np.int64]
+
+# A side with at most this share of the nodes, or with fewer nodes, is no kind of its own.
+LEAST_SHARE = 0.25
+LEAST_NODES = 3
+# Deviations that the sides of a cut are apart, at least, and more by APART_FEW over the square of
+# the number of nodes, since few nodes look bimodal by chance: one fleet of normal values in over a
+# thousand has a cut so far apart (simulated for 8 to 1,000 nodes).
+APART = 5.0
+APART_FEW = 1500.0
+# Logarithms that sides differ by, at least: 1%. Less isn't worth a kind.
+LEAST_GAP = 0.01
+MOST_KINDS = 4
+# What lies further out than this share of the nodes counts as if it lay there: dead nodes.
+_ENDS = 0.1
+
+
+def find_kinds(values: Floats, told: Ints | None = None) -> tuple[Ints, list[int]]:
+    """The kind of each node, from 0, and the columns in which kinds were distinguished.
+
+    ``values`` [node, column]: logarithms of costs, nan where missing. ``told``: kinds that are
+    known beforehand, which are divided further where their values are bimodal.
+    """
+    kinds = np.zeros(values.shape[0], dtype=np.int64) if told is None else np.array(told)
+    columns: list[int] = []
+    while len(np.unique(kinds)) < MOST_KINDS + (0 if told is None else int(told.max(initial=0))):
+        best: tuple[float, int, npt.NDArray[np.bool_]] | None = None
+        for kind in np.unique(kinds):
+            of_kind = kinds == kind
+            found = _widest_cut(values[of_kind])
+            if found is not None and (best is None or found[0] > best[0]):
+                upper = np.zeros(kinds.size, dtype=bool)
+                upper[np.flatnonzero(of_kind)] = found[2]
+                best = (found[0], found[1], upper)
+        if best is None:
+            break
+        kinds = np.where(best[2], kinds.max() + 1, kinds)
+        columns.append(best[1])
+    return kinds, columns
+
+
+def _widest_cut(values: Floats) -> tuple[float, int, npt.NDArray[np.bool_]] | None:
+    """The cut whose sides are furthest apart: how far over what is asked, its column, who is above.
+
+    Nodes that lack the column stay below.
+    """
+    best: tuple[float, int, float] | None = None
+    for column in range(values.shape[1]):
+        ordered = np.sort(values[np.isfinite(values[:, column]), column])
+        found = _cut(ordered)
+        if found is not None and (best is None or found[0] > best[0]):
+            best = (found[0], column, found[1])
+    if best is None:
+        return None
+    with np.errstate(invalid="ignore"):
+        return best[0], best[1], values[:, best[1]] > best[2]
+
+
+def _cut(ordered: Floats) -> tuple[float, float] | None:
+    """Of ascending values the best cut, if its sides are apart: how far, relative to what is asked,
+    and the value that it goes through.
+    """
+    n = int(ordered.size)
+    least = max(LEAST_NODES, int(np.floor(LEAST_SHARE * n)) + 1)
+    if n < 2 * least:
+        return None
+    ends = max(1, int(_ENDS * n))
+    kept = np.clip(ordered, ordered[ends], ordered[n - 1 - ends])
+    kept = kept - kept.mean()
+    sums, squares = np.cumsum(kept), np.cumsum(kept**2)
+    below = np.arange(1, n)
+    mean_below = sums[below - 1] / below
+    mean_above = (sums[-1] - sums[below - 1]) / (n - below)
+    within = squares[-1] - below * mean_below**2 - (n - below) * mean_above**2
+    spread = np.sqrt(np.maximum(within, 0.0) / (n - 2))
+    gap = mean_above - mean_below
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.where(gap > LEAST_GAP, gap / np.maximum(spread, LEAST_DIVISOR), 0.0)
+    place = int(np.argmax(apart))
+    asked = APART + APART_FEW / n**2
+    cut = int(below[place])
+    # The best of all cuts: one that isn't through a small side's edge would make that a kind.
+    if apart[place] < asked or not least <= cut <= n - least:
+        return None
+    return float(apart[place] / asked), float((ordered[cut - 1] + ordered[cut]) / 2)

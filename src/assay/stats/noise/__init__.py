@@ -1,0 +1,1 @@
+"""What traces of the noise kernels hold: interruptions and their periods."""

@@ -1,0 +1,1 @@
+"""A cell's results over launches, sessions and runs, and how they spread."""

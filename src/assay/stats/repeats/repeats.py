@@ -1,0 +1,275 @@
+"""What was measured again and again: each cell's results in order of time, however they are stored.
+
+The unit is a measurement, one launch's median of the kernel's headline metric: samples of one
+launch are more alike than launches are, and count as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.errors import AssayError
+from assay.hostnames import compress_hosts, natural
+from assay.kernels import known_kernel
+from assay.kernels.catalogue import Kernel, Metric
+from assay.model.cell import Cell
+from assay.model.sessions import session_of
+from assay.records.model import Measurement, RunData
+from assay.records.schema import RankRecord
+from assay.stats.cells.summarise import LeftOut, find_series, metrics_of, steady, work_of
+from assay.stats.compare.levels import Ints
+from assay.stats.core.intervals import Floats
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """One cell's results in order of time; all arrays have one entry a measurement unless said.
+
+    ``values``: the measurement's median of ``metric``, in ``unit``. ``utc``: seconds. ``launch`` is
+    unique within its ``run``. ``hosts``: where it ran, in bracket notation ("n1", "n[1-4]"), empty
+    where that isn't known. ``covariates``: by name, nan where the machine didn't tell
+    (docs/formats/stream.md, "Covariates"). ``samples``: all steady samples in ``unit``, one
+    measurement after another, and ``sizes`` how many each has; both empty where they were not read.
+    ``session``: of its run, from 0, -1 where the run was not measured in sessions. ``cores``: the
+    CPUs that its ranks sat on ("cpu[0-3]", or "n1:cpu[0-3],n2:cpu0" where its hosts differ), of
+    ranks that may move those where they began. ``beside``: what other launches measured on its
+    hosts at the same time, as kernels' names, empty for nothing. Each of the last three is empty
+    as a whole where nothing is known of it.
+    """
+
+    cell: Cell
+    metric: str
+    unit: str
+    better: Literal["more", "less"]
+    values: Floats
+    utc: Floats
+    run: tuple[str, ...]
+    launch: tuple[str, ...]
+    hosts: tuple[str, ...]
+    covariates: Mapping[str, Floats] = field(default_factory=dict)
+    samples: Floats = field(default_factory=lambda: np.empty(0))
+    sizes: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    session: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    cores: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+    @property
+    def cost(self) -> Floats:
+        """The values as times (s per unit of work), so that slower is always up."""
+        return _as_cost(self.values, self.better)
+
+    @property
+    def sample_costs(self) -> Floats:
+        """The samples as times, as ``cost``."""
+        return _as_cost(self.samples, self.better)
+
+    def session_numbers(self) -> Ints:
+        """``session``, whether it is known or not."""
+        return self.session if self.session.size else np.full(len(self), -1, dtype=np.int64)
+
+    def take(self, which: npt.ArrayLike) -> Repeats:
+        """Those measurements alone: a mask, or indices in the order wanted."""
+        chosen = np.arange(len(self))[np.asarray(which)]
+        samples, sizes = self.samples, self.sizes
+        if sizes.size:
+            ends = np.cumsum(sizes)
+            parts = [samples[ends[i] - sizes[i] : ends[i]] for i in chosen]
+            samples, sizes = np.concatenate([np.empty(0), *parts]), sizes[chosen]
+        places = chosen.tolist()
+
+        def of(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(map(names.__getitem__, places)) if names else ()
+
+        return replace(
+            self,
+            values=self.values[chosen],
+            utc=self.utc[chosen],
+            run=of(self.run),
+            launch=of(self.launch),
+            hosts=of(self.hosts),
+            covariates={name: each[chosen] for name, each in self.covariates.items()},
+            samples=samples,
+            sizes=sizes,
+            session=self.session[chosen] if self.session.size else self.session,
+            cores=of(self.cores),
+            beside=of(self.beside),
+        )
+
+
+def _as_cost(values: Floats, better: Literal["more", "less"]) -> Floats:
+    """Values of a metric as times (s per unit of work): a rate's inverse, a time as it is."""
+    return values if better == "less" else 1.0 / values
+
+
+def repeats_of(run: RunData) -> list[Repeats]:
+    """One for each cell of a run that has a result, in the plan's order, with samples.
+
+    Measurements that failed, were refuted or interrupted, and those without a usable value of the
+    kernel's headline metric, are left out.
+    """
+    found: dict[str, list[Measurement]] = {cell.id: [] for cell in run.manifest.plan.cells}
+    for measurement in run.measurements:
+        found.setdefault(measurement.cell.id, []).append(measurement)
+    made = (_of_measurements(run, each) for each in found.values() if each)
+    return [repeats for repeats in made if repeats is not None]
+
+
+def joined(parts: Iterable[Repeats]) -> list[Repeats]:
+    """Results of the same cells, from several runs or members of a group, as one for each cell.
+
+    Covariates that some lack are nan there. Samples are kept only where all have them.
+    """
+    by_cell: dict[tuple[str, str], list[Repeats]] = {}
+    for part in parts:
+        by_cell.setdefault((part.cell.id, part.metric), []).append(part)
+    return [_join(each) for each in by_cell.values()]
+
+
+def _of_measurements(run: RunData, measurements: Sequence[Measurement]) -> Repeats | None:
+    """One cell's measurements of one run; None where none has a usable result."""
+    cell = measurements[0].cell
+    kernel = known_kernel(cell.kernel)
+    metric: Metric | None = None
+    kept: list[tuple[Measurement, Floats]] = []
+    for measurement in sorted(measurements, key=lambda m: m.utc):
+        record = measurement.record
+        if record.status != "ok" or record.verified is False or not record.series:
+            continue
+        metric = metric or headline(kernel, metrics_of(kernel, [record]))
+        values = _samples(measurement, kernel, metric)
+        if values is not None:
+            kept.append((measurement, values))
+    if metric is None or not kept:
+        return None
+    names = dict.fromkeys(name for m, _ in kept for name in m.record.covariates)
+    # All measurements of a launch share its ranks.
+    ranks = {id(m.ranks): m.ranks for m, _ in kept}
+    hosts = {key: host_set(rank.host for rank in each) for key, each in ranks.items()}
+    cores = {key: _cores(each) for key, each in ranks.items()}
+    rule = run.manifest.plan.replication
+    session = [session_of(m.replicate, rule) for m, _ in kept] if rule.repeated else []
+    return Repeats(
+        cell=cell,
+        metric=metric.name,
+        unit=metric.unit,
+        better=metric.better,
+        values=np.array([_median(values, metric) for _, values in kept]),
+        utc=np.array([m.utc for m, _ in kept]),
+        run=(run.manifest.run,) * len(kept),
+        launch=tuple(m.launch for m, _ in kept),
+        hosts=tuple(hosts[id(m.ranks)] for m, _ in kept),
+        covariates={
+            name: np.array([number(m.record.covariates.get(name)) for m, _ in kept])
+            for name in names
+        },
+        samples=np.concatenate([values for _, values in kept]),
+        sizes=np.array([values.size for _, values in kept], dtype=np.int64),
+        session=np.array(session, dtype=np.int64),
+        cores=tuple(cores[id(m.ranks)] for m, _ in kept) if any(cores.values()) else (),
+    )
+
+
+def headline(kernel: Kernel | None, metrics: Sequence[Metric]) -> Metric:
+    """The kernel's headline metric, or the first where it has none, or there is no such kernel."""
+    found = kernel.metric(kernel.headline) if kernel is not None else None
+    return found or metrics[0]
+
+
+def _samples(measurement: Measurement, kernel: Kernel | None, metric: Metric) -> Floats | None:
+    """The steady samples of a metric in its unit; None where they can't be told."""
+    record = measurement.record
+    series = find_series(record, metric.series)
+    if series is None:
+        return None
+    try:
+        values = steady(record, series)
+        if metric.quantity is not None and kernel is not None:
+            if values.min() <= 0.0:
+                return None
+            return work_of(kernel, metric.quantity, measurement.cell, record.parameters) / values
+    except (AssayError, LeftOut):
+        return None
+    return values
+
+
+def _median(values: Floats, metric: Metric) -> float:
+    """The median as ``launch_value`` and the tables have it: of a rate, work over median time."""
+    if metric.quantity is None:
+        return float(np.median(values))
+    return float(1.0 / np.median(1.0 / values))
+
+
+def number(value: float | None) -> float:
+    """The value; nan where there is none."""
+    return float("nan") if value is None else value
+
+
+def host_set(names: Iterable[str]) -> str:
+    """The hosts in short, each once, in natural order: ``n[1-3]``."""
+    return compress_hosts(sorted(set(names), key=natural))
+
+
+def _cores(ranks: Sequence[RankRecord]) -> str:
+    """The CPUs of all ranks' threads, host by host where hosts have different ones."""
+    of_host: dict[str, set[str]] = {}
+    for rank in ranks:
+        of_host.setdefault(rank.host, set()).update(f"cpu{cpu}" for cpu in rank.cpus)
+    sets = list(of_host.values())
+    if all(each == sets[0] for each in sets[1:]):
+        return compress_hosts(sorted(sets[0], key=natural)) if sets else ""
+    return compress_hosts(
+        f"{host}:{cpu}"
+        for host in sorted(of_host, key=natural)
+        for cpu in sorted(of_host[host], key=natural)
+    )
+
+
+def _join(parts: Sequence[Repeats]) -> Repeats:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    utc = np.concatenate([part.utc for part in parts])
+    names = dict.fromkeys(name for part in parts for name in part.covariates)
+    whole = all(part.sizes.size for part in parts)
+
+    def told(of: Callable[[Repeats], tuple[str, ...]]) -> tuple[str, ...]:
+        """What some parts tell of each result, empty in the others."""
+        if not any(map(of, parts)):
+            return ()
+        return tuple(name for part in parts for name in of(part) or ("",) * len(part))
+
+    together = replace(
+        first,
+        values=np.concatenate([part.values for part in parts]),
+        utc=utc,
+        run=tuple(name for part in parts for name in part.run),
+        launch=tuple(name for part in parts for name in part.launch),
+        hosts=tuple(name for part in parts for name in part.hosts),
+        covariates={
+            name: np.concatenate(
+                [part.covariates.get(name, np.full(len(part), np.nan)) for part in parts]
+            )
+            for name in names
+        },
+        samples=np.concatenate([part.samples for part in parts]) if whole else np.empty(0),
+        sizes=np.concatenate([p.sizes for p in parts]) if whole else np.empty(0, dtype=np.int64),
+        session=np.concatenate([part.session_numbers() for part in parts]),
+        cores=told(lambda part: part.cores),
+        beside=told(lambda part: part.beside),
+    )
+    return together.take(np.argsort(utc, kind="stable"))
+
+
+def each_host(repeats: Repeats) -> Iterator[tuple[str, Repeats]]:
+    """The results by the set of hosts that they ran on, in the order of first use."""
+    names = np.array(repeats.hosts)
+    for host in dict.fromkeys(repeats.hosts):
+        yield host, repeats.take(names == host)

@@ -1,0 +1,61 @@
+"""Which session each result is of: the recorded one, or, where none was, by the pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.stats.compare.levels import Ints, combined, numbered
+from assay.stats.core.intervals import Floats
+from assay.stats.repeats.repeats import Repeats
+
+# Seconds without a result from which on what follows is another session; and at least so many
+# times the usual pause.
+PAUSE, _PAUSES = 300.0, 5.0
+
+
+def sessions(parts: Sequence[Repeats]) -> Ints:
+    """The number of each result's session, from 1 in the order of their first results.
+
+    One entry for each result of all parts, one part after the other. Results of runs that were
+    measured in sessions are of the one that was recorded with them; those of others are parted by
+    pauses of five minutes, or of five times the usual one if that is more.
+    """
+    utc = np.concatenate([part.utc for part in parts])
+    recorded = _recorded(parts)
+    number = np.empty(utc.size, dtype=np.int64)
+    told = recorded >= 0
+    number[told] = recorded[told]
+    order = np.argsort(utc, kind="stable")
+    rest = order[~told[order]]
+    number[rest] = int(recorded.max(initial=-1)) + _by_pauses(utc[rest])
+    return _in_order(number, order)
+
+
+def _recorded(parts: Sequence[Repeats]) -> Ints:
+    """A number for each run and session in it; -1 where the run recorded none."""
+    known = np.concatenate([part.session_numbers() for part in parts])
+    if not known.size or known.max() < 0:
+        return known
+    runs, _ = numbered([name for part in parts for name in part.run])
+    return np.where(known >= 0, combined([runs, known + 1], known.size), -1)
+
+
+def _by_pauses(utc: Floats) -> Ints:
+    """From 1, of ascending times (s)."""
+    gaps = np.diff(utc, prepend=utc[:1])
+    usual = float(np.median(gaps[1:])) if gaps.size > 1 else 0.0
+    return np.asarray(1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual)), dtype=np.int64)
+
+
+def _in_order(number: Ints, order: Ints) -> Ints:
+    """The numbers from 1 on, in the order in which they first occur at the places ``order``."""
+    if not number.size or number.min() == number.max():
+        return np.ones(number.size, dtype=np.int64)
+    different, first, codes = np.unique(number[order], return_index=True, return_inverse=True)
+    rank = np.empty(different.size, dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(1, different.size + 1)
+    made = np.empty(number.size, dtype=np.int64)
+    made[order] = rank[codes.reshape(-1)]
+    return made

@@ -1,0 +1,144 @@
+"""How a cell's results are spread: everything that is said of one cell's variation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from assay.stats.compare.group_tests import worth_each
+from assay.stats.core.correlation import effective_size
+from assay.stats.core.intervals import Floats, Interval, checked, median_interval
+from assay.stats.core.modes import Mode, find_modes
+from assay.stats.core.summary import coefficient_of_variation
+from assay.stats.core.tails import Tail, medcouple, robust_deviation, skewness, tails
+from assay.stats.core.trend import Trend, trend
+from assay.stats.core.warmup import mid_ranks
+from assay.stats.repeats.variance_components import variance_components as variance_components
+
+# Fewer values carry no interval of the coefficient of variation.
+MIN_VALUES = 5
+# Few values of a distribution with long tails rarely show them: a kurtosis above the normal
+# distribution's counts 1 + this / n times. Calibrated by benchmarks/rates/comparisons.py.
+LONGER = 60.0
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """What ``describe`` says of so many values, in their unit.
+
+    ``deviation`` is the sample standard deviation, ``robust_deviation`` one that outliers have no
+    say in, ``cov`` the coefficient of variation with its interval, ``skew`` G1 and ``medcouple``
+    its robust twin in [-1, 1]. ``autocorrelation``: of successive values' ranks. ``effective_n``:
+    how many independent values tell as much about the median. What too few values, or equal ones,
+    can't tell is None.
+
+    ``n``: how many values; ``minimum``, ``median`` with ``median_ci95``, ``mean``, ``maximum``.
+    ``cov_ci95``: interval of ``cov``. ``tail``: their tails; ``modes``: the modes of their
+    distribution; ``trend``: their slope in time.
+    """
+
+    n: int
+    minimum: float
+    median: float
+    median_ci95: Interval | None
+    mean: float
+    maximum: float
+    deviation: float | None
+    robust_deviation: float | None
+    cov: float | None
+    cov_ci95: Interval | None
+    skew: float | None
+    medcouple: float | None
+    tail: Tail
+    modes: list[Mode]
+    autocorrelation: float | None
+    effective_n: float
+    trend: Trend | None
+
+
+def describe(
+    values: Sequence[float] | Floats, utc: Sequence[float] | Floats | None = None
+) -> Spread:
+    """The spread of a cell's results in order of time, one value a measurement.
+
+    ``utc``: when each was made, s; without it there is no trend. Raises AssayError for no values,
+    NaN or infinity.
+    """
+    array = checked(values)
+    n = int(array.size)
+    return Spread(
+        n=n,
+        minimum=float(array.min()),
+        median=float(np.median(array)),
+        median_ci95=median_interval(array),
+        mean=float(array.mean()),
+        maximum=float(array.max()),
+        deviation=float(array.std(ddof=1)) if n > 1 else None,
+        robust_deviation=robust_deviation(array) if n > 1 else None,
+        cov=coefficient_of_variation(array),
+        cov_ci95=cov_interval(array, effective_n=n * worth_each(array)),
+        skew=skewness(array),
+        medcouple=medcouple(array),
+        tail=tails(array),
+        modes=find_modes(array),
+        autocorrelation=_rank_autocorrelation(array),
+        effective_n=effective_size(array),
+        trend=None if utc is None else trend(array, utc),
+    )
+
+
+def cov_interval(
+    values: Sequence[float] | Floats,
+    confidence: float = 0.95,
+    *,
+    effective_n: float | None = None,
+) -> Interval | None:
+    """Interval of the coefficient of variation, for distributions that needn't be normal.
+
+    Bonett's (2006) interval of a standard deviation, whose width follows the kurtosis about a
+    trimmed mean; here with Student's t, and a kurtosis that is raised for few values, both of which
+    long tails need. The mean's own error and its correlation with the deviation are added by the
+    delta method: var(ln CoV) = var(ln s) + (CoV**2 - CoV * skew) / n. ``effective_n``: how many
+    independent values these are worth. None of fewer than five values, of equal ones, and where the
+    mean is 0. How often it holds the truth: docs/methods/variation.md, "Variation".
+    """
+    from scipy.special import stdtrit
+
+    array = checked(values)
+    n = int(array.size)
+    cov = coefficient_of_variation(array)
+    if n < MIN_VALUES or not cov:
+        return None
+    t = float(stdtrit(n - 1, 0.5 + confidence / 2.0))
+    centred = array - array.mean()
+    squares = float((centred**2).sum())
+    about = array - _trimmed_mean(array, 0.5 / math.sqrt(n - 4.0))
+    kurtosis = n * float((about**4).sum()) / squares**2
+    kurtosis += max(kurtosis - 3.0, 0.0) * LONGER / n
+    small = n / (n - t)
+    deviation = small**2 * max(kurtosis - (n - 3.0) / n, 0.0) / (n - 1.0) / 4.0
+    skew = float((centred**3).mean()) / (squares / n) ** 1.5
+    variance = max(deviation + (cov**2 - cov * skew) / n, 0.25 * deviation)
+    if effective_n is not None:
+        variance *= n / min(effective_n, n)
+    reach = t * math.sqrt(variance)
+    middle = math.log(cov) + 0.5 * math.log(small)
+    return math.exp(middle - reach), math.exp(middle + reach)
+
+
+def _rank_autocorrelation(values: Sequence[float] | Floats) -> float | None:
+    """Correlation of successive values' ranks; None of fewer than four values and of equal ones."""
+    array = checked(values)
+    if array.size < 4 or np.ptp(array) == 0.0:
+        return None
+    ranks = mid_ranks(array)
+    centred = ranks - ranks.mean()
+    return float(centred[1:] @ centred[:-1] / (centred @ centred))
+
+
+def _trimmed_mean(values: Floats, share: float) -> float:
+    """The mean without that share of the values on either side."""
+    cut = min(int(share * values.size), (values.size - 1) // 2)
+    return float(np.sort(values)[cut : values.size - cut].mean())

@@ -1,0 +1,238 @@
+"""Where variation arises: within launches, between them, between sets of hosts, between days."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.core.correlation import correlated_interval
+from assay.stats.core.intervals import Floats
+from assay.stats.core.tails import robust_deviation
+from assay.stats.repeats.repeats import Repeats
+
+Level = Literal["samples", "launches", "hosts", "days"]
+Ints = npt.NDArray[np.int64]
+
+# Values farther from the median than so many robust deviations count as just so far.
+PULLED = 6.0
+# Residual degrees of freedom without which nothing can be told apart.
+_MIN_FREEDOM = 2
+_SECONDS_A_DAY = 86400.0
+# Launches, spread evenly over all, whose samples are looked at.
+_LOOKED_AT = 200
+# The alternating fit ends when no fitted mean changes by more than this share of the deviation.
+_STILL = 1e-10
+_MOST_ROUNDS = 2000
+
+
+class VarianceComponent(msgspec.Struct, frozen=True):
+    """One source of variance.
+
+    ``deviation``: its standard deviation, relative to the median cost. ``share``: of the variance
+    of one sample, or, where samples weren't read, of one measurement. ``groups``: how many
+    launches, sets of hosts or days there were. ``p``: how likely such differences between host sets
+    or days are if there are none (F test); None for the other levels. ``negative``: the estimate
+    was below nothing, which stands for nothing.
+
+    ``level``: which source it is.
+    """
+
+    level: Level
+    deviation: float
+    share: float
+    groups: int
+    p: float | None = None
+    negative: bool = False
+
+
+class VarianceComponents(msgspec.Struct, frozen=True):
+    """All sources that could be told apart; ``untold`` has a sentence for each that couldn't.
+
+    ``n``: measurements. ``pulled``: values that lay so far out that they were pulled in to six
+    robust deviations, so that one of them is not all the variance.
+
+    ``parts``: the sources.
+    """
+
+    parts: list[VarianceComponent]
+    n: int
+    pulled: int
+    untold: list[str]
+
+
+def variance_components(repeats: Repeats) -> VarianceComponents:
+    """The variance of one cell's costs by where it arises, in shares that sum to 1.
+
+    Measurements are launches' medians = day + set of hosts + launch, all random. Days (UTC) and
+    sets of hosts cross, unequally often; their variances come from the sums of squares that each
+    adds to the other, set equal to what is expected of them (Henderson 1953, method III). The
+    samples' variance within launches is the mean over launches (200 of more); what the error of a
+    launch's median makes of it (its 95% interval's width) is taken off the variance between them.
+    """
+    cost = repeats.cost
+    centre = float(np.median(cost))
+    relative = cost / centre if centre else cost
+    values, pulled = _pulled_in(relative)
+    hosts = _codes(repeats.hosts)
+    days = _codes(np.floor(repeats.utc / _SECONDS_A_DAY).tolist())
+    untold: list[str] = []
+    if values.size < 2:
+        return VarianceComponents(
+            [], int(values.size), pulled, ["One measurement has no variation."]
+        )
+    fit = _crossed(values, hosts, days, untold)
+    within, error = _within(repeats, centre)
+    launches = fit.residual
+    parts: list[tuple[Level, float, int, float | None]] = []
+    if within is not None:
+        parts.append(("samples", within, int(repeats.sizes.size), None))
+        launches = fit.residual - error
+    elif repeats.sizes.size:
+        untold.append("Too few samples per launch to separate them from differences of launches.")
+    parts.append(("launches", launches, int(values.size), None))
+    if fit.hosts is not None:
+        parts.append(("hosts", fit.hosts.variance, int(hosts.max()) + 1, fit.hosts.p))
+    if fit.days is not None:
+        parts.append(("days", fit.days.variance, int(days.max()) + 1, fit.days.p))
+    total = sum(max(variance, 0.0) for _, variance, _, _ in parts)
+    return VarianceComponents(
+        parts=[
+            VarianceComponent(
+                level=level,
+                deviation=max(variance, 0.0) ** 0.5,
+                share=max(variance, 0.0) / total if total > 0.0 else 0.0,
+                groups=groups,
+                p=p,
+                negative=variance < 0.0,
+            )
+            for level, variance, groups, p in parts
+        ],
+        n=int(values.size),
+        pulled=pulled,
+        untold=untold,
+    )
+
+
+@dataclass(frozen=True)
+class _Factor:
+    variance: float
+    p: float
+
+
+@dataclass(frozen=True)
+class _Fit:
+    residual: float
+    hosts: _Factor | None
+    days: _Factor | None
+
+
+def _pulled_in(values: Floats) -> tuple[Floats, int]:
+    centre, reach = float(np.median(values)), PULLED * robust_deviation(values)
+    inside = np.clip(values, centre - reach, centre + reach)
+    return inside, int(np.count_nonzero(inside != values))
+
+
+def _codes(names: tuple[str, ...] | list[float]) -> Ints:
+    return np.unique(np.array(names), return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _within(repeats: Repeats, centre: float) -> tuple[float | None, float]:
+    """The samples' relative variance within launches, and that of the launches' medians for it."""
+    if not repeats.sizes.size:
+        return None, 0.0
+    samples = repeats.sample_costs / centre if centre else repeats.sample_costs
+    variances, errors = [], []
+    ends = np.cumsum(repeats.sizes)
+    looked_at = np.unique(np.linspace(0, ends.size - 1, _LOOKED_AT).astype(np.int64))
+    for place in looked_at:
+        launch = samples[ends[place] - repeats.sizes[place] : ends[place]]
+        if launch.size < 2:
+            continue
+        inside, _ = _pulled_in(launch)
+        variances.append(float(inside.var(ddof=1)))
+        interval = correlated_interval(launch)
+        if interval is not None:
+            errors.append(((interval[1] - interval[0]) / (2.0 * 1.96)) ** 2)
+    if not errors:
+        return None, 0.0
+    return float(np.mean(variances)), float(np.mean(errors))
+
+
+def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit:
+    """The variances of two crossed random factors and of what is left."""
+    from scipy.special import fdtrc
+
+    n = values.size
+    levels = {"set of hosts": int(hosts.max()) + 1, "day": int(days.max()) + 1}
+    for what, count in levels.items():
+        if count == 1:
+            untold.append(f"All on one {what}: how much these differ can't be told.")
+    pieces = _connected(hosts, days)
+    rank = sum(levels.values()) - pieces
+    free = n - rank
+    if free < _MIN_FREEDOM and min(levels.values()) > 1:
+        untold.append("Too few measurements a day and set of hosts to tell the two apart.")
+        return _Fit(float(values.var(ddof=1)), None, None)
+    squares = _squares_left(values, hosts, days)
+    if free < _MIN_FREEDOM:
+        untold.append("Too few measurements a group to tell groups and launches apart.")
+        return _Fit(float(values.var(ddof=1)), None, None)
+    residual = squares / free
+    found: dict[str, _Factor | None] = {}
+    for what, own, other in (("set of hosts", hosts, days), ("day", days, hosts)):
+        count = levels[what]
+        extra = count - pieces
+        if count == 1 or extra == 0:
+            if count > 1:
+                (other_name,) = levels.keys() - {what}
+                untold.append(
+                    f"Each {other_name} had one {what}: what either does can't be told apart."
+                )
+            found[what] = None
+            continue
+        without = values - (np.bincount(other, values) / np.bincount(other))[other]
+        added = float(without @ without) - squares
+        weight = n - _overlap(own, other)
+        variance = (added - extra * residual) / weight
+        ratio = added / extra / residual if residual > 0.0 else float("inf")
+        found[what] = _Factor(variance, float(fdtrc(extra, free, max(ratio, 0.0))))
+    return _Fit(residual, found["set of hosts"], found["day"])
+
+
+def _squares_left(values: Floats, hosts: Ints, days: Ints) -> float:
+    """What an additive fit of both factors leaves, by taking off either's means in turn."""
+    left = values - values.mean()
+    scale = float(np.abs(left).max()) or 1.0
+    counts = [np.bincount(hosts), np.bincount(days)]
+    for _ in range(_MOST_ROUNDS):
+        moved = 0.0
+        for codes, count in zip((hosts, days), counts, strict=True):
+            means = np.bincount(codes, left) / count
+            left = left - means[codes]
+            moved = max(moved, float(np.abs(means).max()))
+        if moved <= _STILL * scale:
+            break
+    return float(left @ left)
+
+
+def _overlap(own: Ints, other: Ints) -> float:
+    """Of one factor's indicators what the other's means hold: the sum of n_ij**2 / n_j."""
+    pairs, counts = np.unique(np.stack([own, other]), axis=1, return_counts=True)
+    sizes = np.bincount(other)
+    return float((counts.astype(np.float64) ** 2 / sizes[pairs[1]]).sum())
+
+
+def _connected(one: Ints, other: Ints) -> int:
+    """Into how many parts the measurements fall that share no level of either factor."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows, columns = int(one.max()) + 1, int(other.max()) + 1
+    links = coo_array(
+        (np.ones(one.size), (one, rows + other)), shape=(rows + columns, rows + columns)
+    )
+    return int(connected_components(links, directed=False)[0])

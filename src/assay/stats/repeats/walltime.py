@@ -1,0 +1,188 @@
+"""How much walltime to ask for so that so many runs finish, and what asking for 2 sigma costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from assay.errors import AssayError
+from assay.stats.compare.group_tests import worth_each
+from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.core.proportions import clopper_pearson
+from assay.stats.core.rounding import RELATIVE
+
+Basis = Literal["order statistic", "tail model", "slowest seen"]
+
+# The tail model is fitted to what lies above each of these quantiles, and needs so many values
+# there: where few runs are late but very late, only what lies far out shows how late.
+_TAILS_FROM = (0.75, 0.9, 0.97)
+_MIN_ABOVE = 3
+# The papers' rule (Kramer & Ryan 2003, section 3: users ask for more than they need, or lose work).
+SIGMAS = 2.0
+
+
+class WalltimeChoice(msgspec.Struct, frozen=True):
+    """What asking for ``seconds`` costs, by the runs that were seen.
+
+    ``killed``: how many of them take longer, ``killed_share`` with its Clopper-Pearson interval.
+    ``lost_hours``: walltime that killed runs use up for nothing, and ``idle_hours``: walltime that
+    is asked for and not used by those that finish, which the scheduler must keep free; both for
+    each 100 runs.
+
+    ``killed_ci95``: the interval of the share.
+    """
+
+    seconds: float
+    killed: int
+    killed_share: float
+    killed_ci95: Interval
+    lost_hours: float
+    idle_hours: float
+
+
+class Walltime(msgspec.Struct, frozen=True):
+    """How long to ask for, s, so that a share of runs finish, with what confidence, and why.
+
+    ``enough_for_order``: how many independent runs would need no model. ``asked``: what it costs;
+    ``two_sigma``: what median + 2 standard deviations would.
+
+    ``seconds``: what to ask for; ``share`` of runs that finish with ``confidence``; ``basis``:
+    by which method, and ``why`` by that one. ``n`` runs are worth ``effective_n`` independent
+    ones.
+    """
+
+    seconds: float
+    share: float
+    confidence: float
+    basis: Basis
+    why: str
+    n: int
+    effective_n: float
+    enough_for_order: int
+    asked: WalltimeChoice
+    two_sigma: WalltimeChoice
+
+
+def asked_walltime(
+    costs: Sequence[float] | Floats, share: float = 0.99, confidence: float = 0.95
+) -> Walltime:
+    """The walltime that, with this confidence, at least this share of runs finish within.
+
+    ``costs``: seconds of whole runs, in order of time. With enough of them (299 for 99% at 95%) it
+    is an order statistic, an upper confidence bound of the quantile whatever the distribution. With
+    fewer it is the bound that an exponential tail gives: what exceeds the 75th, the 90th or the
+    97th percentile is taken to do so by amounts that are exponential, or die out faster (normal
+    values do), whose mean is bounded by its gamma distribution. The greatest of the three bounds
+    counts, and never less than the slowest run seen. Runs that depend on their
+    predecessors count for fewer. Raises AssayError for no costs, or ones that aren't positive.
+    """
+    ordered = np.sort(values := checked(costs))
+    if not 0.0 < share < 1.0 or not 0.0 < confidence < 1.0 or ordered[0] <= 0.0:
+        raise AssayError("A walltime needs positive times, and a share and a confidence below 1.")
+    n = int(values.size)
+    worth = n * worth_each(values)
+    enough = fewest_runs(share, confidence)
+    rank = _bounding_rank(worth, share, confidence)
+    basis: Basis
+    if rank is not None:
+        # Of as many runs as these are worth; of these themselves the same way up.
+        place = min(math.ceil(rank * n / math.floor(worth)), n)
+        seconds, basis = float(ordered[place - 1]), "order statistic"
+        why = f"the {_ordinal(place)} of {n} runs by time bounds it, whatever the distribution"
+    else:
+        model = _tail_bound(ordered, worth, share, confidence)
+        slowest = float(ordered[-1])
+        basis = "slowest seen" if model is None or model <= slowest else "tail model"
+        seconds = slowest if model is None else max(model, slowest)
+        why = {
+            "tail model": f"{n} runs are too few without a model: an exponential tail is assumed",
+            "slowest seen": f"{n} runs are too few without a model, and the slowest of them took "
+            "as long as one would give",
+        }[basis]
+        if model is None:
+            few = "one run is" if n == 1 else f"{n} runs are"
+            why = f"{few} too few for anything but the slowest seen"
+    deviation = float(values.std(ddof=1)) if n > 1 else 0.0
+    return Walltime(
+        seconds=seconds,
+        share=share,
+        confidence=confidence,
+        basis=basis,
+        why=why,
+        n=n,
+        effective_n=worth,
+        enough_for_order=enough,
+        asked=cost_of_asking(values, seconds),
+        two_sigma=cost_of_asking(values, float(np.median(values)) + SIGMAS * deviation),
+    )
+
+
+def cost_of_asking(costs: Sequence[float] | Floats, seconds: float) -> WalltimeChoice:
+    """What asking for so many seconds costs, if runs go on to take as long as these did."""
+    values = checked(costs)
+    late = values > seconds
+    killed = int(np.count_nonzero(late))
+    each = 100.0 / values.size / 3600.0
+    return WalltimeChoice(
+        seconds=seconds,
+        killed=killed,
+        killed_share=killed / values.size,
+        killed_ci95=clopper_pearson(killed, int(values.size)),
+        lost_hours=killed * seconds * each,
+        idle_hours=float((seconds - values[~late]).sum()) * each,
+    )
+
+
+def fewest_runs(share: float = 0.99, confidence: float = 0.95) -> int:
+    """How many runs the slowest of which bounds the quantile: share**n <= 1 - confidence."""
+    return math.ceil(math.log(1.0 - confidence) / math.log(share) - RELATIVE)
+
+
+def _bounding_rank(worth: float, share: float, confidence: float) -> int | None:
+    """The least rank, from 1, whose order statistic exceeds the quantile so surely; None if none.
+
+    X(k) of n exceeds it unless fewer than k lie below it, which is binomial (David & Nagaraja,
+    Order Statistics, 7.1).
+    """
+    from scipy.special import bdtr
+
+    n = math.floor(worth)
+    if n < fewest_runs(share, confidence):
+        return None
+    ranks = np.arange(1, n + 1)
+    sure = np.asarray(bdtr(ranks - 1.0, n, share)) >= confidence
+    return int(ranks[sure][0])
+
+
+def _tail_bound(ordered: Floats, worth: float, share: float, confidence: float) -> float | None:
+    """The quantile's upper bound by exponential tails above thresholds; None of too few values.
+
+    Of k excesses with mean m over a threshold that a share t exceeds, 2 k m / scale is chi-squared
+    with 2 k degrees of freedom, and the quantile is threshold + scale * ln(t / (1 - share)).
+    """
+    from scipy.special import gammaincinv
+
+    bounds = []
+    for start in _TAILS_FROM:
+        threshold = float(np.quantile(ordered, start))
+        above = ordered[ordered > threshold] - threshold
+        if above.size < _MIN_ABOVE:
+            # The values farthest out, of few, are as many as are needed, above the next one.
+            if ordered.size <= _MIN_ABOVE:
+                continue
+            threshold = float(ordered[-_MIN_ABOVE - 1])
+            above = ordered[-_MIN_ABOVE:] - threshold
+        k = above.size * worth / ordered.size
+        scale = float(above.mean()) * k / float(gammaincinv(k, 1.0 - confidence))
+        reached = above.size / ordered.size
+        bounds.append(threshold + scale * math.log(max(reached / (1.0 - share), 1.0)))
+    return max(bounds, default=None)
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10)
+    return f"{number}{ending or 'th'}"

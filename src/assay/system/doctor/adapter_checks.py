@@ -1,0 +1,75 @@
+"""Checks of the network adapters: are all links up, and as fast as their like?"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from assay.system.doctor.findings import CheckFinding, Severity
+from assay.system.model import Adapter, System
+from assay.units import format_quantity
+
+
+def adapters(system: System) -> list[CheckFinding]:
+    """Are all links up, and as fast as their like?"""
+    alike: dict[tuple[str | None, str | None, bool], list[Adapter]] = defaultdict(list)
+    for adapter in system.adapters:
+        if adapter.physical and adapter.kind != "loopback":
+            alike[adapter.kind, adapter.driver, adapter.rate is not None].append(adapter)
+    findings = []
+    count = 0
+    for (_, _, fabric), group in alike.items():
+        count += len(group)
+        fastest = max((a.speed or 0 for a in group if _up(a)), default=0)
+        for adapter in group:
+            if not _up(adapter):
+                findings.append(_link_down(adapter, fabric))
+            elif adapter.speed is not None and adapter.speed < 0.99 * fastest:
+                findings.append(_link_slow(adapter, fastest))
+            elif re.search(r"\(1X\b", adapter.rate or ""):
+                findings.append(_link_narrow(adapter))
+    if findings or not count:
+        return findings
+    if count == 1:
+        return [CheckFinding("adapters", "ok", "The one network link is up.")]
+    what = f"All {count} network links are up, none slower than its like."
+    return [CheckFinding("adapters", "ok", what)]
+
+
+def _up(adapter: Adapter) -> bool:
+    return adapter.state in ("up", "active", "unknown", None)
+
+
+def _link_down(adapter: Adapter, fabric: bool) -> CheckFinding:
+    severity: Severity = "warning" if fabric else "note"
+    return CheckFinding(
+        "adapters",
+        severity,
+        f"{adapter.name} ({adapter.kind}) is {adapter.state}.",
+        "If it should carry messages, MPI will use a slower way or fail.",
+        "Check cable, switch and driver, unless the port is meant to be unused.",
+    )
+
+
+def _link_slow(adapter: Adapter, fastest: float) -> CheckFinding:
+    return CheckFinding(
+        "adapters",
+        "warning",
+        f"{adapter.name} runs at {_bits(adapter.speed)}, its like at {_bits(fastest)}.",
+        "Messages over it are slower; with several rails the slow one sets the pace.",
+        "Check cable and switch port: a bad cable makes a link train at a lower rate.",
+    )
+
+
+def _link_narrow(adapter: Adapter) -> CheckFinding:
+    return CheckFinding(
+        "adapters",
+        "warning",
+        f"{adapter.name} runs on one lane: {adapter.rate}.",
+        "Links are four lanes wide as a rule: this one has a quarter of its bandwidth.",
+        "Reseat or change the cable.",
+    )
+
+
+def _bits(speed: float | None) -> str:
+    return format_quantity(None if speed is None else speed * 8, "b/s")

@@ -1,0 +1,235 @@
+"""Checks of what the machine does at this moment, and of whether kernels can be built at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from assay.system.doctor.findings import CheckFinding, Severity
+from assay.system.doctor.probe import Probe
+from assay.system.model import System
+from assay.units import format_memory, format_quantity
+
+if TYPE_CHECKING:
+    from assay.kernels.toolchains import Toolchain
+
+# Below a tenth of a CPU is the housekeeping of an idle machine; half of the CPUs is a shared one.
+_IDLE_CPUS = 0.1
+_SHARED_MACHINE = 0.5
+# Stolen time moves a median by about its share, so the default precision of 1% is the yardstick.
+_STEAL_WARNING, _STEAL_PROBLEM = 0.005, 0.05
+_DISK_WARNING, _DISK_PROBLEM = 1 << 30, 100 << 20
+_COARSE_CLOCK = 1e-6
+
+
+def kernels_running(system: System, probe: Probe) -> list[CheckFinding]:
+    """Is another measurement running?"""
+    if not probe.kernels:
+        return [CheckFinding("kernels-running", "ok", "No other assay-kernels are running.")]
+    pids = ", ".join(map(str, probe.kernels))
+    return [
+        CheckFinding(
+            "kernels-running",
+            "problem",
+            f"assay-kernels are running (process {pids}).",
+            "Somebody is measuring this machine now, or a launch was left behind: both would "
+            "spoil each other's numbers.",
+            "Wait for them; if they are leftovers of yours, end them by these numbers (kill).",
+        )
+    ]
+
+
+def load(system: System, probe: Probe) -> list[CheckFinding]:
+    """Do other processes use the CPUs?"""
+    if probe.others is None:
+        return []
+    if probe.others < _IDLE_CPUS:
+        return [CheckFinding("load", "ok", f"Others use {probe.others:.2f} CPUs.")]
+    threads = system.usable_threads or 1
+    severity: Severity = "problem" if probe.others > _SHARED_MACHINE * threads else "warning"
+    names = ", ".join(f"{p.name} ({p.pid}): {p.cpus:.2f}" for p in probe.busiest if p.cpus >= 0.01)
+    return [
+        CheckFinding(
+            "load",
+            severity,
+            f"Others use {probe.others:.2f} of {threads} CPUs{': ' if names else ''}{names}.",
+            "They take time, caches and memory bandwidth from the kernels.",
+            "End them or wait, or measure in an allocation of your own.",
+        )
+    ]
+
+
+def steal(system: System, probe: Probe) -> list[CheckFinding]:
+    """Does the hypervisor give our time to others?"""
+    if probe.steal is None or not system.virtualisation.virtual:
+        return []
+    share = f"{100 * probe.steal:.1f}%"
+    if probe.steal < _STEAL_WARNING:
+        return [CheckFinding("steal", "ok", f"{share} of the wanted CPU time was stolen.")]
+    return [
+        CheckFinding(
+            "steal",
+            "problem" if probe.steal >= _STEAL_PROBLEM else "warning",
+            f"The hypervisor gave {share} of the wanted CPU time to others (steal time).",
+            "Ranks are stopped for milliseconds, and all the ranks that wait for them too.",
+            "Wait for a quieter hour, or use instances with CPUs of their own.",
+        )
+    ]
+
+
+def throttling(system: System, probe: Probe) -> list[CheckFinding]:
+    """Is the processor too hot?"""
+    if probe.throttled is None:
+        return []
+    ever = system.processor.throttled or 0
+    if probe.throttled:
+        return [
+            CheckFinding(
+                "throttling",
+                "problem",
+                f"The processor throttled {probe.throttled} times during this look.",
+                "It is too hot and lowers its clock: every rate of computing is too low.",
+                "Check fans, filters and inlet temperature.",
+            )
+        ]
+    if ever:
+        return [
+            CheckFinding(
+                "throttling",
+                "note",
+                f"The processor has throttled {ever} times since boot, not now.",
+                "Under full load it may get too hot again.",
+                "Compare the first and the last samples of a long run.",
+            )
+        ]
+    return [CheckFinding("throttling", "ok", "The processor has never throttled since boot.")]
+
+
+def clock_resolution(system: System, probe: Probe) -> list[CheckFinding]:
+    """How finely does the clock step?"""
+    values = [v for v in (probe.clock_resolution, probe.clock_step) if v is not None]
+    if not values:
+        return []
+    step = format_quantity(max(values), "s")
+    if max(values) < _COARSE_CLOCK:
+        return [CheckFinding("clock-resolution", "ok", f"The clock steps by less than {step}.")]
+    return [
+        CheckFinding(
+            "clock-resolution",
+            "problem",
+            f"The clock steps by {step}.",
+            "Operations shorter than a hundred steps can only be timed in batches.",
+            "Check the clock source and high-resolution timers (kernel option highres).",
+        )
+    ]
+
+
+def disk(system: System, probe: Probe) -> list[CheckFinding]:
+    """Is there room for runs?"""
+    if probe.disk is None:
+        return []
+    free = f"{format_memory(probe.disk)} are free in {probe.disk_path}"
+    if probe.disk >= _DISK_WARNING:
+        return [CheckFinding("disk", "ok", f"{free}.")]
+    return [
+        CheckFinding(
+            "disk",
+            "problem" if probe.disk < _DISK_PROBLEM else "warning",
+            f"Only {free}, where runs go.",
+            "A run that can't write its records loses measurements.",
+            "Make room, or start assay in another folder.",
+        )
+    ]
+
+
+def environment(system: System, probe: Probe) -> list[CheckFinding]:
+    """Do environment variables steer a library?"""
+    if system.tuning is None:
+        return []
+    tuning = dict(system.tuning)
+    core = tuning.pop("OPENBLAS_CORETYPE", None)
+    findings = []
+    if core is not None:
+        findings.append(
+            CheckFinding(
+                "environment",
+                "warning",
+                f"OPENBLAS_CORETYPE={core} is set.",
+                f"OpenBLAS uses its kernels for {core} instead of those it would choose for this "
+                "processor, which may cost half of DGEMM's speed.",
+                "unset OPENBLAS_CORETYPE, unless that is what you want to measure.",
+            )
+        )
+    if tuning:
+        named = ", ".join(f"{name}={value}" for name, value in tuning.items())
+        findings.append(
+            CheckFinding(
+                "environment",
+                "note",
+                f"Variables steer the libraries: {named}.",
+                "Numbers taken elsewhere without them may differ; they are recorded with each run.",
+                "Unset those that you didn't mean to set.",
+            )
+        )
+    return findings or [
+        CheckFinding("environment", "ok", "No variable steers MPI, OpenMP, BLAS or the C library.")
+    ]
+
+
+NOW_CHECKS = (kernels_running, load, steal, throttling, clock_resolution, disk, environment)
+
+_COMPILER = {"apt-get": "g++", "dnf": "gcc-c++", "zypper": "gcc-c++"}
+_MPI = {"apt-get": "libmpich-dev", "dnf": "mpich-devel", "zypper": "mpich-devel"}
+_MANAGERS = {
+    **dict.fromkeys(("debian", "ubuntu", "linuxmint", "raspbian"), "apt-get"),
+    **dict.fromkeys(("opensuse-leap", "opensuse-tumbleweed", "sles", "suse"), "zypper"),
+}
+
+
+def toolchains(system: System, found: Sequence[Toolchain]) -> list[CheckFinding]:
+    """Can kernels be built?"""
+    usable = [t for t in found if not t.problem]
+    findings = [
+        # One that works is enough; a broken other one is worth knowing.
+        CheckFinding(
+            "toolchain",
+            "note" if usable else "problem",
+            f"Toolchain '{t.name}': {t.problem}",
+            "Nothing can be measured with it.",
+            t.fix,
+        )
+        for t in found
+        if t.problem
+    ]
+    if usable:
+        names = ", ".join(t.name for t in usable)
+        return [CheckFinding("toolchain", "ok", f"Kernels can be built with: {names}."), *findings]
+    if not any(t.cxx for t in found):
+        findings.append(
+            CheckFinding(
+                "compiler",
+                "problem",
+                "No C++ compiler is found.",
+                "Kernels are compiled on the machine they measure.",
+                f"{_install(system, _COMPILER)}; or load your site's module (module load gcc).",
+            )
+        )
+    if not found:
+        findings.append(
+            CheckFinding(
+                "toolchain",
+                "problem",
+                "No MPI is found, neither beside assay nor on PATH.",
+                "Nothing can be measured without one.",
+                f"pip install mpich; or {_install(system, _MPI)}; or load your site's module.",
+            )
+        )
+    return findings
+
+
+def _install(system: System, packages: dict[str, str]) -> str:
+    known = _MANAGERS.get(system.os.identifier or "")
+    if known is None and system.os.identifier is None:
+        return f"apt-get install {packages['apt-get']} or dnf install {packages['dnf']}"
+    manager = known or "dnf"
+    return f"{manager} install {packages[manager]}"

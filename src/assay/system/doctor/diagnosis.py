@@ -1,0 +1,44 @@
+"""The doctor: what on this machine will hurt a measurement, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay.system.doctor.current_checks import NOW_CHECKS, toolchains
+from assay.system.doctor.findings import SEVERITIES, CheckFinding, Severity, worst
+from assay.system.doctor.machine_checks import MACHINE_CHECKS
+from assay.system.doctor.probe import Probe
+from assay.system.model import System
+
+if TYPE_CHECKING:
+    from assay.kernels.toolchains import Toolchain
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """All the doctor found.
+
+    ``worst``: the gravest severity. ``findings``: gravest first. ``unseen``: checks whose facts
+    this machine doesn't show; they are neither good nor bad.
+    """
+
+    worst: Severity
+    findings: list[CheckFinding]
+    unseen: list[str]
+
+
+def diagnose(
+    system: System, probe: Probe | None = None, found: Sequence[Toolchain] | None = None
+) -> Diagnosis:
+    """Run all checks. What is not given (``probe``, toolchains ``found``) is not checked."""
+    results = {check.__name__: check(system) for check in MACHINE_CHECKS}
+    if probe is not None:
+        results |= {check.__name__: check(system, probe) for check in NOW_CHECKS}
+    if found is not None:
+        results[toolchains.__name__] = toolchains(system, found)
+    findings = [finding for group in results.values() for finding in group]
+    findings.sort(key=lambda finding: -SEVERITIES.index(finding.severity))
+    unseen = [name.replace("_", "-") for name, group in results.items() if not group]
+    return Diagnosis(worst(findings), findings, unseen)

@@ -1,0 +1,131 @@
+"""What the machine does now: one short look at load, steal time, throttling, clock and disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import msgspec
+
+from assay.system.files import Tree
+from assay.system.processes import Process, busiest, process_times
+from assay.system.processor import online_threads, throttle_count
+from assay.system.surroundings import cpu_times
+
+KERNELS = "assay-kernels"
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """What one look showed; None is what could not be seen.
+
+    ``seconds``: how long it took. ``worked``: whether this process kept a CPU busy meanwhile (steal
+    time shows only where someone wants to run). ``steal``: share (0 to 1) of the CPU time wanted by
+    this machine's processes that the hypervisor gave to others. ``others``: CPU seconds per second
+    used by all other processes. ``busiest``: those that used most. ``kernels``: process ids of
+    running assay-kernels. ``throttled``: thermal throttling events during the look, a count.
+    ``clock_resolution``: seconds, what the kernel says of the monotonic clock. ``clock_step``:
+    seconds, the smallest step seen between readings (with the reading's own cost). ``disk``: bytes
+    free where runs go. ``disk_path``: the folder that was asked about.
+    """
+
+    seconds: float
+    worked: bool = False
+    steal: float | None = None
+    others: float | None = None
+    busiest: list[Process] = []
+    kernels: list[int] = []
+    throttled: int | None = None
+    clock_resolution: float | None = None
+    clock_step: float | None = None
+    disk: int | None = None
+    disk_path: str | None = None
+
+
+def probe(seconds: float = 1.0, runs: Path = Path("runs")) -> Probe:
+    """Look at the running machine for so many seconds; ``runs`` is the folder where runs go.
+
+    One CPU is kept busy meanwhile, so that steal time can show; not so if other assay-kernels are
+    running, which it would disturb.
+    """
+    tree = Tree(Path("/"))
+    processes = process_times(tree)
+    kernels = [pid for pid, (name, _) in processes.items() if name == KERNELS]
+    online = online_threads(tree, ())
+    throttled = throttle_count(tree, online)
+    before = cpu_times(tree).get("cpu")
+    own = time.process_time()
+    start = time.perf_counter()
+    if kernels:
+        time.sleep(seconds)
+        step = _clock_step(0.01)
+    else:
+        step = _clock_step(seconds)
+    after = cpu_times(tree).get("cpu")
+    elapsed = time.perf_counter() - start
+    own = time.process_time() - own
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    later = process_times(tree)
+    heated = throttle_count(tree, online)
+    folder, free = _disk(runs)
+    return Probe(
+        seconds=elapsed,
+        worked=not kernels,
+        steal=steal_share(before, after),
+        others=_others(before, after, own, elapsed, tick),
+        busiest=busiest(processes, later, elapsed, {os.getpid()}),
+        kernels=kernels,
+        throttled=None if heated is None or throttled is None else max(heated - throttled, 0),
+        clock_resolution=time.clock_getres(time.CLOCK_MONOTONIC),
+        clock_step=step,
+        disk=free,
+        disk_path=folder,
+    )
+
+
+def busy_ticks(times: list[int]) -> int:
+    """Ticks in which something ran: user, nice, system, irq, softirq of a line of /proc/stat."""
+    return sum(times[:3]) + sum(times[5:7])
+
+
+def steal_share(before: list[int] | None, after: list[int] | None) -> float | None:
+    """Stolen time over wanted time (busy and stolen) between two readings of /proc/stat."""
+    if before is None or after is None or min(len(before), len(after)) < 8:
+        return None
+    stolen = after[7] - before[7]
+    wanted = busy_ticks(after) - busy_ticks(before) + stolen
+    return min(max(stolen / wanted, 0.0), 1.0) if wanted > 0 else None
+
+
+def _others(
+    before: list[int] | None, after: list[int] | None, own: float, elapsed: float, tick: float
+) -> float | None:
+    if before is None or after is None or elapsed <= 0:
+        return None
+    return max((busy_ticks(after) - busy_ticks(before)) * tick - own, 0.0) / elapsed
+
+
+def _clock_step(seconds: float) -> float | None:
+    """Read the clock over and over; the smallest step that is not zero."""
+    smallest = 0
+    last = time.perf_counter_ns()
+    end = last + int(seconds * 1e9)
+    while last < end:
+        now = time.perf_counter_ns()
+        step = now - last
+        if step > 0 and (step < smallest or smallest == 0):
+            smallest = step
+        last = now
+    return smallest * 1e-9 if smallest else None
+
+
+def _disk(runs: Path) -> tuple[str | None, int | None]:
+    """Free bytes in the folder, or in the nearest one above it that exists."""
+    try:
+        folder = runs.absolute()
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+        return str(folder), shutil.disk_usage(folder).free
+    except OSError:
+        return None, None

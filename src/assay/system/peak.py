@@ -1,0 +1,140 @@
+"""The theoretical peak of the cores: what arithmetic allows, whatever memory does.
+
+    peak = cores * flops a cycle * clock
+
+The flops a cycle are the vector pipes times their lanes times two for a fused multiply-add
+(``reference/microarchitectures.toml``, each entry with its source), no wider than the instruction
+set that the kernel shows: a hypervisor that hides AVX-512 takes its flops away.
+
+**The honest limit is the one at the clock that was measured while the kernel ran.** No processor
+holds its highest turbo clock on all cores, and many run below their base clock in wide vector code,
+so a share of the peak at the maximum clock understates the code, and one at the base clock can
+exceed 100%. The clock is therefore taken from, in this order: the clock rate measured along with
+the samples (covariate ``clock_rate``), cpufreq's maximum, the base clock, the clock that
+/proc/cpuinfo shows (which on virtual machines is a constant that the hypervisor made up).
+``assumed`` says when the peak rests on a guess. Hoefler & Belli (SC15), rule 1, asks that the base
+of such a ratio be given: ``explanation`` is that.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from assay.model.placement import Placement
+from assay.reference.microarchitectures import identify
+from assay.system.model import Processor, System
+from assay.units import format_quantity
+
+ClockSource = Literal["measured", "cpufreq maximum", "base", "/proc/cpuinfo"]
+
+_ASSUMED_PIPES = 2
+
+
+class Peak(msgspec.Struct, frozen=True):
+    """The peak of some cores.
+
+    ``value``: flop/s. ``flops_per_cycle``: of one core. ``clock_hz``: Hz. ``clock_source``: where
+    the clock comes from. ``assumed``: whether anything in it is a guess. ``explanation``: one
+    sentence.
+    """
+
+    value: float
+    flops_per_cycle: float
+    clock_hz: float
+    clock_source: ClockSource
+    assumed: bool
+    explanation: str
+
+
+def peak_flops(system: System, cores: int, clock_hz: float | None = None) -> Peak | None:
+    """The double-precision peak of ``cores`` physical cores of a system.
+
+    ``cores`` are physical: the hardware threads of a core share its pipes. They may be of several
+    nodes alike. ``clock_hz`` is the clock measured during the measurements (Hz), None if it was
+    not. The result is None if the clock or the instruction set can't be known. Raises ValueError if
+    ``cores`` is not positive.
+    """
+    if cores < 1:
+        raise ValueError(f"cores must be positive, not {cores}")
+    per_core = flops_per_cycle(system.processor)
+    clock = _clock(system, clock_hz)
+    if per_core is None or clock is None:
+        return None
+    flops, basis, guessed = per_core
+    hertz, source, words, doubtful = clock
+    value = cores * flops * hertz
+    noun = "core" if cores == 1 else "cores"
+    explanation = (
+        f"{cores} {noun} × {flops:g} flops a cycle ({basis}) × {format_quantity(hertz, 'Hz')} "
+        f"({words}) = {format_quantity(value, 'flop/s')}"
+    )
+    return Peak(value, flops, hertz, source, guessed or doubtful, explanation)
+
+
+def cores_used(system: System, placement: Placement) -> int:
+    """Physical cores that a placement computes on, over all its nodes.
+
+    More ranks × threads than a node has cores share them, by SMT or by turns: they add no peak.
+    """
+    wanted = placement.ppn * placement.threads
+    cores = system.usable_cores
+    return placement.nodes * (wanted if cores is None else min(wanted, cores))
+
+
+def flops_per_cycle(processor: Processor) -> tuple[float, str, bool] | None:
+    """Double-precision operations a core can finish in a cycle, why, and whether that is a guess.
+
+    None if neither the table nor the vector extensions say anything.
+    """
+    entry = identify(processor.vendor, processor.family, processor.model, processor.name)
+    if entry is None:
+        bits = processor.vector_bits
+        if bits is None:
+            return None
+        fused = 2 if processor.fma else 1
+        flops = _ASSUMED_PIPES * bits // 64 * fused
+        kind = "FMA pipes" if processor.fma else "pipes (an adder, a multiplier)"
+        return flops, f"assumed: two {bits}-bit {kind}, for the processor is unknown", True
+    bits, fused = entry.pipe_bits, 2 if entry.fma else 1
+    hidden = ""
+    x86 = entry.vendor in ("AuthenticAMD", "GenuineIntel", "HygonGenuine")
+    # The oldest entries are scalar (64 bits) whatever vectors there are.
+    if x86 and processor.vector_bits is not None and processor.vector_bits < bits:
+        bits = processor.vector_bits
+        hidden = f", {bits}-bit vectors here"
+    if x86 and entry.fma and processor.fma is False:
+        fused = 1
+        hidden += ", no FMA here"
+    pipes = f"{entry.pipes} {bits}-bit {'FMA ' if fused == 2 else ''}pipe"
+    basis = f"{entry.name}: {pipes}{'s' if entry.pipes > 1 else ''}{hidden}"
+    if processor.hybrid:
+        basis += "; the slower kind of core has fewer"
+    return entry.pipes * bits // 64 * fused, basis, bool(processor.hybrid)
+
+
+def _clock(system: System, measured: float | None) -> tuple[float, ClockSource, str, bool] | None:
+    """The clock (Hz), where it is from, that in words, and whether it is doubtful."""
+    f = system.processor.frequency
+    if measured is not None and measured > 0:
+        return measured, "measured", "measured while it ran", False
+    if f.maximum is not None:
+        # A cap set below the hardware's maximum is the maximum that counts.
+        highest = min(f.limit, f.maximum) if f.limit is not None else f.maximum
+        if f.turbo is False and f.base is not None:
+            return min(highest, f.base), "base", "the nominal clock; turbo is off", False
+        if f.turbo is False:
+            return highest, "cpufreq maximum", "the highest clock; turbo is off", False
+        if f.driver == "acpi-cpufreq":
+            # Its table ends at the nominal clock, or 1 MHz above it to stand for turbo.
+            return highest, "cpufreq maximum", "turbo exceeds it by an unknown amount", True
+        if highest < f.maximum:
+            return highest, "cpufreq maximum", "the cap set in the kernel", False
+        words = "the highest turbo clock, which all cores together seldom hold"
+        return highest, "cpufreq maximum", words, False
+    if f.base is not None:
+        return f.base, "base", "the nominal clock; turbo may exceed it", False
+    if f.current is not None:
+        return f.current, "/proc/cpuinfo", "as /proc/cpuinfo shows it, unverified", True
+    return None

@@ -1,0 +1,195 @@
+"""What was asked: the plan of it here and elsewhere, the jobs that it needs, the time they have."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.campaign.commands.run_request import RunOptions, estimate
+from assay.campaign.engine.display import Silent
+from assay.campaign.engine.loop import Campaign
+from assay.campaign.engine.state import CampaignState, CellState, OutOfTime
+from assay.campaign.machine.bench import FakeMachine
+from assay.config import Config
+from assay.errors import AssayError
+from assay.model.plan import PlanContext
+from assay.records.reading import read_run
+from records_builder import make_cell, make_plan, make_run
+
+PLAN = """
+schema = 1
+seed = 3
+
+[[measure]]
+kernel = "network.barrier"
+ppn = 2
+
+[[measure]]
+kernel = "network.pairs"
+nodes = "all"
+
+[[measure]]
+kernel = "network.pingpong"
+nodes = 2
+"""
+HERE = PlanContext(cores=2, nodes=8, default_toolchain="fake", toolchains=("fake",))
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+def nodes_of(asked: RunOptions, context: PlanContext = HERE) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for cell in asked.plan_on(context).cells:
+        found.setdefault(cell.kernel, []).append(cell.placement.nodes)
+    return found
+
+
+def test_nodes_are_those_of_measures_that_name_none_and_what_all_is(plan: Path) -> None:
+    assert nodes_of(RunOptions(plan)) == {
+        "network.barrier": [1],
+        "network.pairs": [8],
+        "network.pingpong": [2],
+    }
+    assert nodes_of(RunOptions(plan, nodes="1,2,4")) == {
+        "network.barrier": [1, 2, 4],
+        "network.pairs": [4],
+        "network.pingpong": [2],
+    }
+    # A word replaces the plan's own everywhere.
+    assert nodes_of(RunOptions(plan, words=("nodes=3",))) == {
+        "network.barrier": [3],
+        "network.pairs": [3],
+        "network.pingpong": [3],
+    }
+
+
+def test_more_nodes_than_there_are_are_refused_here_and_not_elsewhere(plan: Path) -> None:
+    with pytest.raises(AssayError, match="nodes = 16"):
+        RunOptions(plan, nodes="16").plan_on(HERE)
+    found, _ = RunOptions(plan, nodes="16").plan_elsewhere(HERE, Config())
+    assert max(cell.placement.nodes for cell in found.cells) == 16
+
+
+def test_without_a_word_on_nodes_all_are_the_most_that_the_plan_names(plan: Path) -> None:
+    found, texts = RunOptions(plan).plan_elsewhere(HERE, Config())
+    assert max(cell.placement.nodes for cell in found.cells) == 2
+    assert texts == {str(plan): PLAN}
+
+
+def test_elsewhere_there_may_be_more_cores(plan: Path) -> None:
+    asked = RunOptions.of(str(plan), (), ppn="64")
+    with pytest.raises(AssayError, match="64"):
+        asked.plan_on(HERE)
+    found, _ = asked.plan_elsewhere(HERE, Config())
+    assert {cell.placement.ppn for cell in found.cells} == {64}
+
+
+# ---- the time that a job asks for ----------------------------------------------------------------
+
+
+def test_the_estimate_is_the_documented_formula() -> None:
+    cells = [make_cell(ppn=2), make_cell(ppn=3), make_cell("npb.ep", ppn=3, **{"class": "S"})]
+    found = estimate(make_plan(cells, budget=1000.0))
+    # Two placements of one node, one toolchain.
+    seconds = 1.25 * (1000 + 2 * (5 + 0.02) + 60 + 120 + 900)
+    assert found.walltime == 60 * math.ceil(seconds / 60) == found.seconds
+    assert (found.nodes, found.jobs) == (1, 1)
+
+
+def test_what_one_job_may_not_ask_for_is_several() -> None:
+    plan = make_plan([make_cell()], budget=7200.0)
+    measuring = 7200 + 5.02
+    found = estimate(plan, building=False, longest=3600.0)
+    assert found.walltime == 3600.0
+    each = 3600 / 1.25 - 180
+    assert found.jobs == math.ceil(measuring / each)
+    built = estimate(plan, building=True, longest=3600.0)
+    assert built.jobs == 1 + math.ceil((measuring - (each - 900)) / each)
+    # In a job in which nothing would fit, a tenth is taken to measure all the same.
+    assert estimate(plan, longest=120.0).jobs == math.ceil(measuring / 12.0)
+
+
+# ---- the deadline --------------------------------------------------------------------------------
+
+
+def test_a_measurement_is_expected_to_take_what_it_may_or_what_it_took() -> None:
+    fresh = CellState(make_cell())
+    assert fresh.expected(5.0) == 5.0
+    sated = CellState(make_cell(), wall=2.0, sated=True)
+    assert sated.expected(10.0) == 3.0
+    assert sated.expected(1.0) == 2.0  # its set-up alone takes that
+    unsated = CellState(make_cell(), wall=2.0)
+    assert unsated.expected(10.0) == 10.0
+
+
+class Fake:
+    """A campaign on a machine of a scenario, until a deadline."""
+
+    def __init__(self, tmp_path: Path, delay: str = "0 s", budget: float = 0.2) -> None:
+        scenario = tmp_path / "scenario.toml"
+        scenario.write_text(
+            f'schema = 1\nseed = 1\ndelay = "{delay}"\nlaunch_time = "1 ms"\n'
+            "[[kernel]]\ntime = 0.001\nnoise = { sigma = 0.02 }\n"
+        )
+        cells = [make_cell("npb.ep", ppn=p, **{"class": c}) for p in (1, 2) for c in "SW"]
+        plan = make_plan(cells, cell_budget=budget, max_launches=6, precision=0.001, budget=100.0)
+        self.run = make_run(tmp_path, plan)
+        self.bench = FakeMachine(scenario).prepare(["fake"], None)
+
+    def until(self, deadline: float | None) -> Campaign:
+        return Campaign(
+            self.run,
+            self.bench.executor,
+            Silent(),
+            lambda manifest: CampaignState(
+                manifest.plan,
+                value_of=lambda m: m.record.series[0].values[0] if m.record.series else None,
+                enough=lambda values: False,
+            ),
+            deadline=deadline,
+        )
+
+
+def test_nothing_is_begun_that_would_not_end_before_the_deadline(tmp_path: Path) -> None:
+    fake = Fake(tmp_path, delay="0.5 s", budget=3.0)
+    deadline = time.time() + 4.0
+    with pytest.raises(OutOfTime):
+        fake.until(deadline).execute()
+    # Each may take 3 s, and takes half a second: begun is what has 3 s left.
+    assert time.time() < deadline
+    first = read_run(fake.run.path)
+    assert 1 <= len(first.measurements) <= 2
+    assert {launch.outcome for launch in first.launches} == {"complete"}
+
+
+def test_past_the_deadline_nothing_is_begun(tmp_path: Path) -> None:
+    fake = Fake(tmp_path)
+    with pytest.raises(OutOfTime):
+        fake.until(time.time() - 1.0).execute()
+    assert fake.run.streams() == []
+
+
+def test_the_first_measurement_has_what_time_there_is(tmp_path: Path) -> None:
+    """A job in which nothing fits would otherwise bring nothing, and so would the next."""
+    fake = Fake(tmp_path, budget=60.0)
+    with pytest.raises(OutOfTime):
+        fake.until(time.time() + 5.0).execute()
+    assert len(read_run(fake.run.path).measurements) == 1
+
+
+def test_what_is_under_way_at_the_deadline_is_asked_to_end(tmp_path: Path) -> None:
+    fake = Fake(tmp_path, delay="30 s", budget=0.1)
+    began = time.monotonic()
+    with pytest.raises(OutOfTime):
+        fake.until(time.time() + 1.0).execute()
+    assert time.monotonic() - began < 15
+    (launch,) = fake.run.launches()
+    assert launch.outcome == "interrupted"

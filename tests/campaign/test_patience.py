@@ -1,0 +1,92 @@
+"""How long a campaign waits for word from kernels."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay.campaign.engine.display import Silent
+from assay.campaign.engine.loop import Campaign
+from assay.campaign.engine.state import CampaignState
+from assay.campaign.engine.timeouts import TIMES, longest_silence
+from assay.kernels import find_kernel
+from assay.launch.executor import LaunchOrder
+from assay.launch.fake.executor import FakeExecutor
+from assay.launch.fake.scenario import Behaviour, Scenario
+from assay.model.placement import Placement
+from assay.records.model import LaunchRecord, RunData
+from assay.records.schema import MeasurementBegin
+from records_builder import make_cell, make_launch, make_plan, make_run
+
+CELL = make_cell("npb.cg", **{"class": "S"})
+
+
+class Mute:
+    """An executor whose launches begin a measurement and say nothing more."""
+
+    def start(self, order: LaunchOrder) -> Mute:
+        self.order = order
+        begin = MeasurementBegin(order.job.measurements[0].measurement, "npb.cg")
+        order.stream.write_bytes(msgspec.json.encode(begin) + b"\n")
+        return self
+
+    def fits(self, placement: Placement) -> bool:
+        return True
+
+    def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
+        return ()
+
+    def poll(self) -> LaunchRecord | None:
+        return None
+
+    def wait(self, seconds: float) -> LaunchRecord | None:
+        time.sleep(min(seconds, 0.05))
+        return None
+
+    def stop(self) -> LaunchRecord:
+        return make_launch(self.order.launch, outcome="interrupted")
+
+
+def carried_out(tmp_path: Path, executor, patience: float) -> RunData:
+    run = make_run(tmp_path, make_plan([CELL], max_launches=1, min_launches=1))
+
+    def state(manifest):
+        return CampaignState(manifest.plan, value_of=lambda m: 1.0, enough=lambda values: True)
+
+    return Campaign(run, executor, Silent(), state, patience=patience).execute()
+
+
+def test_whoever_tells_how_far_it_is_may_take_its_time(tmp_path: Path) -> None:
+    # Four times as long as patience is, with a word every quarter of a second.
+    scenario = Scenario(delay=2.4, kernel=(Behaviour(max_batch=1),))
+    data = carried_out(tmp_path, FakeExecutor(scenario), patience=0.6)
+    assert [launch.outcome for launch in data.launches] == ["complete"]
+    assert [m.record.status for m in data.measurements] == ["ok"]
+
+
+def test_whoever_says_nothing_is_given_up_and_blamed(tmp_path: Path) -> None:
+    data = carried_out(tmp_path, Mute(), patience=0.3)
+    (launch,) = data.launches
+    assert (launch.outcome, launch.blamed) == ("timeout", f"{CELL.id}-0")
+    assert launch.error == "no word from it for 0.3 s (patience in assay.toml's [defaults])"
+
+
+def test_a_benchmark_that_should_take_longer_than_patience_may(tmp_path: Path) -> None:
+    large = make_cell("npb.lu", **{"class": "D"})
+    kernel = find_kernel("npb.lu")
+    assert kernel.pace is not None
+    alone = kernel.work({"class": "D"}, 1, 1)["operations"] / kernel.pace
+    assert longest_silence([CELL, large], 600.0) == TIMES * alone / 2 > 600.0
+    many = msgspec.structs.replace(large, placement=Placement(nodes=16, ppn=8, threads=2))
+    assert longest_silence([many], 1.0) == pytest.approx(TIMES * alone / 256)
+    assert longest_silence([CELL], 600.0) == 600.0
+    assert longest_silence([make_cell("network.pingpong")], 600.0) == 600.0
+
+    most = longest_silence([CELL], 0.01)
+    assert most > 0.01
+    data = carried_out(tmp_path, Mute(), patience=0.01)
+    (launch,) = data.launches
+    assert launch.error.startswith(f"no word from it for {most:g} s")

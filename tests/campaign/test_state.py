@@ -1,0 +1,220 @@
+"""What a campaign decides next: budgets that flow, blame that falls where it belongs."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.campaign.engine.budget_shares import LEAST_BUDGET, SPARE, fair_share
+from assay.campaign.engine.state import CampaignState
+from assay.model.cell import Cell
+from assay.records.model import Measurement
+from assay.records.reading import measurement_id
+from records_builder import make_cell, make_launch, make_plan, make_record
+
+CELLS = [make_cell("network.pingpong", bytes=size) for size in range(5)]
+
+
+def make_state(cells=CELLS, **rule: float) -> CampaignState:
+    rule = {"budget": 60.0, "min_launches": 6, **rule}
+    return CampaignState(
+        make_plan(cells, **rule),
+        value_of=lambda m: m.record.series[0].values[0] if m.record.series else None,
+        enough=lambda values: len(values) >= 8,
+    )
+
+
+def done(cell: Cell, replicate: int, wall: float = 1.0, **changes: object) -> Measurement:
+    record = msgspec.structs.replace(make_record(cell, replicate, [1.0]), wall=wall, **changes)
+    return Measurement(cell, replicate, "0000-a", 0.0, record, None, ())
+
+
+def test_blocks_come_in_order_and_end_when_enough() -> None:
+    state = make_state()
+    seen = []
+    while (block := state.next_block()) is not None:
+        replicate, cells = block
+        seen.append(replicate)
+        assert cells == CELLS
+        for cell in cells:
+            state.add(done(cell, replicate))
+    assert seen == list(range(8))
+
+
+def test_a_gap_is_filled_first_and_is_no_basis_for_stopping() -> None:
+    state = make_state(CELLS[:1])
+    for replicate in (0, 1, 2, 4, 5, 6, 7):
+        state.add(done(CELLS[0], replicate))
+    assert state.next_block() == (3, CELLS[:1])
+    state.add(done(CELLS[0], 3))
+    assert state.next_block() is None
+
+
+@given(st.permutations(range(8)))
+def test_the_order_of_arrival_does_not_matter(order: list[int]) -> None:
+    state = make_state(CELLS[:1])
+    for replicate in order:
+        state.add(done(CELLS[0], replicate))
+    assert state.next_block() is None
+
+
+def test_the_budget_ends_it_but_not_before_each_was_measured() -> None:
+    state = make_state()
+    state.spent = 100.0
+    assert state.next_block() == (0, CELLS)
+    for cell in CELLS:
+        state.add(done(cell, 0))
+    assert state.next_block() is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"status": "failed", "error": "no memory"}, {"verified": False}]
+)
+def test_a_failed_cell_is_not_tried_again(changes: dict[str, object]) -> None:
+    state = make_state()
+    state.add(done(CELLS[0], 0, **changes))
+    assert state.next_block() == (0, CELLS[1:])
+
+
+def test_the_cell_a_launch_died_in_is_blamed_alone() -> None:
+    state = make_state()
+    launch = make_launch("0000-a", outcome="crash", blamed=measurement_id(CELLS[2], 0))
+    state.blame(launch, CELLS, progressed=False)
+    assert [name for name, cell in state.cells.items() if cell.failure] == [CELLS[2].id]
+
+
+def test_a_launch_that_brought_nothing_condemns_its_cells_and_one_that_did_does_not() -> None:
+    launch = make_launch("0000-a", outcome="crash", error="mpirun is missing")
+    state = make_state()
+    state.blame(launch, CELLS[1:3], progressed=True)
+    assert not any(cell.failure for cell in state.cells.values())
+    state.blame(launch, CELLS[1:3], progressed=False)
+    failed = {name for name, cell in state.cells.items() if cell.failure == "mpirun is missing"}
+    assert failed == {CELLS[1].id, CELLS[2].id}
+    foreign = make_launch("0001-b", outcome="crash", blamed="of-another-plan-0")
+    state.blame(foreign, CELLS[3:], progressed=False)
+    assert all(state.cells[cell.id].failure for cell in CELLS[3:])
+
+
+def test_first_shares_are_equal_and_use_the_budget_once() -> None:
+    budgets = make_state().measurement_budgets(0, CELLS)
+    assert set(budgets.values()) == {60.0 / 6 / 5}
+
+
+def test_a_launch_of_a_few_cells_gets_their_share_alone() -> None:
+    state = make_state()
+    assert state.measurement_budgets(0, CELLS[:2]) == {c.id: 60.0 / 6 / 5 for c in CELLS[:2]}
+
+
+def test_what_a_sated_cell_leaves_flows_to_the_others() -> None:
+    state = make_state()
+    for cell in CELLS[:4]:
+        state.add(done(cell, 0, wall=0.1, stop="precision"))
+    state.add(done(CELLS[4], 0, wall=5.0, stop="budget"))
+    state.spent = 5.4
+    block = (60.0 - 5.4) / 5
+    # Four need 0.1 s each; the fifth may have the rest of the block.
+    assert state.measurement_budgets(1, CELLS)[CELLS[4].id] == pytest.approx(block - 0.4)
+
+
+def test_a_cell_cut_short_is_not_taken_for_sated() -> None:
+    state = make_state()
+    for cell in CELLS:
+        state.add(done(cell, 0, wall=0.1, stop="budget"))
+    state.spent = 0.5
+    assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(59.5 / 5 / 5)
+
+
+def test_a_cell_that_was_kept_short_is_not_held_to_what_it_took() -> None:
+    state = make_state()
+    for cell in CELLS:  # a sample of 4000 that the plan allows
+        state.add(done(cell, 0, wall=0.1, stop="samples"))
+    state.spent = 0.5
+    assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(59.5 / 5 / 5)
+    state = make_state(max_samples=1, min_samples=1)
+    for cell in CELLS:  # all that there are
+        state.add(done(cell, 0, wall=0.1, stop="samples"))
+    assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(SPARE * 0.1)
+
+
+def test_set_up_is_granted_on_top_and_is_paid_for_by_all() -> None:
+    state = make_state()
+    for cell, wall in zip(CELLS, (4.1, 0.1, 0.1, 0.1, 0.1), strict=True):
+        found = {"sampling_seconds": 0.1}
+        state.add(done(cell, 0, wall=wall, stop="budget", covariates=found))
+    state.spent = 4.5
+    budgets = state.measurement_budgets(1, CELLS)
+    share = (55.5 / 5 - 4.0) / 5
+    assert budgets[CELLS[0].id] == pytest.approx(4.0 + share)
+    assert budgets[CELLS[1].id] == pytest.approx(share)
+
+
+@given(
+    st.lists(st.floats(min_value=1e-6, max_value=100.0), min_size=5, max_size=5),
+    st.lists(st.sampled_from(["precision", "budget"]), min_size=5, max_size=5),
+    st.floats(min_value=0.0, max_value=200.0),
+)
+def test_shares_never_promise_more_than_there_is(
+    walls: list[float], stops: list[str], spent: float
+) -> None:
+    state = make_state()
+    for cell, wall, stop in zip(CELLS, walls, stops, strict=True):
+        state.add(done(cell, 0, wall=wall, stop=stop))
+    state.spent = spent
+    share = next(iter(state.measurement_budgets(1, CELLS).values()))
+    block = max(60.0 - spent, 0.0) / 5
+    # A sated cell takes what it took; the others take all they are given.
+    sated = [stop == "precision" for stop in stops]
+    used = sum(
+        min(wall, share) if enough else share for wall, enough in zip(walls, sated, strict=True)
+    )
+    assert share >= LEAST_BUDGET
+    if share > LEAST_BUDGET and not all(sated):
+        assert used <= block * (1 + 1e-9)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.01, 10.0), st.floats(0.0, 10.0), st.booleans()),
+        min_size=1,
+        max_size=8,
+    ),
+    st.floats(0.01, 50.0),
+)
+def test_the_share_is_that_at_which_cells_take_what_there_is(
+    drawn: list[tuple[float, float, bool]], left: float
+) -> None:
+    # Each cell takes no less than one sample, and a sated one no more than it took.
+    cells = [(least, least + more if sated else math.inf) for least, more, sated in drawn]
+    share = fair_share(left, cells)
+
+    def taken(share: float) -> float:
+        return sum(min(max(share, least), most) for least, most in cells)
+
+    if taken(0.0) > left:
+        assert share == LEAST_BUDGET  # one sample of each is more than there is
+    elif taken(math.inf) <= left:
+        assert share == SPARE * max(most for _, most in cells)
+    else:
+        assert taken(share) == pytest.approx(max(left, taken(LEAST_BUDGET)))
+
+
+def test_a_fixed_cell_budget_is_kept() -> None:
+    assert set(make_state(cell_budget=0.5).measurement_budgets(0, CELLS).values()) == {0.5}
+
+
+def test_progress_counts_and_the_eta_fall_to_nothing() -> None:
+    state = make_state(CELLS[:2])
+    assert (state.done, state.expected) == (0, 12)
+    assert state.remaining_seconds() == 60.0
+    state.add(done(CELLS[0], 0, wall=2.0))
+    assert state.remaining_seconds() == pytest.approx(2.0 * 11)
+    for cell in CELLS[:2]:
+        for replicate in range(8):
+            state.add(done(cell, replicate))
+    assert (state.done, state.expected) == (16, 16)
+    assert state.remaining_seconds() == 0.0

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from assay.config import (
+    BlasConfig,
+    ClusterConfig,
+    Config,
+    SchedulerConfig,
+    ToolchainConfig,
+    find_config,
+    load_config,
+)
+from assay.errors import AssayError
+
+WHOLE = """\
+[system]
+name = "alba"
+
+[toolchains.site]
+mpi_prefix = "mpi/here"
+cxx = "g++-13"
+flags = "-O2 -g"
+launch_flags = ["--mca", "btl", "self,sm"]
+environment = { UCX_TLS = "sm" }
+blas = { libraries = ["openblas"], include = "/opt/i", suffix = "64_", int64 = true, name="o" }
+
+[prices]
+currency = "EUR"
+node = 6500
+kwh = 0.31
+
+[site]
+city = "Ghent"
+
+[defaults]
+toolchain = "site"
+runs = "../runs"
+patience = "2 h"
+
+[cluster]
+hosts = ["node1", "10.0.0.2", "fd00::3"]
+remote_shell = "bin/shell"
+local_address = "10.0.0.1"
+"""
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path, monkeypatch):
+    """No config of the person who runs the tests is in reach."""
+    monkeypatch.delenv("ASSAY_CONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+def put(path: Path, text: str = "") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_all_tables_are_read(tmp_path):
+    config = load_config(put(tmp_path / "etc/assay.toml", WHOLE))
+    assert config.system.name == "alba"
+    assert config.toolchains == {
+        "site": ToolchainConfig(
+            mpi_prefix="mpi/here",
+            cxx="g++-13",
+            flags="-O2 -g",
+            launch_flags=("--mca", "btl", "self,sm"),
+            environment={"UCX_TLS": "sm"},
+            blas=BlasConfig(("openblas",), "/opt/i", "", "64_", True, "o"),
+        )
+    }
+    assert config.prices.currency == "EUR"
+    assert config.prices.amounts == {"node": 6500, "kwh": 0.31}
+    assert config.site == {"city": "Ghent"}
+    assert config.defaults.toolchain == "site"
+    assert config.runs == tmp_path / "etc" / "../runs"
+    assert config.patience == 7200.0
+    assert config.resolve("mpi/here") == tmp_path / "etc/mpi/here"
+    assert config.resolve("~/x") == tmp_path / "home/x"
+    assert config.where("prices", "kwh") == f"{tmp_path}/etc/assay.toml:15"
+
+
+def test_without_a_file_there_are_defaults():
+    assert load_config() == Config()
+    assert Config().runs == Path("runs")
+    assert Config().patience == load_config().patience == 600.0
+    assert Config().where("prices") == ""
+
+
+def test_search_order(tmp_path, monkeypatch):
+    """Each file found hides the ones after it."""
+    inner = tmp_path / "work/a/b"
+    inner.mkdir(parents=True)
+    order = [tmp_path / "named.toml", inner / "assay.toml", tmp_path / "work/assay.toml"]
+    order += [tmp_path / "xdg/assay/assay.toml"]
+    for path in order:
+        put(path)
+    monkeypatch.setenv("ASSAY_CONFIG", str(order[0]))
+    assert find_config(inner) == order[0]
+    monkeypatch.delenv("ASSAY_CONFIG")
+    for path in order[1:]:
+        assert find_config(inner) == path
+        path.unlink()
+    assert find_config(inner) is None
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    user = put(tmp_path / "home/.config/assay/assay.toml")
+    assert find_config(inner) == user
+
+
+@pytest.mark.parametrize("border", ["work/repository/.git", "home/x"])
+def test_the_search_ends_at_the_repository_and_at_home(tmp_path, border):
+    put(tmp_path / "assay.toml")
+    (tmp_path / border).mkdir(parents=True)
+    start = (tmp_path / border).parent / "deep"
+    start.mkdir(parents=True)
+    assert find_config(start) is None
+    assert find_config(tmp_path / "work") == tmp_path / "assay.toml"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[sytem]", ":1: Unknown key 'sytem'. Did you mean 'system'?"),
+        (
+            "\n[toolchains.x]\nmpicx = 'a'",
+            ":3: Unknown key 'mpicx' in [toolchains.x]. Did you mean",
+        ),
+        ("[toolchains.x]\nblas = {libs = 1}", ":2: Unknown key 'libs' in [toolchains.x.blas]. Did"),
+        ("[toolchains.x]\nblas = {}", ":2: [toolchains.x.blas] has no 'libraries'."),
+        (
+            "[toolchains.x]\nflags = ['-O3']",
+            ":2: 'toolchains.x.flags' must be a string, not an arr",
+        ),
+        ("[toolchains]\nx = 1", ":2: 'toolchains.x' must be a table, not a whole number."),
+        ("[prices]\nnode = 'much'", ":2: 'prices.node' must be a number, not a string."),
+        ("[prices]\nnode = -1.0", ":2: 'prices.node' must not be negative"),
+        ("[prices]\nnode = nan", ":2: 'prices.node' must not be negative"),
+        ("[prices]\ncurrency = 1", ":2: 'prices.currency' must be a string."),
+        ("[site]\nracks = 4", ":2: 'site.racks' must be a string, not a whole number."),
+        ("[defaults]\nrun = 'x'", ":2: Unknown key 'run' in [defaults]. Did you mean 'runs'?"),
+        ("[defaults]\npatience = 0", ":2: 'defaults.patience' must be above 0."),
+        ("[defaults]\npatience = 'long'", ":2: 'long'"),
+        ("[defaults\n", ":1: This is not TOML: "),
+    ],
+)
+def test_mistakes_name_file_line_key_and_the_nearest_word(tmp_path, text, message):
+    path = put(tmp_path / "assay.toml", text)
+    with pytest.raises(AssayError) as error:
+        load_config(path)
+    assert str(error.value).startswith(str(path) + message)
+
+
+def test_a_named_file_must_exist(tmp_path, monkeypatch):
+    with pytest.raises(AssayError, match="can't be read"):
+        load_config(tmp_path / "none.toml")
+    monkeypatch.setenv("ASSAY_CONFIG", str(tmp_path / "none.toml"))
+    with pytest.raises(AssayError, match="ASSAY_CONFIG names"):
+        load_config()
+
+
+def test_a_cluster_is_its_hosts(tmp_path):
+    hosts = ("node1", "10.0.0.2", "fd00::3")
+    config = load_config(put(tmp_path / "etc/assay.toml", WHOLE))
+    shell = str(tmp_path / "etc/bin/shell")
+    assert config.cluster == ClusterConfig(hosts, shell, "10.0.0.1")
+    plain = load_config(put(tmp_path / "assay.toml", '[cluster]\nhosts = ["a"]\n'))
+    assert plain.cluster == ClusterConfig(("a",), "ssh", None)
+    assert load_config(put(tmp_path / "none.toml")).cluster is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint", "line"),
+    [
+        ("hosts = []", "'cluster.hosts' is empty", 2),
+        ('hosts = ["a",\n"b,c"]', "'b,c' is no host's name", 3),
+        ('hosts = ["-x"]', "'-x' is no host's name", 2),
+        ('hosts = ["a", "b",\n"a"]', "'a' stands there twice", 3),
+        ('hosts = ["a"]\nshell = "ssh"', "shell", 3),
+        ('remote_shell = "ssh"', "hosts", 1),
+    ],
+)
+def test_wrong_clusters(tmp_path, lines, complaint, line):
+    path = put(tmp_path / "assay.toml", f"[cluster]\n{lines}\n")
+    with pytest.raises(AssayError) as error:
+        load_config(path)
+    assert complaint in error.value.what
+    assert error.value.where == f"{path}:{line}"
+
+
+def test_a_scheduler_section_is_read(tmp_path):
+    text = """\
+[scheduler]
+kind = "slurm"
+partition = "batch"
+exclusive = false
+walltime = "12 h"
+modules = ["gcc/13"]
+directives = ["--qos=debug"]
+"""
+    section = load_config(put(tmp_path / "assay.toml", text)).scheduler
+    assert section == SchedulerConfig(
+        kind="slurm",
+        partition="batch",
+        exclusive=False,
+        walltime="12 h",
+        modules=("gcc/13",),
+        directives=("--qos=debug",),
+    )
+    assert section.longest == 43200.0
+    assert SchedulerConfig().longest == float("inf")
+    assert SchedulerConfig().exclusive
+    assert load_config(put(tmp_path / "none.toml")).scheduler is None
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("queue = 'x'", "Unknown key 'queue' in [scheduler]"),
+        ("walltime = 0", "'scheduler.walltime' must be above 0"),
+        ("walltime = '12 apples'", "12 apples"),
+        ("modules = 'gcc'", "'scheduler.modules' must be"),
+    ],
+)
+def test_wrong_schedulers(tmp_path, line, complaint):
+    path = put(tmp_path / "assay.toml", f"[scheduler]\n{line}\n")
+    with pytest.raises(AssayError) as error:
+        load_config(path)
+    assert complaint in error.value.what
+    assert error.value.where == f"{path}:2"
+
+
+def come_upon(monkeypatch, folder):
+    monkeypatch.delenv("ASSAY_CONFIG", raising=False)
+    monkeypatch.chdir(folder)
+    return load_config()
+
+
+def test_a_config_that_others_may_have_written_is_refused_until_it_is_named(tmp_path, monkeypatch):
+    path = put(tmp_path / "assay.toml", '[system]\nname = "alba"\n')
+    path.chmod(0o644)
+    assert come_upon(monkeypatch, tmp_path).system.name == "alba"
+    path.chmod(0o646)
+    (tmp_path / "below").mkdir()
+    for folder in (tmp_path, tmp_path / "below"):
+        with pytest.raises(AssayError, match="may be written by everybody") as error:
+            come_upon(monkeypatch, folder)
+        assert error.value.where == str(path)
+        assert "--config" in error.value.fix and "ASSAY_CONFIG" in error.value.fix
+    assert load_config(path).system.name == "alba"
+    monkeypatch.setenv("ASSAY_CONFIG", str(path))
+    assert load_config().system.name == "alba"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_config_of_somebody_else_is_refused(tmp_path, monkeypatch):
+    path = put(tmp_path / "assay.toml", '[system]\nname = "alba"\n')
+    os.chown(path, 12345, 0)
+    with pytest.raises(AssayError, match="belongs to the user with the number 12345"):
+        come_upon(monkeypatch, tmp_path)
+    # A link of theirs to a file of mine: what the file's relative paths mean is theirs to say.
+    mine = put(tmp_path / "mine" / "assay.toml", '[system]\nname = "alba"\n')
+    path.unlink()
+    path.symlink_to(mine)
+    os.lchown(path, 12345, 0)
+    with pytest.raises(AssayError, match="belongs to the user with the number 12345"):
+        come_upon(monkeypatch, tmp_path)
+    os.lchown(path, 0, 0)
+    assert come_upon(monkeypatch, tmp_path).system.name == "alba"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_group_counts_unless_it_is_the_users_own(tmp_path, monkeypatch):
+    path = put(tmp_path / "assay.toml", '[system]\nname = "alba"\n')
+    path.chmod(0o664)
+    assert come_upon(monkeypatch, tmp_path).system.name == "alba"
+    os.chown(path, 0, 54321)
+    with pytest.raises(AssayError, match="may be written by the group with the number 54321"):
+        come_upon(monkeypatch, tmp_path)
+    path.chmod(0o644)
+    assert come_upon(monkeypatch, tmp_path).system.name == "alba"
+
+
+def test_what_starts_ranks_and_agents_is_a_choice_of_two(tmp_path):
+    text = '[toolchains.site]\nmpicxx = "cc"\nlauncher = "srun"\n'
+    text += '[cluster]\nhosts = ["a"]\nstarter = "slurm"\n'
+    config = load_config(put(tmp_path / "assay.toml", text))
+    assert config.toolchains["site"].launcher == "srun"
+    assert config.cluster is not None and config.cluster.starter == "slurm"
+    for word in ("srun", "slurm"):
+        with pytest.raises(AssayError) as error:
+            load_config(put(tmp_path / "assay.toml", text.replace(word, "rsh")))
+        assert "rsh" in str(error.value)

@@ -1,0 +1,255 @@
+"""Quantities to text and back: known examples, and round trips of whatever can be said."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from assay.errors import AssayError
+from assay.units import (
+    counted,
+    format_duration,
+    format_memory,
+    format_quantity,
+    format_share,
+    format_size,
+    parse_quantity,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (19.5e9, "B/s", "19.5 GB/s"),
+        (1e6, "B/s", "1.00 MB/s"),
+        (999.96e6, "B/s", "1.00 GB/s"),
+        (999.4e6, "B/s", "999 MB/s"),
+        (1.02e-6, "s", "1.02 µs"),
+        (0.5, "s", "500 ms"),
+        (1234.5, "s", "1234 s"),
+        (2.5e-13, "s", "2.50e-13 s"),
+        (3e-12, "s", "3.00 ps"),
+        (2.596e9, "Hz", "2.60 GHz"),
+        (166151680000.0, "flop/s", "166 Gflop/s"),
+        (537.212e15, "flop/s", "537 Pflop/s"),
+        (1e22, "flop/s", "1.00e+22 flop/s"),
+        (42.1e6, "op/s", "42.1 Mop/s"),
+        (0.25, "B/s", "0.250 B/s"),
+        (0, "B/s", "0 B/s"),
+        (-19.5e9, "B/s", "-19.5 GB/s"),
+        (12345, "", "12,345"),
+        (7, "", "7"),
+        (0.123456, "", "0.123"),
+        (None, "B/s", "–"),
+        (math.nan, "s", "NaN s"),
+        (-math.inf, "B/s", "-∞ B/s"),
+        (5e-324, "s", "4.94e-324 s"),
+    ],
+)
+def test_quantities(value, unit, text):
+    assert format_quantity(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "text"),
+    [
+        (19.5e9, (19.4e9, 19.6e9), "19.5 GB/s [19.4, 19.6]"),
+        (19.512e9, (19.506e9, 19.518e9), "19.512 GB/s [19.506, 19.518]"),
+        (19.512e9, (19.45e9, 19.61e9), "19.51 GB/s [19.45, 19.61]"),  # the width begins with 1
+        (19.4e9, (12e9, 35e9), "19 GB/s [12, 35]"),
+        (5e9, (0.02e9, 90e9), "5.0 GB/s [0.02, 90.0]"),  # no bound reads as 0
+        (5e9, (-1e9, 11e9), "5.0 GB/s [-1.0, 11.0]"),
+        (19.5e9, (19.5e9, 19.5e9), "19.5 GB/s [19.5, 19.5]"),
+        (0.0, (-1.0, 1.0), "0 B/s [-1, 1]"),
+    ],
+)
+def test_digits_match_the_interval(value, interval, text):
+    assert format_quantity(value, "B/s", interval) == text
+
+
+def test_shares():
+    assert format_share(0.923) == "92.3%"
+    assert format_share(0.923, (0.918, 0.929)) == "92.3% [91.8, 92.9]"
+    assert format_share(1.5) == "150%"
+    assert format_share(0) == "0%"
+    assert format_share(None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (200, "3 min 20 s"),
+        (60, "1 min"),
+        (59.97, "1 min"),
+        (59.9, "59.9 s"),
+        (3599.6, "1 h"),
+        (7500, "2 h 5 min"),
+        (86390, "1 d"),
+        (356400, "4 d 3 h"),
+        (12.34, "12.3 s"),
+        (0, "0 s"),
+        (-200, "-3 min 20 s"),
+        (None, "–"),
+        (math.inf, "∞ s"),
+    ],
+)
+def test_durations(seconds, text):
+    assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (4 << 20, "4 MiB"),
+        (1536, "1.5 KiB"),
+        (1000, "1000 B"),
+        (0, "0 B"),
+        (8, "8 B"),
+        (28160 * 1024, "27.5 MiB"),
+        ((4 << 20) + 1, "4194305 B"),
+        (-2048, "-2 KiB"),
+        (None, "–"),
+    ],
+)
+def test_sizes(size, text):
+    assert format_size(size) == text
+
+
+def test_memory_is_rounded():
+    assert format_memory(24684084 * 1024) == "23.5 GiB"
+    assert format_memory(1 << 30) == "1 GiB"
+    assert format_memory(0) == "0 B"
+    assert format_memory((1 << 30) - 1) == "1.00 GiB"
+    assert format_memory(None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("64 KiB", "B", 65536),
+        ("4MiB", "B", 4 << 20),
+        ("1e6", "", 1_000_000),
+        ("10 GB", "B", 10_000_000_000),
+        ("1.5 us", "s", 1.5e-6),
+        ("1.5 µs", "s", 1.5e-6),
+        ("90 s", "s", 90),
+        ("10 min", "s", 600),
+        ("2.6 GHz", "Hz", 2_600_000_000),
+        ("100 Gbit/s", "B/s", 12_500_000_000),
+        ("1%", "1", 0.01),
+        ("  8  ", "B", 8),
+        (".5", "", 0.5),
+        ("-3", "", -3),
+        (17, "B", 17),
+        (0.25, "s", 0.25),
+        ("9007199254740993", "", 9007199254740993),  # not a double
+    ],
+)
+def test_parsing(text, unit, value):
+    found = parse_quantity(text, unit)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "what", "fix"),
+    [
+        ("", "B", "is not a quantity", "64 KiB"),
+        ("lots", "B", "is not a quantity", "64 KiB"),
+        ("nan", "", "is not a quantity", "64 KiB"),
+        ("1e", "", "unknown unit 'e'", ""),
+        ("1_000", "", "unknown unit", ""),
+        ("64 K", "B", "1000 or of 1024", "KiB"),
+        ("4m", "B", "1000 or of 1024", "MiB"),
+        ("64 KiBs", "B", "unknown unit 'KiBs'", "Did you mean 'KiB"),
+        ("3 s", "B", "is in s, but a quantity in B", "Write it in B"),
+        ("1e400", "", "too large", "smaller"),
+        ("9e9999", "B", "too large", "smaller"),
+        (True, "", "is not a quantity", "number"),
+    ],
+)
+def test_parsing_says_what_is_wrong(text, unit, what, fix):
+    with pytest.raises(AssayError) as caught:
+        parse_quantity(text, unit, where="plan.toml:7: bytes")
+    assert what in caught.value.what
+    assert fix in caught.value.fix
+    assert caught.value.where == "plan.toml:7: bytes"
+
+
+UNITS = st.sampled_from(["s", "B/s", "flop/s", "op/s", "Hz", "B"])
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.floats(1e-12, 1e20) | st.floats(-1e20, -1e-12), UNITS)
+@example(999.5e3, "B/s")
+def test_quantities_come_back_to_three_digits(value, unit):
+    found = parse_quantity(format_quantity(value, unit), unit)
+    assert found == pytest.approx(value, rel=0.005, abs=0)
+
+
+@given(FINITE, UNITS | st.just(""))
+def test_no_value_is_lost(value, unit):
+    """Whatever is shown is not 0 unless it is 0, and has its sign."""
+    text = format_quantity(value, unit)
+    number = float(re.match(r"[-\d.,e+]+", text)[0].replace(",", ""))
+    assert (number == 0) == (value == 0)
+    assert math.copysign(1, number) == math.copysign(1, value) or value == 0
+
+
+@given(st.integers(-(2**62), 2**62))
+def test_sizes_come_back_exactly(size):
+    assert parse_quantity(format_size(size), "B") == size
+
+
+@given(st.floats(1e-9, 1e15), st.floats(1e-8, 2), st.floats(0.1, 0.9), UNITS)
+def test_intervals_are_told_apart_and_hold(value, width, place, unit):
+    """The text's bounds are within a tenth of the width of the true ones, or better."""
+    low, high = value - width * place * value, value + width * (1 - place) * value
+    text = format_quantity(value, unit, (low, high))
+    match = re.fullmatch(r"(\S+) (\S+) \[(\S+), (\S+)\]", text)
+    assume(match is not None)
+    scale = parse_quantity(f"1 {match[2]}", unit)
+    shown = [float(match[i]) * scale for i in (1, 3, 4)]
+    assert shown[1] < shown[2]
+    for found, true in zip(shown, (value, low, high), strict=True):
+        assert abs(found - true) <= 0.51 * (high - low) * 0.55
+    assert shown[1] <= shown[0] <= shown[2]
+
+
+@given(st.floats(0, 1e9))
+def test_durations_come_back_to_their_last_part(seconds):
+    total, last = 0.0, 1.0
+    for number, unit in re.findall(r"([\d.e+-]+) (\S+)", format_duration(seconds)):
+        total += parse_quantity(f"{number} {unit}", "s")
+        last = parse_quantity(f"1 {unit}", "s")
+    tolerance = 0.005 * seconds if seconds < 60 else max(last, 3600 if seconds > 86400 else 60)
+    assert abs(total - seconds) <= tolerance
+
+
+@given(st.text(max_size=20))
+def test_parsing_never_raises_anything_else(text):
+    try:
+        value = parse_quantity(text)
+    except AssayError:
+        return
+    assert math.isfinite(value)
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "core", "0 cores"),
+        (1, "core", "1 core"),
+        (2, "NUMA node", "2 NUMA nodes"),
+        (1, "launch", "1 launch"),
+        (1024, "launch", "1,024 launches"),
+        (2, "search", "2 searches"),
+        (3, "process", "3 processes"),
+    ],
+)
+def test_numbers_of_things(number: int, noun: str, text: str) -> None:
+    assert counted(number, noun) == text

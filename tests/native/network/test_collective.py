@@ -1,0 +1,239 @@
+"""network.collective: its formulas against brute force, real operations, and planted damage."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from assay.errors import AssayError
+from assay.kernels import find_kernel
+from assay.kernels.collective import COLLECTIVES, REDUCTIONS, ROOTED, TIMINGS
+from assay.model.placement import Placement
+from assay.model.plan import PlanContext
+from assay.plans.expand import Measure, expand
+from assay.plans.levels import FactorLevel
+from assay.plans.plan_target import Fitting
+from kernel_runs import assert_good, measure, measure_faults, plain, sanitized
+
+KERNEL = find_kernel("network.collective")
+NAME = KERNEL.name
+DEFAULTS = {p.name: p.default for p in KERNEL.parameters}
+
+
+def blocks_after(op: str, ranks: int) -> list[list[set[tuple[int, int]]]]:
+    """What each rank must hold afterwards, by block: the (rank, block) that it is made of.
+
+    The vector of a broadcast or a reduction is cut into as many blocks as there are ranks, so that
+    algorithms that pass on parts are no worse off.
+    """
+    everybody, blocks = range(ranks), range(ranks)
+    sums = [{(r, b) for r in everybody} for b in blocks]
+    nothing: list[set[tuple[int, int]]] = []
+    return {
+        "barrier": [nothing for _ in everybody],
+        "bcast": [[{(0, b)} for b in blocks] for _ in everybody],
+        "reduce": [sums if r == 0 else nothing for r in everybody],
+        "allreduce": [sums for _ in everybody],
+        "reduce_scatter": [[sums[r]] for r in everybody],
+        "allgather": [[{(r, 0)} for r in everybody] for _ in everybody],
+        "gather": [[{(r, 0)} for r in everybody] if q == 0 else nothing for q in everybody],
+        "scatter": [[{(0, q)}] for q in everybody],
+        "alltoall": [[{(r, q)} for r in everybody] for q in everybody],
+        "alltoallv": [[{(r, q)} for r in everybody] for q in everybody],
+    }[op]
+
+
+def least_messages(op: str, ranks: int) -> int:
+    """Blocks that have to cross between ranks, by counting them one by one.
+
+    A block made of one rank's crosses once for every other rank that ends up with it. A sum of all
+    ranks' takes ranks - 1 crossings to come together somewhere (at the best place: with one who
+    needs it), and one more for each further rank that needs it.
+    """
+    crossings = 0
+    needed: dict[frozenset[tuple[int, int]], set[int]] = {}
+    for rank, blocks in enumerate(blocks_after(op, ranks)):
+        for block in blocks:
+            needed.setdefault(frozenset(block), set()).add(rank)
+    for parts, ends in needed.items():
+        sources = {rank for rank, _ in parts}
+        if len(sources) > 1 or len(parts) > 1:
+            crossings += len(sources) - 1 + len(ends) - 1
+        else:
+            crossings += len(ends - sources)
+    return crossings
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 7, 16])
+@pytest.mark.parametrize("op", COLLECTIVES)
+def test_work_is_what_must_cross_between_ranks(op: str, ranks: int) -> None:
+    split = op in ("bcast", *REDUCTIONS)  # whose vector the counting cuts into blocks
+    size = 8 * ranks * 11
+    block = size // ranks if split else size
+    asked = 0 if op == "barrier" else size
+    work = KERNEL.work({**DEFAULTS, "op": op, "bytes": asked}, ranks, 1)
+    assert work == {"bytes": float(least_messages(op, ranks) * (block if asked else 0))}
+
+
+def test_left_open_bytes_are_eight_and_none_for_a_barrier() -> None:
+    assert KERNEL.work({**DEFAULTS, "op": "bcast"}, 3, 1) == {"bytes": 16.0}
+    assert KERNEL.work({**DEFAULTS, "op": "barrier"}, 3, 1) == {"bytes": 0.0}
+    assert KERNEL.memory({**DEFAULTS, "op": "barrier"}, 3, 1) == 0.0
+
+
+@pytest.mark.parametrize("op", COLLECTIVES)
+def test_memory_holds_what_goes_in_and_what_comes_out(op: str) -> None:
+    ranks, size = 6, 48
+    out = size * (ranks if op in ("alltoall", "alltoallv", "scatter") else 1)
+    into = size * (ranks if op in ("alltoall", "alltoallv", "allgather", "gather") else 1)
+    expected = {"barrier": 0, "bcast": size, "reduce_scatter": size + size // ranks}
+    asked = 0 if op == "barrier" else size
+    found = KERNEL.memory({**DEFAULTS, "op": op, "bytes": asked}, ranks, 1)
+    assert found == pytest.approx(expected.get(op, out + into))
+
+
+REFUSED = {
+    "carries no bytes": {"op": "barrier", "bytes": 8},
+    "multiple of 8": {"op": "reduce", "bytes": 12},
+    "has no root": {"op": "alltoall", "root": 1},
+    "the last of 4 ranks is 3": {"op": "bcast", "root": 4},
+    "int of MPI": {"op": "alltoallv", "bytes": 1 << 29},
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_does_not_fit_is_refused_before_anything_is_launched(words: str) -> None:
+    factors = {name: (FactorLevel(value, "plan"),) for name, value in REFUSED[words].items()}
+    measure_4 = Measure(NAME, {"ppn": (FactorLevel(4, "plan"),), **factors}, where="plan")
+    with pytest.raises(AssayError, match=words):
+        expand([measure_4], Fitting(PlanContext(cores=4)))
+    said = KERNEL.check({**DEFAULTS, **REFUSED[words]}, Placement(ppn=4))
+    assert said is not None
+    assert words in said
+
+
+def test_what_fits_is_not_refused() -> None:
+    for op, root in product(COLLECTIVES, (0, 3)):
+        if root and op not in ROOTED:
+            continue
+        for size in (0,) if op == "barrier" else (-1, 0, 8, 4096):
+            parameters = {**DEFAULTS, "op": op, "bytes": size, "root": root}
+            assert KERNEL.check(parameters, Placement(ppn=4)) is None
+
+
+def test_too_much_memory_is_refused_before_anything_is_launched() -> None:
+    factors = {"op": (FactorLevel("alltoall", "p"),), "bytes": (FactorLevel(1 << 20, "p"),)}
+    measure_4 = Measure(NAME, {"ppn": (FactorLevel(4, "p"),), **factors}, where="p")
+    need = 4 * 2 * 4 * (1 << 20)
+    expand([measure_4], Fitting(PlanContext(cores=4, memory=need)))
+    with pytest.raises(AssayError, match="available"):
+        expand([measure_4], Fitting(PlanContext(cores=4, memory=need - 1)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ranks", "sizes"), [(2, (0, 8, 5000)), (3, (5000,))])
+def test_every_operation_at_every_kind_of_size(ranks: int, sizes: tuple[int, ...]) -> None:
+    """Odd counts of ranks and elements; every root; every way of timing; every byte is checked."""
+    cases = [
+        {"op": op, "bytes": size, "root": root, "timing": timing}
+        for op, size, timing in [
+            *product(COLLECTIVES[1:], sizes, ("appointed",)),
+            *product(COLLECTIVES[1:] if ranks == 2 else (), (40_000,), ("barrier",)),
+            *product(COLLECTIVES[1:] if ranks == 2 else (), (8,), ("loop",)),
+            *product(("barrier",), (0,), TIMINGS),
+        ]
+        for root in ([0, ranks - 1] if op in ROOTED else [0])
+    ]
+    if ranks == 2:
+        cases += [{"op": op, "bytes": 1} for op in COLLECTIVES[1:] if op not in REDUCTIONS]
+    rows = False
+    for case, record in zip(
+        cases, measure(plain(), *((NAME, case) for case in cases), ranks=ranks), strict=True
+    ):
+        assert_good(record)
+        assert record.parameters == {**DEFAULTS, **case}
+        timing = case.get("timing", "appointed")
+        # Rows of calls alone; how many there are to a row, their speed decides.
+        assert record.batch is not None
+        assert record.batch == 1 or timing == "loop"
+        rows |= record.batch > 1
+        assert all(median is not None for median in record.rank_medians)
+        assert record.facts.get("clock_domains") == (None if timing == "loop" else 1)
+        assert record.facts.get("clock_error") == (None if timing == "loop" else 0.0)
+        assert ("late_starts" in record.facts) == (timing == "appointed")
+        assert ("barrier_skew" in record.facts) == (timing == "barrier")
+    assert rows or ranks > 2
+
+
+@pytest.mark.slow
+def test_defaults_are_the_catalogues() -> None:
+    some, none = measure(plain(), (NAME, {}), (NAME, {"op": "barrier"}), ranks=2)
+    assert some.parameters == {**DEFAULTS, "bytes": 8}
+    assert none.parameters == {**DEFAULTS, "op": "barrier", "bytes": 0}
+
+
+def gets(op: str) -> int:
+    """Bytes that each rank that gets anything gets, of 240 and two ranks."""
+    if op == "reduce_scatter":
+        return 120
+    return 480 if op in ("allgather", "alltoall", "alltoallv", "gather") else 240
+
+
+@pytest.mark.slow
+@pytest.mark.sanitizable
+def test_damage_is_found() -> None:
+    """A byte of what the timed operations left, or after it; then operations that do nothing."""
+    cases = [
+        {"op": op, "bytes": 0 if op == "barrier" else 240, "fault": fault}
+        for op in COLLECTIVES
+        for fault in ("none", "byte", "guard", "idle")
+    ]
+
+    def harmless(case):
+        return case["op"] == "barrier" and case["fault"] in ("byte", "guard")
+
+    found = measure_faults(*((NAME, case) for case in cases), ranks=2, harmless=harmless)
+    for case, record in zip(cases, found, strict=True):
+        wrong = record.verification.value
+        # Ranks that get anything: all of them but the root, the root alone, or all.
+        getting = {"bcast": 1, "reduce": 1, "gather": 1}.get(case["op"], 2)
+        if case["fault"] == "none" or harmless(case):
+            continue
+        if case["fault"] in ("byte", "guard"):
+            assert wrong == getting
+        elif case["op"] != "barrier":
+            assert wrong == 2 * getting * gets(case["op"])  # in each of two rounds
+
+
+@pytest.mark.slow
+def test_wrong_parameters_are_told() -> None:
+    wrong = {
+        "carries no bytes": {"op": "barrier", "bytes": 8},
+        "a multiple of 8, not 12": {"op": "reduce", "bytes": 12},
+        "alltoall has no root": {"op": "alltoall", "root": 1},
+        "'root' is rank 2, but the last rank is 1": {"op": "bcast", "root": 2},
+        "too many": {"op": "alltoallv", "bytes": 1 << 30},
+        "between 0 and 1073741824, not -2": {"bytes": -2},
+        "valid are: barrier, bcast": {"op": "shout"},
+    }
+    for words, record in zip(
+        wrong, measure(plain(), *((NAME, p) for p in wrong.values()), ranks=2), strict=True
+    ):
+        assert record.status == "failed"
+        assert words in record.error
+    (alone,) = measure(plain(), (NAME, {}))
+    assert alone.status == "failed"
+    assert "at least 2 ranks" in alone.error
+
+
+@pytest.mark.slow
+@pytest.mark.sanitizable
+def test_runs_clean_under_the_sanitizers() -> None:
+    cases = [
+        {"op": op, "bytes": 0 if op == "barrier" else size, "timing": timing}
+        for op in COLLECTIVES
+        for size, timing in ((0, "appointed"), (1000, "barrier"))
+    ]
+    for record in measure(sanitized(), *((NAME, case) for case in cases), ranks=2):
+        assert_good(record)

@@ -1,0 +1,116 @@
+"""network.pingpong: its work formula, and real messages between ranks."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.kernels import find_kernel
+from assay.kernels.network import MODES
+from assay.model.placement import Placement
+from kernel_runs import assert_good, measure, measure_faults, plain, sanitized
+
+PINGPONG = find_kernel("network.pingpong")
+NAME = PINGPONG.name
+
+
+def test_work_is_one_message() -> None:
+    assert PINGPONG.work({"bytes": 4096, "from": 0, "to": 1}, 2, 1) == {"bytes": 4096.0}
+    assert find_kernel("network.barrier").work({}, 8, 1) == {}
+
+
+@pytest.mark.slow
+def test_messages_of_all_sizes_arrive() -> None:
+    sizes = (0, 1, 7, 4096, 65_537, 1 << 20)
+    for size, record in zip(
+        sizes, measure(plain(), *((NAME, {"bytes": s}) for s in sizes), ranks=2), strict=True
+    ):
+        assert_good(record)
+        assert record.parameters == {"bytes": size, "from": 0, "to": 1, "mode": "blocking"}
+        assert record.batch % 2 == 0  # one-way times: two to a round trip
+        assert record.rank_medians[0] > 0 and record.rank_medians[1] is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("ranks", "sizes"), [(2, (0, 1, 4099, 70_001)), (3, (1, 70_001)), (4, (4099,))]
+)
+def test_every_mode(ranks: int, sizes: tuple[int, ...]) -> None:
+    cases = [(m, b) for m in MODES for b in sizes]
+    wanted = [{"mode": m, "bytes": b, "from": ranks - 1, "to": 0} for m, b in cases]
+    for parameters, record in zip(
+        wanted, measure(plain(), *((NAME, w) for w in wanted), ranks=ranks), strict=True
+    ):
+        assert_good(record)
+        assert record.parameters == parameters
+        assert [r for r, median in enumerate(record.rank_medians) if median] == [ranks - 1]
+
+
+@pytest.mark.slow
+def test_any_two_of_three_ranks() -> None:
+    pairs = [(0, -1), (0, 1), (2, 0), (1, 2)]
+    found = measure(
+        plain(), *((NAME, {"bytes": 100, "from": f, "to": t}) for f, t in pairs), ranks=3
+    )
+    for (source, target), record in zip(pairs, found, strict=True):
+        assert_good(record)
+        assert (record.parameters["from"], record.parameters["to"]) == (source, target % 3)
+        timed = [rank for rank, median in enumerate(record.rank_medians) if median is not None]
+        assert timed == [source]
+
+
+@pytest.mark.slow
+def test_defaults_are_the_catalogues() -> None:
+    (record,) = measure(plain(), (NAME, {}), ranks=2)
+    defaults = {p.name: p.default for p in PINGPONG.parameters}
+    assert record.parameters == {**defaults, "to": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.sanitizable
+def test_damage_is_found() -> None:
+    """A wrong byte in what the timed messages left; then messages that come one byte short."""
+    cases = [(m, b, f) for m in MODES for b in (1, 1000) for f in ("none", "byte", "short")]
+    wanted = [{"mode": m, "bytes": b, "fault": f} for m, b, f in cases]
+    found = measure_faults(*((NAME, w) for w in wanted), ranks=2)
+    for (mode, size, fault), record in zip(cases, found, strict=True):
+        # Of messages of 1000 bytes, and of each power of two below, the last byte; both ways.
+        rounds = 1 if size == 1 else 11
+        short = rounds if mode in ("put", "get") else 2 * rounds
+        assert record.verification.value == {"none": 0, "byte": 1, "short": short}[fault]
+
+
+@pytest.mark.slow
+def test_wrong_parameters_are_told() -> None:
+    high = int(PINGPONG.parameter("bytes").high)
+    wrong = {
+        "between 0 and 1073741824, not 1073741825": {"bytes": high + 1},
+        "not -1": {"bytes": -1},
+        "both rank 1": {"from": 1, "to": 1},
+        "'to' is rank 2, but the last rank is 1": {"to": 2},
+        "'from' is rank -1": {"from": -1},
+    }
+    for words, record in zip(
+        wrong, measure(plain(), *((NAME, p) for p in wrong.values()), ranks=2), strict=True
+    ):
+        assert record.status == "failed" and words in record.error
+    (alone,) = measure(plain(), (NAME, {}))
+    assert alone.status == "failed" and "at least 2 ranks" in alone.error
+
+
+@pytest.mark.slow
+@pytest.mark.sanitizable
+def test_runs_clean_under_the_sanitizers() -> None:
+    orders = [(NAME, {"mode": m, "bytes": b}) for m in MODES for b in (0, 1, 70_001)]
+    for record in measure(sanitized(), *orders, ranks=2):
+        assert_good(record)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_what_the_kernel_refuses_is_refused_before_the_launch(ranks: int) -> None:
+    wanted = [{"from": f, "to": t} for f in (0, 2, 3) for t in (-1, 0, 1, 2)]
+    for parameters, record in zip(
+        wanted, measure(plain(), *((NAME, w) for w in wanted), ranks=ranks), strict=True
+    ):
+        said = PINGPONG.check(parameters, Placement(ppn=ranks))
+        assert (said is None) == (record.status == "ok"), (parameters, said, record.error)

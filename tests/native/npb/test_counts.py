@@ -1,0 +1,100 @@
+"""What the catalogue says the NPB kernels send, held against what they send.
+
+Every NPB kernel of the catalogue is held to it, whoever adds one.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from assay.kernels import npb
+from assay.kernels.catalogue import Kernel
+from mpi_counts import sent_by
+
+QUANTITIES = {"operations": "op", "flops": "flop", "traffic": "B", "messages": "", "sent": "B"}
+# Powers of two share all classes' problems evenly; elsewhere some ranks have more to do.
+TOLERANCES = {1: 0.01, 2: 0.01, 3: 0.1, 4: 0.01, 6: 0.1}
+# Official operations up to which class W is counted too: seconds, however many ranks share a core.
+CHEAP = 1e9
+
+each_kernel = pytest.mark.parametrize("kernel", npb.KERNELS, ids=lambda kernel: kernel.name)
+
+
+def _classes(kernel: Kernel) -> list[str]:
+    parameter = kernel.parameter("class")
+    assert parameter is not None
+    return [str(choice) for choice in parameter.choices]
+
+
+@each_kernel
+def test_work_and_communication_are_told_whole(kernel: Kernel) -> None:
+    """Each quantity, finite and in its unit, for all classes; several ranks talk."""
+    for size in _classes(kernel):
+        for ranks, threads in ((1, 1), (2, 1), (3, 2), (97, 4)):
+            work = kernel.work({"class": size}, ranks, threads)
+            missing = sorted(set(QUANTITIES) - set(work))
+            assert not missing, f"{kernel.name} class {size} doesn't tell its {missing[0]}"
+            assert all(0 <= value < float("inf") for value in work.values())
+            if ranks > 1:
+                assert work["messages"] > 0 and work["sent"] > 0
+    for quantity, unit in QUANTITIES.items():
+        assert kernel.work_units.get(quantity) == unit, f"the unit of {kernel.name}'s {quantity}"
+        assert kernel.formulas.get(quantity), f"{kernel.name}'s {quantity} lacks its formula"
+
+
+@each_kernel
+def test_operations_do_not_depend_on_who_shares_them(kernel: Kernel) -> None:
+    """The problem is the same; and a larger class is more of everything."""
+    for size in _classes(kernel):
+        alone = kernel.work({"class": size}, 1, 1)
+        assert alone["operations"] == kernel.work({"class": size}, 7, 2)["operations"] > 0
+    works = [kernel.work({"class": size}, 2, 1) for size in _classes(kernel)]
+    assert [w["operations"] for w in works] == sorted({w["operations"] for w in works})
+
+
+def _cases() -> list[ParameterSet]:
+    cases = [
+        pytest.param(kernel, "S", ranks, marks=() if ranks < 4 else pytest.mark.long)
+        for kernel in npb.KERNELS
+        for ranks in TOLERANCES
+    ]
+    for kernel in npb.KERNELS:
+        operations = kernel.work({"class": "W"}, 1, 1)["operations"]
+        cases += [
+            pytest.param(kernel, "W", ranks, marks=pytest.mark.long)
+            for ranks in (2, 3)
+            if operations <= CHEAP
+        ]
+    return cases
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "size", "ranks"), _cases(), ids=lambda value: getattr(value, "name", str(value))
+)
+def test_messages_and_bytes_are_what_is_sent(kernel: Kernel, size: str, ranks: int) -> None:
+    """In all; and from each rank to each other, where the catalogue tells it."""
+    formula = kernel.work({"class": size}, ranks, 1)
+    found = sent_by(kernel.name, {"class": size}, ranks)
+    tolerance = TOLERANCES[ranks]
+    assert found.messages == pytest.approx(formula["messages"], rel=tolerance), found
+    assert found.bytes == pytest.approx(formula["sent"], rel=tolerance), found
+    if kernel.peers is not None:
+        told = kernel.peers({"class": size}, ranks, 1)
+        assert found.peers.keys() == told.keys()
+        for pair, sent in told.items():
+            assert sent == pytest.approx(found.peers[pair], rel=1e-9), pair
+
+
+@each_kernel
+def test_who_is_sent_what_adds_up_to_what_is_sent(kernel: Kernel) -> None:
+    """What goes to all alike comes besides, and is little where the rest is told."""
+    if kernel.peers is None:
+        return
+    for size, ranks in product(("S", "A", "C"), (2, 5, 12, 32)):
+        told = kernel.peers({"class": size}, ranks, 1)
+        assert all(one != other and max(one, other) < ranks for one, other in told)
+        assert sum(told.values()) <= kernel.work({"class": size}, ranks, 1)["sent"] * (1 + 1e-9)

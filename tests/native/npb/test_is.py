@@ -1,0 +1,122 @@
+"""npb.is: work and memory, whole runs against the official ranks, and that a wrong one is found."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from assay.kernels import find_kernel
+from assay.kernels.npb.is_ import IS_SIZES
+from check_program import CheckProgram
+from kernel_runs import (
+    any_number_of_ranks,
+    assert_phases,
+    assert_verified,
+    faulty,
+    measure_faults,
+    measure_twice,
+    plain,
+    sanitized,
+)
+
+IS = find_kernel("npb.is")
+COUNTING = CheckProgram("npb_is_check.cpp", (), ("-O3", "-march=native"))
+
+
+def test_operations_are_the_keys_ranked() -> None:
+    work = {name: IS.work({"class": name}, 3, 2)["operations"] for name in IS_SIZES}
+    # Ten rankings of 2^16, 2^20, … keys.
+    assert work["S"] == 655_360
+    assert work["A"] == 83_886_080
+    assert work["D"] == 21_474_836_480
+
+
+def test_memory_falls_with_ranks() -> None:
+    assert IS.memory is not None
+    one, two, eight = (IS.memory({"class": "C"}, ranks, 1) for ranks in (1, 2, 8))
+    # Keys; counts, and the verification's.
+    assert one == 4 * 2**27 + 2 * 4 * 2**23
+    assert 0.9 * one < two < 1.1 * one  # keys that move need room
+    assert eight < 0.5 * one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["S", "W", "A", "B", "C"])
+def test_official_ranks_are_the_numbers_of_lesser_keys(size: str) -> None:
+    """So they are of class D (5 s) and E (110 s of a core), too."""
+    (words,) = COUNTING.ask(f"ranks {size}")
+    assert len(words) == 2 * 5 * 10
+    assert words[::2] == words[1::2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "target", ["-march=native", pytest.param("-march=x86-64", marks=pytest.mark.long)]
+)
+def test_keys_are_split_by_whether_they_lie_in_a_range(target: str) -> None:
+    """Whole vectors of keys and what is left, ranges that are empty, all there is, or at an end."""
+    random = Random(5)
+    ranges = [(0, 1 << 31), (0, 0), (700, 300), (0, 500), (1 << 30, 1 << 30), ((1 << 31) - 9, 9)]
+    cases = [
+        (lowest, values, [draw(random, lowest, values) for _ in range(count)])
+        for lowest, values in ranges
+        for count in (0, 1, 15, 16, 17, 64, 1000, 1024)
+    ]
+    questions = [f"split {lowest} {values} {' '.join(map(str, k))}" for lowest, values, k in cases]
+    for (lowest, values, keys), words in zip(
+        cases, COUNTING.ask(*questions, flags=("-O1", target)), strict=True
+    ):
+        inside = [str(key) for key in keys if lowest <= key < lowest + values]
+        outside = [str(key) for key in keys if not lowest <= key < lowest + values]
+        assert words == [*inside, "and", *outside]
+
+
+def draw(random: Random, lowest: int, values: int) -> int:
+    """A key anywhere, or near one of the range's ends."""
+    near = [lowest + random.randint(-2, 2), lowest + values + random.randint(-2, 2)]
+    key = random.choice([*near, random.randrange(1 << 31)])
+    return min(max(key, 0), (1 << 31) - 1)
+
+
+@pytest.mark.slow
+@any_number_of_ranks
+def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> None:
+    (record,) = measure_twice(plain(), ("npb.is", {"class": "S"}), ranks=ranks, threads=threads)
+    assert_verified(record)
+    assert_phases(record, "compute", *(["allreduce", "alltoall", "alltoallv"] if ranks > 1 else []))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_class_w_verifies(ranks: int) -> None:
+    (record,) = measure_twice(plain(), ("npb.is", {"class": "W"}), ranks=ranks)
+    assert_verified(record)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("fault", ["seed", "count"])
+@pytest.mark.sanitizable
+def test_what_is_ranked_wrongly_is_found(fault: str, ranks: int) -> None:
+    order = ("npb.is", {"class": "S", "fault": fault})
+    (record,) = measure_faults(order, ranks=ranks, samples=(2, 2))
+    assert (record.verification.value or 0) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [1000, pytest.param(7, marks=pytest.mark.long)])
+@pytest.mark.sanitizable
+def test_more_keys_than_one_call_may_move_go_in_pieces(most: int) -> None:
+    (record,) = measure_twice(
+        faulty(), ("npb.is", {"class": "S", "most": most}), ranks=5, threads=2
+    )
+    assert_verified(record)
+
+
+@pytest.mark.slow
+@pytest.mark.sanitizable
+def test_it_is_clean_under_sanitizers() -> None:
+    (record,) = measure_twice(sanitized(), ("npb.is", {"class": "S"}), ranks=3, threads=2)
+    assert_verified(record)

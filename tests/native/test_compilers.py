@@ -1,0 +1,58 @@
+"""The kernels as compilers see them: none has a word to say."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from kernel_runs import plain
+from native_build import APART, NATIVE, TOOLS
+
+FLAGS = ("-fsyntax-only", "-std=c++20", "-march=native", "-fopenmp", "-Wall", "-Wextra", "-Werror")
+DEFINED = (
+    "ASSAY_HAVE_BLAS=1",
+    'ASSAY_BLAS_NAME="a"',
+    'ASSAY_BLAS_LIBRARY="b"',
+    'ASSAY_VERSION="0"',
+)
+# The BLAS is called by its prefix, which CMake knows.
+LEFT_OUT = APART | {"blas", "third_party"}
+
+
+def complaints(source: Path) -> str:
+    """What clang++ says of it."""
+    shown = subprocess.run(
+        [TOOLS / "mpicxx", "-show"], capture_output=True, text=True, check=True
+    ).stdout
+    places = [word for word in shlex.split(shown) if word.startswith("-I")]
+    command = ["clang++", *FLAGS, *(f"-D{name}" for name in DEFINED), f"-I{NATIVE}", *places]
+    command += ["-isystem", str(NATIVE / "third_party"), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    return done.stderr if done.returncode else ""
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("clang++"), reason="no clang++ (clang and libomp-dev)")
+def test_another_compiler_takes_the_kernels_without_a_warning() -> None:
+    sources = [p for p in sorted(NATIVE.rglob("*.cpp")) if LEFT_OUT.isdisjoint(p.parts)]
+    assert len(sources) > 80
+    with ThreadPoolExecutor(2) as pool:
+        said = dict(zip(sources, pool.map(complaints, sources), strict=True))
+    assert {path.name: words for path, words in said.items() if words} == {}
+
+
+@pytest.mark.slow
+def test_they_are_compiled_without_a_warning() -> None:
+    """As they are shipped; under the sanitizers every warning is an error."""
+    log = plain().with_name("build.log")
+    if not log.exists():
+        pytest.skip("The kernels were built before the compiler's words were kept: make clean.")
+    words = log.read_text()
+    assert "Building CXX object" in words
+    assert "warning:" not in words, words

@@ -1,0 +1,331 @@
+"""The fabric's part and figures, on records with planted switches, slow nodes, hops and cuts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+
+from asking import reply_to
+from assay.charts.drawing import svg
+from assay.kernels import find_kernel
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.questions.common.findings import findings_json
+from assay.questions.common.question import Measured
+from assay.questions.network.fabric import findings as fabric
+from assay.questions.network.fabric.matrices import pair_matrices, ring_hops
+from assay.questions.network.fabric.topic import TOPIC
+from assay.records.model import Measurement, RunData
+from assay.records.schema import MeasurementRecord, RankRecord, SampleSeries
+from assay.stats.cells.summarise import summarise_cells
+from kernel_runs import measure, plain
+from records_builder import make_record
+from report_builder import make_run
+
+LAUNCHES = 7
+LATENCY = 10e-6
+
+
+def make_cell(kernel: str, nodes: int = 1, ppn: int = 1, **given) -> Cell:
+    defaults = {p.name: p.default for p in find_kernel(kernel).parameters}
+    return Cell(kernel, defaults | given, Placement(nodes=nodes, ppn=ppn), "fake")
+
+
+def host_of(rank: int, ppn: int) -> str:
+    return f"node{rank // ppn}"
+
+
+def make_measurement(
+    cell: Cell, record: MeasurementRecord, series: list[SampleSeries], replicate: int
+) -> Measurement:
+    ppn = cell.placement.ppn
+    return Measurement(
+        cell=cell,
+        replicate=replicate,
+        launch=f"l{replicate}",
+        utc=1e9,
+        record=msgspec.structs.replace(record, series=[*record.series, *series]),
+        clock=None,
+        ranks=tuple(
+            RankRecord(r, host_of(r, ppn), 1, r % ppn, [0], None, True, False)
+            for r in range(cell.placement.ranks)
+        ),
+    )
+
+
+def launches(cell: Cell, values, series_of) -> list[Measurement]:
+    """One measurement a launch; ``values`` and ``series_of`` take the launch's random numbers."""
+    measurements = []
+    for k in range(LAUNCHES):
+        rng = np.random.default_rng(100 + k)
+        record = make_record(cell, k, values(rng))
+        measurements.append(make_measurement(cell, record, series_of(rng), k))
+    return measurements
+
+
+def pairs_run(
+    nodes: int, time_of, *, ppn: int = 1, noise: float = 0.01, between: str = "nodes", **given
+):
+    """``time_of(i, j)``: the seconds planted for each pair of members."""
+    cell = make_cell("network.pairs", nodes, ppn, between=between, **given)
+    members = range(0, nodes * ppn, ppn) if between == "nodes" else range(nodes * ppn)
+    ends = [(a, b) for k, a in enumerate(members) for b in list(members)[k + 1 :]]
+    per = ppn if between == "nodes" else 1
+
+    def series_of(rng):
+        times = [
+            time_of(a // per, b // per) * np.exp(noise * rng.standard_normal()) for a, b in ends
+        ]
+        pairs = [
+            SampleSeries("pair", "s", a, b, [], [t]) for (a, b), t in zip(ends, times, strict=True)
+        ]
+        middle, most = float(np.median(times)), max(times)
+        return [
+            SampleSeries("median_pair", "s", None, None, [], [middle] * 3),
+            SampleSeries("slowest_pair", "s", None, None, [], [most] * 3),
+            *pairs,
+        ]
+
+    return launches(cell, lambda rng: [1e-3, 1.01e-3, 0.99e-3], series_of)
+
+
+def part_of(*measurements: list[Measurement]):
+    run: RunData = make_run([], measurements=[m for many in measurements for m in many])
+    found = TOPIC.find(Measured(run, summarise_cells(run)))
+    figures = [] if found is None else list(TOPIC.figures(found))
+    for figure in figures:
+        assert figure.rows and {f.name for f in figure.fields} >= set(figure.rows[0])
+        assert "<svg" in svg(figure)
+    return (None if found is None else TOPIC.part(found)), figures, run
+
+
+def labelled(part, words: str):
+    found = [row for row in part.evidence if words in row.label]
+    assert len(found) == 1, [row.label for row in part.evidence]
+    return found[0]
+
+
+def test_switches_are_named_by_host() -> None:
+    switch = {node: node % 2 for node in range(12)}  # every other node is at the other switch
+    part, (figure,), run = part_of(
+        pairs_run(12, lambda i, j: LATENCY if switch[i] == switch[j] else 1.3 * LATENCY, ppn=2)
+    )
+    row = labelled(part, "Between 2 groups against within, 8 B")
+    assert row.value == pytest.approx(1.3, rel=0.01)
+    assert row.ci95 is not None and row.ci95[0] < 1.3 < row.ci95[1]
+    assert labelled(part, "Median of all pairs, 8 B").unit == "s"
+    assert part.remark.startswith("2 groups were found among 12 nodes, 1.30 times")
+    (advice,) = part.advice
+    assert "node0, node2, node4, node6, node8, node10; node1, node3" in advice
+    assert [point.summary.kernel for point in part.headline] == ["network.pairs"]
+    (found,) = pair_matrices(summarise_cells(run), run)
+    assert found.names == tuple(f"node{k}" for k in range(12))  # 10 after 9, not after 1
+    assert found.times[0, 1] == pytest.approx(1.3 * LATENCY, rel=0.02)
+    assert len(figure.rows) == 12 * 11 and "2 groups" in figure.alt
+    shown = sorted(found.names, key={r["one"]: r["one_place"] for r in figure.rows}.__getitem__)
+    assert {r["other"]: r["other_place"] for r in figure.rows} == {
+        name: place for place, name in enumerate(shown)
+    }
+    assert {int(name[4:]) % 2 for name in shown[:6]} in ({0}, {1})
+
+
+def test_a_slow_node_and_a_slow_pair_are_named_by_host() -> None:
+    def time_of(i, j):
+        slow = 1.8 if 5 in (i, j) else 1.5 if (i, j) == (2, 9) else 1.0
+        return slow * LATENCY
+
+    part, _, _ = part_of(pairs_run(16, time_of))
+    row = labelled(part, "All pairs of node5 against")
+    assert row.value == pytest.approx(1.8, rel=0.03) and row.ci95[0] < row.value < row.ci95[1]
+    assert labelled(part, "node2 with node9").value == pytest.approx(1.5, rel=0.03)
+    assert "node5 is slow with all others" in part.remark
+    assert "node2 and node9 are slow with each other" in part.remark
+    assert sum("cable" in sentence for sentence in part.advice) == 1
+
+
+def test_equal_pairs_have_no_groups() -> None:
+    part, _, _ = part_of(pairs_run(12, lambda i, j: LATENCY))
+    assert part.remark == "no groups were found among 12 nodes"
+    assert part.advice == [] and len(part.evidence) == 2
+
+
+def test_few_ranks_of_one_node_get_a_matrix_but_no_groups() -> None:
+    part, (figure,), _ = part_of(
+        pairs_run(1, lambda i, j: LATENCY * (1 + i + j), ppn=4, between="ranks")
+    )
+    assert any("fewer than 6 ranks" in sentence for sentence in part.limits)
+    assert {row["one"] for row in figure.rows} == {f"rank {r}" for r in range(4)}
+
+
+def test_two_hosts_compare_within_with_between() -> None:
+    part, _, _ = part_of(
+        pairs_run(2, lambda i, j: LATENCY * (1 if i // 2 == j // 2 else 8), ppn=2, between="ranks")
+    )
+    row = labelled(part, "Between nodes against within, 8 B")
+    assert row.value == pytest.approx(8, rel=0.02) and row.ci95[0] < row.value < row.ci95[1]
+
+
+def ring_run(nodes: int, ppn: int, time_of, **given):
+    cell = make_cell("network.ring", nodes, ppn, **given)
+    ranks = nodes * ppn
+
+    def series_of(rng):
+        return [
+            SampleSeries(
+                "hop",
+                "s",
+                r,
+                (r + 1) % ranks,
+                [],
+                [time_of(r, (r + 1) % ranks) * float(np.exp(0.01 * rng.standard_normal()))],
+            )
+            for r in range(ranks)
+        ]
+
+    return launches(cell, lambda rng: [1e-2 * (1 + 0.001 * k) for k in range(5)], series_of)
+
+
+def test_a_hop_that_stands_out_is_named_among_its_kind() -> None:
+    def time_of(a, b):  # two ranks a node; the way from node 3 to node 4 crosses a slow link
+        if a // 2 == b // 2:
+            return 1e-6
+        return 30e-6 if (a, b) == (7, 8) else 20e-6
+
+    part, (figure,), run = part_of(ring_run(8, 2, time_of))
+    (row,) = [row for row in part.evidence if row.label.startswith("Hop from")]
+    assert row.label == "Hop from node3 rank 7 to node4 rank 8 against others of its kind"
+    assert row.value == pytest.approx(1.5, rel=0.02) and row.ci95 is not None
+    assert "1 hop of the ring stands out" in part.remark
+    ring = labelled(part, "Ring, token, natural order, 127000 B")
+    assert "16 hops; median hop 1.0" in ring.note and "between nodes" in ring.note
+    (found,) = ring_hops(summarise_cells(run), run)
+    assert [hop.crosses for hop in found.hops] == [False, True] * 8
+    assert [hop.sender for hop in found.hops][:3] == [
+        "node0 rank 0",
+        "node0 rank 1",
+        "node1 rank 2",
+    ]
+    assert [row["stands_out"] for row in figure.rows] == [k == 7 for k in range(16)]
+
+
+def test_where_hosts_have_one_rank_each_they_are_its_name() -> None:
+    _, _, run = part_of(ring_run(4, 1, lambda a, b: 20e-6))
+    (found,) = ring_hops(summarise_cells(run), run)
+    assert [hop.sender for hop in found.hops] == ["node0", "node1", "node2", "node3"]
+
+
+def bisection_run(seconds: float, *, nodes: int = 8, **given):
+    cell = make_cell("network.bisection", nodes, bytes=1 << 20, **given)
+
+    def values(rng):
+        return (seconds * np.exp(0.01 * rng.standard_normal(5))).tolist()
+
+    def series_of(rng):
+        return [SampleSeries("fastest", "s", None, None, [], [seconds * 0.9] * 5)]
+
+    return launches(cell, values, series_of)
+
+
+def test_a_cut_is_set_against_a_single_pair() -> None:
+    size, pairs = 1 << 20, 4
+    part, (figure,), _ = part_of(
+        bisection_run(0.02),
+        bisection_run(0.01, cut="best"),
+        bisection_run(0.008, pairs=1),
+        bisection_run(0.016, cut="random", draw=3),
+    )
+    worst = labelled(part, "Bisection, worst cut, 1 MiB")
+    assert worst.value == pytest.approx(2 * pairs * size / 0.02, rel=0.02)
+    assert worst.limit == pytest.approx(2 * pairs * size / 0.008, rel=0.02)
+    assert worst.share == pytest.approx(0.4, rel=0.02)
+    assert worst.share_ci95[0] < worst.share < worst.share_ci95[1]
+    assert worst.limit_source == "a single pair's exchange, times 4" and len(worst.cells) == 2
+    assert labelled(part, "random cut").share is None  # alone, another cut's pair is another pair
+    assert part.remark.startswith("across the worst cut pairs keep 40")
+    (advice,) = part.advice
+    assert "4 pairs exchange at once across the worst cut" in advice
+    assert any("Helix" in sentence and "27.5 MB/s" in sentence for sentence in part.limits)
+    assert [point.parameter("cut") for point in part.headline] == ["worst"]
+    bars = {row["cut"]: row["median"] for row in figure.rows}
+    assert bars["worst"] == pytest.approx(size / 0.02, rel=0.02)  # a rank, each way
+    assert bars["worst, one pair"] == pytest.approx(size / 0.008, rel=0.02)
+    assert set(bars) == {"worst", "best", "random 3", "worst, one pair"}
+
+
+def test_without_an_exchange_alone_the_pairs_bandwidth_is_the_measure() -> None:
+    size = 1 << 20
+    part, _, _ = part_of(
+        bisection_run(0.02), pairs_run(8, lambda i, j: 0.01, bytes=size, noise=0.0001)
+    )
+    worst = labelled(part, "Bisection, worst cut")
+    assert worst.limit == pytest.approx(8 * size / 0.01, rel=0.01)
+    assert worst.share == pytest.approx(0.5, rel=0.02)
+    assert worst.limit_source == "a single pair's ping-pong bandwidth, times 8"
+
+
+def test_what_was_refuted_or_not_measured_gives_no_part() -> None:
+    assert part_of()[0] is None
+    found = pairs_run(8, lambda i, j: LATENCY)
+    wrong = [replace(m, record=msgspec.structs.replace(m.record, verified=False)) for m in found]
+    part, figures, _ = part_of(wrong)
+    assert part is None and figures == []
+
+
+def test_findings_are_plain_json_with_the_planted_numbers_found_once(monkeypatch) -> None:
+    """A matrix is analysed once for the answer, the figure and the JSON together."""
+    analysed = []
+
+    def count(cells, run, real=fabric.pair_matrices):
+        analysed.append(run)
+        return real(cells, run)
+
+    monkeypatch.setattr(fabric, "pair_matrices", count)
+
+    def time_of(i, j):
+        return LATENCY * (1 if i % 2 == j % 2 else 1.3)
+
+    pairs, ring, cut = pairs_run(12, time_of), ring_run(4, 2, time_of), bisection_run(0.02)
+    run = make_run([], measurements=[*pairs, *ring, *cut, *bisection_run(0.008, pairs=1)])
+    reply = reply_to("network", summarise_cells(run), run)
+    assert len(reply.figures()) == 3 and len(analysed) == 1
+    plain = findings_json(reply.findings)
+    assert json.loads(json.dumps(plain)) == plain
+    found = plain["fabric"]
+    (matrix,) = found["pairs"]
+    (level,) = matrix["levels"]
+    assert level["times"]["value"] == pytest.approx(1.3, rel=0.02)
+    assert level["groups"][0] == [f"node{k}" for k in range(0, 12, 2)]
+    assert "matrix" not in matrix and matrix["pairs"] == 66
+    assert len(found["rings"][0]["hops"]) == 8 and "times" not in found["rings"][0]["hops"][0]
+    assert found["cuts"][0]["share"] == pytest.approx(0.4, rel=0.02)
+
+
+@pytest.mark.slow
+def test_a_real_run_of_four_ranks_has_its_part() -> None:
+    cells = [
+        make_cell("network.pairs", ppn=4),
+        make_cell("network.ring", ppn=4),
+        make_cell("network.ring", ppn=4, mode="together"),
+        make_cell("network.bisection", ppn=4),
+        make_cell("network.bisection", ppn=4, pairs=1),
+    ]
+    records = measure(plain(), *((cell.kernel, cell.parameters) for cell in cells), ranks=4)
+    measured = [
+        make_measurement(cell, record, [], 0) for cell, record in zip(cells, records, strict=True)
+    ]
+    part, figures, _ = part_of(measured)
+    assert [row.label.partition(",")[0] for row in part.evidence] == [
+        "Median of all pairs",
+        "Slowest pair",
+        "Ring",
+        "Ring",
+        "Bisection",
+    ]
+    assert all(row.value > 0 for row in part.evidence)
+    assert labelled(part, "Bisection").share > 0
+    assert [figure.id for figure in figures] == ["pairs-1", "ring-1", "ring-2", "bisection"]
+    assert [len(figure.rows) for figure in figures] == [12, 4, 4, 2]

@@ -1,0 +1,244 @@
+"""Run directories: made whole, found, locked, sealed; full and read-only file systems."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+
+from assay.errors import AssayError
+from assay.records.directory import RunDirectory, find_run, list_runs
+from assay.records.files import append_line, write_atomically
+from assay.records.reading import read_run
+from assay.records.tables import measurement_table, sample_table, write_tables
+from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
+
+CELLS = [make_cell("network.pingpong", bytes=size) for size in (0, 8)]
+
+
+@pytest.fixture
+def small_filesystem(tmp_path: Path):
+    """A file system of 64 KiB; read-only with the word ``remount``. Needs root."""
+    mount = tmp_path / "small"
+    mount.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(mount)]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no mount command")
+    if done.returncode:
+        pytest.skip("mounting a small file system needs root")
+    yield mount
+    subprocess.run(["umount", str(mount)], check=True)
+
+
+def test_a_run_reads_back_as_written(tmp_path: Path) -> None:
+    plan = make_plan(CELLS, precision=0.02)
+    run = make_run(tmp_path / "runs", plan)
+    records = [make_record(cell, r, [1.0, 2.0]) for cell in CELLS for r in range(2)]
+    (run.raw / "0000-a.jsonl").write_bytes(make_stream("0000-a", records))
+    run.append_launch(make_launch("0000-a"))
+    data = read_run(run.path)
+    assert data.manifest.plan == plan
+    assert [m.record for m in data.measurements] == records
+    assert [m.replicate for m in data.measurements] == [0, 1, 0, 1]
+    assert data.launches == (make_launch("0000-a"),)
+    assert not data.complete
+
+
+def test_a_replicate_counts_once_and_the_first_counts(tmp_path: Path) -> None:
+    run = make_run(tmp_path, make_plan(CELLS))
+    first, second = make_record(CELLS[0], 0, [1.0]), make_record(CELLS[0], 0, [9.0])
+    (run.raw / "0001-b.jsonl").write_bytes(make_stream("0001-b", [second]))
+    (run.raw / "0000-a.jsonl").write_bytes(make_stream("0000-a", [first]))
+    assert [m.record for m in read_run(run.path).measurements] == [first]
+
+
+def test_interrupted_and_foreign_measurements_do_not_count(tmp_path: Path) -> None:
+    run = make_run(tmp_path, make_plan(CELLS))
+    interrupted = msgspec.structs.replace(make_record(CELLS[0], 0, [1.0]), status="interrupted")
+    foreign = make_record(make_cell("npb.ep"), 0, [1.0])
+    (run.raw / "0000-a.jsonl").write_bytes(make_stream("0000-a", [interrupted, foreign]))
+    assert read_run(run.path).measurements == ()
+
+
+def test_two_runs_of_one_second_get_two_names(tmp_path: Path) -> None:
+    plan = make_plan(CELLS)
+    names: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: names.append(make_run(tmp_path, plan).name))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(names)) == 8
+    assert sorted(run.name for run in list_runs(tmp_path)) == sorted(names)
+    assert [p for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_a_run_is_found_by_part_of_its_name_and_errors_say_the_fix(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="assay run quick"):
+        find_run(tmp_path)
+    first, second = make_run(tmp_path, make_plan(CELLS)), make_run(tmp_path, make_plan(CELLS))
+    assert find_run(tmp_path).name == list_runs(tmp_path)[-1].name
+    assert find_run(tmp_path, first.name).path == first.path
+    assert find_run(tmp_path, str(second.path)).path == second.path
+    with pytest.raises(AssayError, match="2 runs"):
+        find_run(tmp_path, "box-test")
+    with pytest.raises(AssayError, match="no run 'nothing'"):
+        find_run(tmp_path, "nothing")
+    list_runs(tmp_path)[-1].seal()
+    assert find_run(tmp_path, incomplete=True).path == list_runs(tmp_path)[0].path
+
+
+def test_the_lock_keeps_others_out_and_dies_with_its_holder(tmp_path: Path) -> None:
+    run = make_run(tmp_path, make_plan(CELLS))
+    program = (
+        "import sys; from pathlib import Path; from assay.records.directory import RunDirectory\n"
+        "with RunDirectory(Path(sys.argv[1])).locked():\n"
+        "    print('held', flush=True); sys.stdin.read()\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", program, str(run.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
+    with pytest.raises(AssayError, match="Another assay"), run.locked():
+        pass
+    holder.kill()
+    holder.wait()
+    holder.communicate()
+    with run.locked():
+        pass
+
+
+def test_the_seal_tells_what_changed(tmp_path: Path) -> None:
+    run = make_run(tmp_path, make_plan(CELLS))
+    stream = run.raw / "0000-a.jsonl"
+    stream.write_bytes(make_stream("0000-a", [make_record(CELLS[0], 0, [1.0])]))
+    (run.path / "report.html").write_text("made again at will")
+    run.seal()
+    assert run.complete
+    assert run.broken_seal() == []
+    (run.path / "report.html").write_text("changed")
+    assert run.broken_seal() == []
+    stream.write_bytes(stream.read_bytes().replace(b"1.0", b"0.9"))
+    assert run.broken_seal() == ["raw/0000-a.jsonl"]
+
+
+def test_other_manifest_versions_are_refused(tmp_path: Path) -> None:
+    run = make_run(tmp_path, make_plan(CELLS))
+    manifest = run.path / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"schema": 1', '"schema": 7', 1))
+    with pytest.raises(AssayError, match="schema version 7; this assay reads 1"):
+        run.manifest()
+    manifest.write_text("{")
+    with pytest.raises(AssayError, match=r"manifest\.json"):
+        run.manifest()
+
+
+def test_a_torn_launch_line_costs_that_line_only(tmp_path: Path) -> None:
+    run = make_run(tmp_path, make_plan(CELLS))
+    run.append_launch(make_launch("0000-a"))
+    with (run.path / "launches.jsonl").open("ab") as stream:
+        stream.write(b'{"launch":"0001-b","too')
+    run.append_launch(make_launch("0002-c"))
+    assert [record.launch for record in run.launches()] == ["0000-a", "0002-c"]
+
+
+def test_tables_hold_every_sample_once(tmp_path: Path) -> None:
+    run = make_run(tmp_path, make_plan(CELLS))
+    record = msgspec.structs.replace(
+        make_record(CELLS[0], 0, [5.0, 1.0, 2.0]), warmup=1, covariates={"steal_seconds": 0.25}
+    )
+    failed = msgspec.structs.replace(
+        make_record(CELLS[1], 0, []), status="failed", error="no memory", series=[], verified=None
+    )
+    (run.raw / "0000-a.jsonl").write_bytes(make_stream("0000-a", [record, failed]))
+    write_tables(read_run(run.path))
+    measurements = pl.read_parquet(run.path / "measurements.parquet")
+    assert measurements["status"].to_list() == ["ok", "failed"]
+    assert measurements["covariate.steal_seconds"].to_list() == [0.25, None]
+    samples = pl.read_parquet(run.path / "samples.parquet")
+    assert samples["value"].to_list() == [5.0, 1.0, 2.0]
+    assert samples["warmup"].to_list() == [True, False, False]
+    assert samples["measurement"].unique().to_list() == [record.measurement]
+
+
+def test_an_empty_run_has_tables(tmp_path: Path) -> None:
+    data = read_run(make_run(tmp_path, make_plan(CELLS)).path)
+    assert measurement_table(data).height == 0
+    assert sample_table(data).height == 0
+
+
+def test_full_disk_keeps_what_was_there(small_filesystem: Path) -> None:
+    run = make_run(small_filesystem, make_plan(CELLS))
+    run.append_launch(make_launch("0000-a"))
+    manifest = (run.path / "manifest.json").read_bytes()
+    with pytest.raises(AssayError, match="No space left on device"):
+        write_atomically(run.path / "manifest.json", b"x" * 200_000)
+    assert (run.path / "manifest.json").read_bytes() == manifest
+    filler = run.path / "filler"
+    with pytest.raises(OSError), filler.open("wb", buffering=0) as stream:
+        while True:
+            stream.write(b"x" * 4096)
+    with pytest.raises(AssayError, match="assay run --resume"):
+        for _ in range(100):
+            run.append_launch(make_launch("0001-b", error="long " * 100))
+    filler.unlink()
+    run.append_launch(make_launch("0002-c"))
+    assert run.launches()[0] == make_launch("0000-a")
+    assert run.launches()[-1] == make_launch("0002-c")
+
+
+def test_full_disk_while_tables_are_written(small_filesystem: Path) -> None:
+    run = make_run(small_filesystem, make_plan(CELLS))
+    (run.raw / "0000-a.jsonl").write_bytes(
+        make_stream("0000-a", [make_record(CELLS[0], 0, [0.1 * i for i in range(100)])])
+    )
+    data = read_run(run.path)
+    with pytest.raises(OSError), (run.path / "filler").open("wb", buffering=0) as stream:
+        while True:
+            stream.write(b"x" * 4096)
+    with pytest.raises(AssayError, match="No space left on device"):
+        write_tables(data)
+    assert not (run.path / "measurements.parquet").exists()
+    assert len(read_run(run.path).measurements) == 1
+
+
+def test_no_root_is_needed_to_see_a_full_device() -> None:
+    with pytest.raises(AssayError, match="No space left on device"):
+        append_line(Path("/dev/full"), b"{}")
+
+
+def test_read_only_file_system_names_the_way_out(small_filesystem: Path) -> None:
+    run = make_run(small_filesystem, make_plan(CELLS))
+    subprocess.run(["mount", "-o", "remount,ro", str(small_filesystem)], check=True)
+    with pytest.raises(AssayError, match="Read-only file system") as caught:
+        make_run(small_filesystem, make_plan(CELLS))
+    assert "--runs DIR" in caught.value.fix
+    assert read_run(run.path).measurements == ()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_forbidden_directory_names_the_way_out(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    with pytest.raises(AssayError, match="--runs DIR"):
+        make_run(tmp_path / "runs", make_plan(CELLS))
+
+
+def test_a_half_made_run_is_not_a_run(tmp_path: Path) -> None:
+    (tmp_path / ".20260101T000000Z-box-test.abc").mkdir()
+    (tmp_path / "stray").mkdir()
+    assert list_runs(tmp_path) == []
+    with pytest.raises(AssayError, match="no run here"):
+        RunDirectory(tmp_path / "stray").manifest()

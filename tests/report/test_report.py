@@ -1,0 +1,526 @@
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.charts.drawing import csv_text, drawable, svg
+from assay.charts.theme import _CATEGORIES, _INK
+from assay.errors import AssayError
+from assay.report import FORMATS, build_report, print_summary, write_report
+from assay.report.html import to_html
+from assay.report.markdown import to_markdown
+from assay.report.model import ReportModel
+from report_builder import (
+    DGEMM,
+    STREAM,
+    make_cell,
+    make_failure,
+    make_run,
+    make_summary,
+    quick_cells,
+)
+
+GOLDEN = Path(__file__).parents[1] / "data" / "report"
+HOSTILE = "<script>alert(1)</script>\"'&amp;`|\\ <!-- ]]> \u2028 ünï \N{RIGHT-TO-LEFT OVERRIDE}"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _cache(tmp_path_factory):
+    """A cache of the tests' own, shared so that the bundle is made once."""
+    os.environ["ASSAY_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    del os.environ["ASSAY_CACHE"]
+
+
+@pytest.fixture(scope="module")
+def quick() -> ReportModel:
+    cells = quick_cells()
+    return build_report(make_run(cells), cells)
+
+
+@pytest.fixture(scope="module")
+def page(quick) -> str:
+    return to_html(quick)
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and the text outside scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.styles = ""
+        self._silent = 0
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in {"meta", "link", "img", "br"}:
+            self.open.append(tag)
+        self._silent += tag in {"script", "style"}
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        self._silent -= tag in {"script", "style"}
+
+    def handle_data(self, data):
+        if self.open[-1:] == ["style"]:
+            self.styles += data
+        elif not self._silent:
+            self.text += data
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def rendered(report, width=100) -> str:
+    from rich.console import Console
+
+    stream = io.StringIO()
+    print_summary(report, Console(file=stream, width=width, highlight=False))
+    return stream.getvalue()
+
+
+def golden(name: str, text: str) -> None:
+    """The text is what the golden file holds; a missing file fails."""
+    path = GOLDEN / name
+    assert path.is_file(), f"{path} is missing; check this and write it by hand:\n{text}"
+    assert text == path.read_text(encoding="utf-8")
+
+
+# --- what is said -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [80, 150])
+def test_terminal_text(quick, width):
+    lines = (line.rstrip() for line in rendered(quick, width).splitlines())
+    golden(f"terminal-{width}.txt", "\n".join(lines) + "\n")
+
+
+def test_markdown_text(quick):
+    golden("report.md", to_markdown(quick, "report-figures"))
+
+
+def test_no_line_of_the_terminal_is_wider_than_it(quick):
+    for width in (40, 60, 80, 120, 200):
+        assert max(map(len, rendered(quick, width).splitlines())) <= width
+
+
+def test_no_colour_where_there_is_no_terminal(quick):
+    assert "\x1b" not in rendered(quick)
+
+
+def test_every_cell_stands_in_the_table_with_its_numbers(quick):
+    rows = [[entry.text for entry in row] for row in quick.cell_table.rows]
+    assert len(rows) == len(quick.cells)
+    names = [column.name for column in quick.cell_table.columns]
+    triad = dict(zip(names, rows[7], strict=True))
+    assert triad["parameters"] == "op=triad"
+    assert triad["median"] == "35.1 GB/s [34.9, 35.3]"
+    assert (triad["min"], triad["max"]) == ("34.5 GB/s", "35.5 GB/s")
+    assert (triad["cov"], triad["launches"], triad["stop"]) == ("0.60%", "8", "precision")
+
+
+def test_notes_are_numbered_once_each():
+    cells = [
+        make_summary(make_cell("compute.dgemm", n=1), 1e9, caveats=["Noisy.", "Coarse."]),
+        make_summary(make_cell("compute.dgemm", n=2), 1e9, caveats=["Coarse."]),
+        make_failure(make_cell("compute.dgemm", n=3), "Boom."),
+    ]
+    table = build_report(make_run(cells), cells).cell_table
+    assert table.notes == ["Noisy.", "Coarse.", "Boom."]
+    assert [row[-1].text for row in table.rows] == ["1, 2", "2", "3"]
+
+
+def test_json_is_the_model_and_reads_back(quick, tmp_path):
+    (path,) = write_report(quick, tmp_path, ["json"])
+    assert path.name == "report.json"
+    read = msgspec.json.decode(path.read_bytes(), type=ReportModel)
+    assert read.sections[0].verdict == quick.sections[0].verdict
+    assert len(read.cells) == len(quick.cells)
+
+
+def test_the_format_s_document_names_every_field():
+    """docs/report-format.md is complete: each field of each struct stands in it."""
+    from assay.charts.figure import Field, Figure
+    from assay.questions.common.answer import Evidence
+    from assay.questions.common.tables import Column, Entry, Table
+    from assay.report.model import Section
+
+    text = (Path(__file__).parents[2] / "docs" / "report-format.md").read_text(encoding="utf-8")
+    for struct in (ReportModel, Section, Figure, Field, Table, Column, Entry, Evidence):
+        section = text.split(f"## {struct.__name__}\n")[1].split("\n## ")[0]
+        for field in struct.__struct_fields__:
+            assert f"`{field}`" in section, f"{struct.__name__}.{field}"
+
+
+# --- the file ---------------------------------------------------------------------------------
+
+
+def test_the_page_loads_nothing_from_outside(page):
+    parsed = Page(page)
+    for tag, attributes in parsed.tags:
+        for name in ("src", "href", "srcset", "action", "data", "poster", "xlink:href"):
+            address = attributes.get(name)
+            if address is not None:
+                assert address.startswith(("data:", "#")), (tag, name, address[:80])
+    assert "@import" not in parsed.styles and "url(" not in parsed.styles
+    policy = [m for m in parsed.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policy and policy[0]["content"].startswith("default-src 'none'")
+    assert parsed.open == []
+
+
+def test_every_figure_has_words_data_and_a_still_picture(quick, page):
+    figures = [figure for section in quick.sections for figure in section.figures]
+    assert [figure.id for figure in figures] == [
+        "stream", "dgemm", "npb-ep", "npb-cg", "npb-speedup", "latency", "bandwidth",
+    ]  # fmt: skip
+    parsed = Page(page)
+    stills = [a for a in parsed.all("img") if a.get("class") == "still"]
+    assert [still["alt"] for still in stills] == [figure.alt for figure in figures]
+    assert all(len(figure.alt) > 20 for figure in figures)
+    links = {a["download"]: a["href"] for a in parsed.all("a") if "download" in a}
+    for figure in figures:
+        data = base64.b64decode(links[f"{figure.id}.csv"].partition("base64,")[2]).decode()
+        assert data == csv_text(figure)
+        picture = base64.b64decode(links[f"{figure.id}.svg"].partition("base64,")[2]).decode()
+        assert picture.startswith("<svg")
+    whole = json.loads(base64.b64decode(links[f"{quick.run}.json"].partition("base64,")[2]))
+    assert whole["run"] == quick.run
+
+
+def test_downloaded_data_are_the_planted_ones_in_base_units(quick):
+    stream, dgemm, *_ = quick.sections[0].figures
+    rows = list(csv.DictReader(io.StringIO(csv_text(stream))))
+    assert {(row["operation"], row["placement"]): float(row["median (B/s)"]) for row in rows} == {
+        (op, where): rates[i]
+        for op, rates in STREAM.items()
+        for i, where in enumerate(("1 rank", "2 ranks"))
+    }
+    rows = list(csv.DictReader(io.StringIO(csv_text(dgemm))))
+    alone = {int(r["n"]): float(r["median (flop/s)"]) for r in rows if r["placement"] == "1 rank"}
+    assert alone == DGEMM
+    assert [int(row["n"]) for row in rows if row["arrives"] == "True"] == [500]
+
+
+def test_the_peak_and_its_name_are_drawn(quick):
+    drawn = svg(quick.sections[0].figures[1])
+    assert drawn.count(">theoretical peak<") == 2
+
+
+def test_a_figure_without_peak_draws_none():
+    cells = [make_summary(make_cell("compute.dgemm", n=n), 1e9 * n) for n in (10, 20)]
+    report = build_report(make_run(cells, system={}), cells)
+    (figure,) = report.sections[0].figures
+    assert "theoretical peak" not in svg(figure)
+    assert "Dashed" not in figure.caption
+
+
+def test_the_measured_peak_is_drawn_by_width():
+    cells = [
+        make_summary(make_cell("compute.peak", ppn=ppn, width=width), 1e9 * width * ppn)
+        for width in (64, 256, 512)
+        for ppn in (1, 2)
+    ]
+    report = build_report(make_run(cells), cells)
+    (figure,) = [f for f in report.sections[0].figures if f.id == "peak"]
+    assert [(row["width"], row["placement"], row["median"]) for row in figure.rows] == [
+        (f"{width} bit", f"{ppn} rank{'s' if ppn > 1 else ''}", 1e9 * width * ppn)
+        for width in (64, 256, 512)
+        for ppn in (1, 2)
+    ]
+    assert "512 bit" in svg(figure)
+
+
+def test_missing_intervals_are_drawn_as_missing():
+    cells = [
+        make_summary(make_cell("network.pingpong", ppn=2, bytes=size), 1e-6, n=2)
+        for size in (0, 8, 64)
+    ]
+    report = build_report(make_run(cells), cells)
+    assert len(report.sections[1].figures) == 2
+    for figure in report.sections[1].figures:
+        assert all(row["low"] is None for row in figure.rows)
+        assert "NaN" not in svg(figure)
+    to_html(report)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_files_go_where_they_are_asked_for(quick, tmp_path, form):
+    suffix = {"html": ".html", "markdown": ".md", "json": ".json"}[form]
+    assert write_report(quick, tmp_path, [form]) == [tmp_path / f"report{suffix}"]
+    assert write_report(quick, tmp_path / "new" / f"x{suffix}", [form]) == [
+        tmp_path / "new" / f"x{suffix}"
+    ]
+    assert (tmp_path / f"report{suffix}").stat().st_size > 1000
+
+
+def test_markdown_refers_to_pictures_that_are_there(quick, tmp_path):
+    (path,) = write_report(quick, tmp_path, ["markdown"])
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
+    assert len(pictures) == 7
+    assert all((tmp_path / picture).read_text().startswith("<svg") for picture in pictures)
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_sentence(quick, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AssayError) as raised:
+        write_report(quick, tmp_path / "file" / "report.json", ["json"])
+    assert str(tmp_path / "file") in raised.value.where
+    assert raised.value.fix
+
+
+def test_the_bundle_is_made_once_and_a_broken_cache_is_repaired(monkeypatch, tmp_path):
+    import vl_convert
+
+    from assay.charts.vega_bundle import javascript_bundle
+
+    made = []
+
+    def fake(snippet):
+        made.append(snippet)
+        return "let x = '</script><!--';"
+
+    monkeypatch.setattr(vl_convert, "javascript_bundle", fake)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    first = javascript_bundle()
+    assert "</script" not in first and "<!--" not in first
+    assert javascript_bundle() == first and len(made) == 1
+    (kept,) = (tmp_path / "cache").iterdir()
+    kept.write_text(first[: len(first) // 2])
+    assert javascript_bundle() == first and len(made) == 2
+    (tmp_path / "blocked").write_text("")
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "blocked"))
+    assert javascript_bundle() == first
+
+
+# --- runs that went wrong ---------------------------------------------------------------------
+
+
+def outputs(report) -> list[str]:
+    return [to_html(report), to_markdown(report, "f"), rendered(report)]
+
+
+def test_a_run_in_which_everything_failed():
+    cells = [
+        make_failure(make_cell("compute.dgemm", n=10), "The BLAS crashed."),
+        make_failure(make_cell("memory.stream", op="triad"), wrong=True),
+    ]
+    report = build_report(make_run(cells), cells)
+    assert report.sections[0].status == "unmeasured"
+    assert "2 cells failed" in report.summary
+    for text in outputs(report):
+        assert "The BLAS crashed." in text
+    states = [[entry.text for entry in row] for row in report.cell_table.rows]
+    assert ["failed" in states[0], "wrong result" in states[1]] == [True, True]
+
+
+def test_a_run_with_no_cells():
+    report = build_report(make_run([], launches=[], toolchains={}), [])
+    html, markdown, _ = outputs(report)
+    assert "This run holds no cell yet." in html and "This run holds no cell yet." in markdown
+
+
+def test_a_run_with_one_cell_of_an_unknown_kernel():
+    known = make_summary(make_cell("compute.dgemm", n=10), 1e9)
+    cell = msgspec.structs.replace(known, kernel="site.code", cell=make_cell("site.code"))
+    report = build_report(make_run([cell]), [cell])
+    assert report.cell_table.rows[0][4].text == "1.000 Gflop/s [0.994, 1.006]"
+    outputs(report)
+
+
+def test_an_incomplete_run_says_so_and_how_to_go_on():
+    cells = quick_cells()
+    report = build_report(make_run(cells, complete=False, path=Path("runs/x")), cells[:10])
+    assert "10 of 46 cells" in report.unfinished
+    for text in outputs(report):
+        assert "incomplete" in text and "assay run --resume runs/x" in " ".join(text.split())
+    assert build_report(make_run(cells), cells).unfinished == ""
+
+
+def test_a_system_that_is_not_understood_is_shown_as_it_stands():
+    report = build_report(make_run([], system={"schema": 99, "colour": "blue"}), [])
+    assert ["colour", "blue"] in [[e.text for e in row] for row in report.system_table.rows]
+    assert "99" in report.system_table.notes[0]
+
+
+# --- hostile names ----------------------------------------------------------------------------
+
+
+def hostile_report(text: str) -> ReportModel:
+    cells = [
+        make_summary(
+            make_cell("compute.dgemm", n=n, toolchain=toolchain, **{f"p{text}": text}),
+            1e9 * n,
+            caveats=[text],
+        )
+        for n in (100, 200)
+        for toolchain in (text, "plain")
+    ]
+    cells.append(make_failure(make_cell("memory.stream", op=text), text))
+    run = make_run(
+        cells,
+        name=f"20260101T000000Z-{text}-quick",
+        title=text,
+        system={text: text},
+        toolchains={text: {text: text}},
+        command=["assay", text],
+        complete=False,
+    )
+    return build_report(run, cells)
+
+
+def test_hostile_names_are_only_text():
+    html, markdown, _ = outputs(hostile_report(HOSTILE))
+    parsed = Page(html)
+    plain = Page(to_html(hostile_report("plain name")))
+    # Same elements as with a harmless name: nothing was injected, nothing swallowed. (A backtick
+    # in a name may set code.)
+    tags, expected = ([tag for tag, _ in p.tags if tag != "code"] for p in (parsed, plain))
+    assert tags == expected
+    assert {key for _, a in parsed.tags for key in a} == {key for _, a in plain.tags for key in a}
+    assert "<script>alert(1)</script>" in parsed.text
+    assert "<script>" not in markdown
+    data = re.search(r'id="figures-data">(.*?)</script>', html, re.S)
+    assert data and "<" not in data[1]
+    labels = {row["placement"] for row in json.loads(data[1])["specs"]["dgemm"]["data"]["values"]}
+    assert f"1 rank · {HOSTILE}" in labels
+
+
+def test_what_the_drawing_library_dies_of_is_not_given_to_it():
+    report = hostile_report("a\x14b\N{GRINNING FACE}c\n")
+    (figure,) = report.sections[0].figures
+    labels = {row["placement"] for row in drawable(figure)["data"]["values"]}
+    assert "1 rank · a\ufffdb\ufffdc\n" in labels
+    assert "1 rank · a\x14b\N{GRINNING FACE}c\n" in {row["placement"] for row in figure.rows}
+
+
+def test_rich_markup_in_names_stays_text():
+    report = hostile_report("[bold red]x[/] [link=file:///etc]y[/link]")
+    assert "[bold red]x[/]" in rendered(report, 400)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=st.text(st.characters(codec="utf-8"), max_size=40))
+def test_any_text_is_survived_and_escaped(text, monkeypatch):
+    monkeypatch.setattr("assay.report.html.javascript_bundle", lambda: "let bundle;")
+    report = hostile_report(text)
+    parsed = Page(to_html(report))
+    assert parsed.open == []
+    assert len(parsed.all("script")) == 3
+    for line in to_markdown(report, "f").splitlines():
+        if line.startswith("|"):
+            assert line.endswith("|")
+    rendered(report)
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(codec="utf-8"), max_size=60))
+def test_a_markdown_table_keeps_its_columns_whatever_the_text(text):
+    from assay.questions.common.tables import Column, Entry, Table
+    from assay.report.markdown import _table
+
+    table = Table("t", "t", [Column("a", "A"), Column("b", "B")], [[Entry(text), Entry("x")]])
+    (block,) = _table(table)
+    head, _, row = block.split("\n")
+    bars = re.compile(r"(?<!\\)(?:\\\\)*\|")
+    assert len(bars.findall(row)) == len(bars.findall(head)) == 3
+
+
+# --- colours ----------------------------------------------------------------------------------
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2.2's contrast ratio, literally."""
+
+    def luminance(colour):
+        channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_figures_can_be_read(theme):
+    ground = _INK[theme]["ground"]
+    assert all(contrast(colour, ground) >= 3 for colour in _CATEGORIES[theme])
+    assert contrast(_INK[theme]["ink"], ground) >= 4.5
+    assert contrast(_INK[theme]["quiet"], ground) >= 4.5
+
+
+def test_text_can_be_read_on_every_ground_of_the_style_sheet():
+    import assay.report
+
+    css = (Path(assay.report.__file__).parent / "templates" / "report.css").read_text()
+    blocks = re.findall(r"--ground:.*?}", css, re.S)
+    assert len(blocks) == 4  # light, dark by preference, dark by choice, print
+    for block in blocks:
+        colours = dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{3,6})", block))
+        full = {k: v if len(v) == 7 else "#" + "".join(c * 2 for c in v[1:])
+                for k, v in colours.items()}  # fmt: skip
+        for text in ("ink", "quiet", "accent"):
+            for ground in ("ground", "paper", "soft"):
+                assert contrast(full[text], full[ground]) >= 4.5, (text, ground)
+        for tone in ("good", "warn", "bad"):
+            assert contrast(full[tone], full[f"{tone}-soft"]) >= 4.5, tone
+            assert contrast(full[tone], full["paper"]) >= 4.5, tone
+
+
+# ---- thousands of cells ----------------------------------------------------------------------
+
+
+def test_a_report_of_thousands_of_cells_stays_short_and_names_every_failure() -> None:
+    from assay.report.cell_table import cell_table
+    from assay.report.shorten import MOST_POINTS, MOST_ROWS, shortened
+
+    cells = [make_summary(make_cell("network.pingpong", bytes=i), 1e-6) for i in range(2000)]
+    failed = {7, 1900, 1999}
+    for place in failed:
+        cells[place] = msgspec.structs.replace(
+            cells[place], status="failed", metrics={}, error=f"planted in {place}"
+        )
+    report = build_report(make_run(cells), cells)
+    assert report.cell_table == cell_table(cells)  # whole for programs
+    short = shortened(report).cell_table
+    assert len(short.rows) == MOST_ROWS
+    assert "500 of 2,000 rows, failures first" in short.caption
+    assert short.notes == [f"planted in {place}" for place in sorted(failed)]
+    noted = [row for row in short.rows if row[-1].text]
+    assert [row[-1].text for row in noted] == ["1", "2", "3"]
+    assert [row[1].text for row in noted] == [f"bytes={place}" for place in sorted(failed)]
+    kept = [row[1].text for row in short.rows if not row[-1].text]
+    assert kept == [f"bytes={i}" for i in range(498) if i not in failed]
+    html = to_html(report)
+    assert html.count("<tr>") < 3 * MOST_ROWS
+    assert "500 of 2,000 rows" in html
+    assert shortened(shortened(report)).cell_table == short
+    (latency,) = (f for s in report.sections for f in s.figures if f.id == "latency")
+    (drawn,) = (f for s in shortened(report).sections for f in s.figures if f.id == "latency")
+    assert len(latency.rows) > MOST_POINTS == len(drawn.rows)
+    assert (drawn.rows[0], drawn.rows[-1]) == (latency.rows[0], latency.rows[-1])
+    assert f"1,000 of {len(latency.rows):,} points are drawn" in drawn.caption
+    whole = base64.b64encode(csv_text(latency).encode()).decode()
+    assert whole in html
+
+
+def test_a_short_report_is_not_touched() -> None:
+    from assay.report.shorten import shortened
+
+    cells = quick_cells()
+    report = build_report(make_run(cells), cells)
+    assert shortened(report) == report

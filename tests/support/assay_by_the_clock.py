@@ -1,0 +1,21 @@
+"""``assay`` whose fake machines wait as real ones do."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from assay.campaign.engine.clocks import MachineClock
+from assay.campaign.machine import bench as machine
+from assay.cli.app import main
+
+_prepare = machine.FakeMachine.prepare
+
+
+def _waiting(self: machine.FakeMachine, *words: Any) -> machine.Bench:
+    return dataclasses.replace(_prepare(self, *words), clock=MachineClock())
+
+
+if __name__ == "__main__":
+    machine.FakeMachine.prepare = _waiting  # type: ignore[method-assign]
+    main()

@@ -1,0 +1,103 @@
+"""Campaign lab for several tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from assay.records.directory import RunDirectory, list_runs
+from assay.records.reading import measurement_id, read_run
+from assay.records.stream import read_stream
+
+PLAN = """
+schema = 1
+title = "Twelve cells"
+seed = 5
+
+[replication]
+precision = "5%"
+budget = "1000 s"
+max_launches = 9
+
+[[measure]]
+kernel = "network.pingpong"
+ppn = 2
+bytes = [0, 8, 64, 512, 4096, 32768]
+
+[[measure]]
+kernel = "npb.ep"
+class = ["S", "W", "A"]
+ppn = [1, 2]
+"""
+
+
+SCENARIO = """
+schema = 1
+seed = 3
+delay = "{delay}"
+[[kernel]]
+time = 0.001
+noise = {{ sigma = 0.02, launch_sigma = 0.01 }}
+{failures}
+"""
+
+
+class Lab:
+    """A folder with a plan, a scenario and runs, and the command at work on them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.runs = path / "runs"
+        (path / "plan.toml").write_text(PLAN)
+        self.scenario()
+
+    def scenario(self, delay: str = "0 s", failures: str = "") -> None:
+        text = SCENARIO.format(delay=delay, failures=failures)
+        (self.path / "scenario.toml").write_text(text)
+
+    def command(self, *words: str) -> list[str]:
+        flags = ["--fake", "scenario.toml", "--runs", str(self.runs), "--no-report", "--json"]
+        return [sys.executable, "-m", "assay", "run", *words, *flags]
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*words), cwd=self.path, capture_output=True, text=True, timeout=120
+        )
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.command(*words),
+            cwd=self.path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def only_run(self) -> RunDirectory:
+        (run,) = list_runs(self.runs)
+        return run
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert condition()
+
+
+def made(run: RunDirectory) -> Counter[str]:
+    """How often each measurement was made, by its records in all streams."""
+    return Counter(
+        record.measurement for path in run.streams() for record in read_stream(path).measurements
+    )
+
+
+def counted(run: RunDirectory) -> dict[str, list[float]]:
+    """Each measurement that counts with its samples."""
+    return {
+        measurement_id(m.cell, m.replicate): m.record.series[0].values
+        for m in read_run(run.path).measurements
+    }

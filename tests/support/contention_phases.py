@@ -1,0 +1,219 @@
+"""What the ranks of a simulated program would tell of their phases, and what truly slows them.
+
+Splits of a placement's time, causes and predictions are held against it: nothing here describes a
+real machine.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from assay.models.placement.components import (
+    BETWEEN,
+    CONTENTION,
+    IMBALANCE,
+    MESSAGES,
+    SHARED,
+    THREADS,
+    WITHIN,
+    Component,
+)
+from assay.models.placement.placed import Demand, NodeModel, Placed, equal_ranks_of
+from assay.models.placement.prediction import (
+    ContentionModel,
+    calibration_placements,
+    fit_contention_model,
+)
+from assay.models.placement.search import PlacementCandidate
+from assay.models.placement.time_breakdown import Loss, loss_by_cores, split
+from contention import SimulatedMachine
+
+LAUNCHES = 6
+# What a cause leads by, and what one takes at least, of the time, where it is to be named.
+LEADS, TAKES = 0.05, 0.07
+# A cause that is truly less than this of the greatest one is a wrong one.
+_NEARLY = 0.7
+
+
+def plainly(ppn: int) -> PlacementCandidate:
+    """So many ranks per node of one thread, placed the plainest way."""
+    return PlacementCandidate((ppn, 1), ("compact", "block", "default", "own"))
+
+
+def rank_counts(machine: SimulatedMachine) -> list[int]:
+    """Ranks a node that are tried: powers of 2, and one on every core."""
+    powers = [1 << power for power in range(machine.cores.bit_length())]
+    return sorted({*(power for power in powers if power <= machine.cores), machine.cores})
+
+
+def with_threads(machine: SimulatedMachine) -> list[PlacementCandidate]:
+    """All placements with threads, spread, or on shared cores: in block order, over the adapter
+    that plain ones use.
+    """
+    found = {
+        PlacementCandidate(candidate.counts, (binding, "block", "default", sharing))
+        for candidate in machine.candidates
+        for binding, _, _, sharing in [candidate.words]
+    }
+    plain = {plainly(ppn) for ppn, _ in (candidate.counts for candidate in found)}
+    return sorted(found - plain, key=lambda one: (one.counts, one.words))
+
+
+def on_same_cores(
+    machine: SimulatedMachine, candidate: PlacementCandidate
+) -> list[PlacementCandidate]:
+    """Ranks of one thread on its cores: one for each of its threads, and one for each core."""
+    (ppn, threads), (binding, order, adapter, sharing) = candidate.counts, candidate.words
+    seated = PlacementCandidate((ppn * threads, 1), candidate.words)
+    if sharing == "own":
+        return [seated]
+    cores = len(machine.seats(candidate).cores_used)
+    return [seated, PlacementCandidate((cores, 1), (binding, order, adapter, "own"))]
+
+
+def told_phases(
+    machine: SimulatedMachine, where: int | PlacementCandidate, random: np.random.Generator
+) -> Placed:
+    """What ranks tell at a placement in six launches: phases with noise, and no causes.
+
+    A number is of ranks per node, placed the plainest way.
+    """
+    candidate = plainly(where) if isinstance(where, int) else where
+    ppn, threads = candidate.counts
+    parts = machine.parts(candidate)
+    waited = parts.near + parts.far + parts.imbalance
+    most = parts.computing + parts.imbalance
+    truth = np.array([parts.computing + waited, parts.computing, most, waited]) * parts.factor
+    noise = np.exp(random.normal(0.0, machine.noise, size=(LAUNCHES, 1)))
+    ranks = machine.nodes * ppn
+    return Placed(
+        name=f"{machine.seed}/{machine.nodes}/{candidate}",
+        nodes=machine.nodes,
+        ppn=ppn,
+        threads=threads,
+        demand=Demand(
+            flops=machine.work,
+            traffic=machine.traffic,
+            messages=machine.steps * ranks if ranks > 1 else 0.0,
+            sent=machine.surface * ranks ** (1 / 3) * machine.steps if ranks > 1 else 0.0,
+            near=1.0 if machine.nodes == 1 else 1.0 - 1.0 / ppn ** (1 / 3),
+        ),
+        launches=truth * noise,
+        affinity=machine.seats(candidate),
+    )
+
+
+def known_facts(machine: SimulatedMachine, *, pingpong: bool) -> NodeModel:
+    """Its saturation curves, and what ping-pong over its memory and its adapter would say."""
+    streams = {n: machine.stream(n) for n in rank_counts(machine)}
+    per_domain = machine.cores // machine.domains
+    domain = {n: n * machine.given(n) for n in {*streams, per_domain} if n <= per_domain}
+    facts = NodeModel(streams, domain=domain, domains=machine.domains)
+    if not pingpong:
+        return facts
+    return dataclasses.replace(
+        facts,
+        near=lambda size: machine.latency + size / (machine.bandwidth / 4),
+        far=lambda size: machine.latency + size / machine.adapter_rates[0],
+    )
+
+
+def told_loss(
+    machine: SimulatedMachine, where: int | PlacementCandidate, random: np.random.Generator
+) -> Loss:
+    """What a placement is found to lose against one rank per node, with ping-pong."""
+    facts = known_facts(machine, pingpong=True)
+    one, here = told_phases(machine, 1, random), told_phases(machine, where, random)
+    spread = dataclasses.replace(machine, nodes=machine.nodes * here.cores)
+    apart = told_phases(spread, 1, random)
+    twins = None
+    if not isinstance(where, int):
+        beside = [told_phases(machine, twin, random) for twin in on_same_cores(machine, where)]
+        twins = equal_ranks_of(here, beside)
+    return loss_by_cores(split(here, one, apart, facts, twins), split(one, one, None, facts))
+
+
+def learned(
+    machine: SimulatedMachine, facts: NodeModel, random: np.random.Generator
+) -> tuple[ContentionModel | None, list[PlacementCandidate]]:
+    """The model of one rank per node, one on every core, and what says what threads cost.
+
+    With it, the placements with threads that it was not made from.
+    """
+    one, full = told_phases(machine, 1, random), told_phases(machine, machine.cores, random)
+    told = {where: told_phases(machine, where, random) for where in with_threads(machine)}
+    given = calibration_placements(full, list(told.values()))
+    left = [where for where, placed in told.items() if placed not in given]
+    return fit_contention_model(one, full, facts, given), left
+
+
+def causes_of(losses: Mapping[Component, float]) -> dict[Component, float]:
+    """The same by what may be named: each cause, and all messages together."""
+    return {**losses, MESSAGES: losses[WITHIN] + losses[BETWEEN]}
+
+
+def named_rightly(cause: Component, losses: Mapping[Component, float]) -> bool:
+    """Whether a cause is the greatest; of messages, whether those named are not the lesser part."""
+    reach = cause in (WITHIN, BETWEEN)
+    if reach and losses[cause] < max(losses[WITHIN], losses[BETWEEN]) / 2:
+        return False
+    found = causes_of(losses)
+    return found[MESSAGES if reach else cause] >= _NEARLY * max(found.values())
+
+
+def lead_of(losses: Mapping[Component, float]) -> float:
+    """By how much of the time the greatest cause leads, with all messages as one."""
+    others = {n: share for n, share in causes_of(losses).items() if n not in (WITHIN, BETWEEN)}
+    first, second = sorted(others.values(), reverse=True)[:2]
+    return first - second
+
+
+def true_losses(
+    machine: SimulatedMachine, where: int | PlacementCandidate
+) -> Mapping[Component, float]:
+    """What a placement loses against one rank per node, by cause, as shares of its time."""
+    candidate = plainly(where) if isinstance(where, int) else where
+    one, all_ = machine.parts(plainly(1)), machine.parts(candidate)
+    twins = [machine.parts(twin) for twin in on_same_cores(machine, candidate)]
+    seated, separate = twins[0], twins[-1]
+    scale = one.factor / len(machine.seats(candidate).cores_used) / all_.factor
+    whole = all_.time / all_.factor
+    return {
+        CONTENTION: (separate.computing - separate.unshared) / whole,
+        SHARED: (seated.computing - separate.computing) / whole,
+        THREADS: (all_.computing - seated.computing) / whole,
+        IMBALANCE: (all_.imbalance - scale * one.imbalance) / whole,
+        WITHIN: (all_.near - scale * one.near) / whole,
+        BETWEEN: (all_.far - scale * one.far) / whole,
+    }
+
+
+@dataclasses.dataclass
+class Named:
+    """How many losses had a clear cause; of how many it was named, and of how many another one.
+
+    Clear is a cause that leads by ``LEADS`` of the time at least, where one takes ``TAKES`` of it.
+    """
+
+    clear: int = 0
+    named: int = 0
+    wrong: int = 0
+
+    def take(
+        self,
+        machine: SimulatedMachine,
+        where: int | PlacementCandidate,
+        random: np.random.Generator,
+    ) -> None:
+        """Count what a placement is found to lose against one rank per node."""
+        found = told_loss(machine, where, random).leading(0.02)
+        truth = true_losses(machine, where)
+        if lead_of(truth) < LEADS or max(causes_of(truth).values()) < TAKES:
+            return
+        self.clear += 1
+        if found is not None:
+            right = named_rightly(found, truth)
+            self.named, self.wrong = self.named + right, self.wrong + (not right)

@@ -1,0 +1,235 @@
+"""Runs real kernels for tests: a job of tiny measurements in, their records out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay.config import Config
+from assay.kernels import building
+from assay.kernels.toolchains import select_toolchain
+from assay.model.placement import Value
+from assay.records.schema import (
+    Job,
+    MeasurementOrder,
+    MeasurementRecord,
+    StreamEnd,
+    StreamRecord,
+)
+from assay.waiting import POLITE_WAITING
+from native_build import FOR_TESTS, SANITIZED, TOOLS, build_kernels
+
+# Whole benchmarks: on one rank, on powers of two and on others, with threads and without; and the
+# other counts up to nine.
+_FEW = {(1, 1), (1, 2), (2, 2), (3, 1), (4, 1), (7, 2)}
+any_number_of_ranks = pytest.mark.parametrize(
+    ("ranks", "threads"),
+    [
+        pytest.param(*each, marks=() if each in _FEW else pytest.mark.long)
+        for each in product(range(1, 10), (1, 2))
+    ],
+)
+# Leaks are not looked for: MPI libraries keep for good what they allocate in MPI_Init. Threads that
+# wait sleep, and ranks that wait give way, for tests may run while others keep the CPUs busy.
+ENVIRONMENT = {
+    **POLITE_WAITING,
+    "ASAN_OPTIONS": "detect_leaks=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "OMP_WAIT_POLICY": "passive",
+}
+
+
+@cache
+def plain() -> Path:
+    """The executable as it is shipped: what ``make build`` has built."""
+    return building.build_kernels(select_toolchain("embedded", Config()))
+
+
+@cache
+def faulty() -> Path:
+    """The executable built for tests: the kernels ``test.*``, and a parameter ``fault``, damage
+    planted before the check. Where all is tried under the sanitizers, it is ``sanitized()``.
+    """
+    return build_kernels(FOR_TESTS)
+
+
+@cache
+def sanitized() -> Path:
+    """The same under the address and undefined-behaviour sanitizers."""
+    return build_kernels(SANITIZED)
+
+
+def measure(
+    executable: Path,
+    *orders: tuple[str, Mapping[str, Value]],
+    ranks: int = 1,
+    threads: int = 1,
+    order: str = "block",
+    samples: tuple[int, int] = (2, 4),
+    prefix: Sequence[str] = (),
+) -> list[MeasurementRecord]:
+    """One launch of (kernel, parameters) pairs; a record each, in order. Checks the end record.
+
+    ``samples``: the fewest and the most. ``prefix``: what each rank's command line begins with.
+    """
+    records = stream_of(
+        executable,
+        *orders,
+        ranks=ranks,
+        threads=threads,
+        order=order,
+        samples=samples,
+        prefix=prefix,
+    )
+    return [record for record in records if isinstance(record, MeasurementRecord)]
+
+
+def stream_of(
+    executable: Path,
+    *orders: tuple[str, Mapping[str, Value]],
+    ranks: int = 1,
+    threads: int = 1,
+    order: str = "block",
+    samples: tuple[int, int] = (2, 4),
+    prefix: Sequence[str] = (),
+) -> list[StreamRecord]:
+    """As ``measure``, and all records of the stream."""
+    measurements = [
+        MeasurementOrder(f"m{i}", kernel, dict(parameters), 0.2, 0.95, 0.1, *samples)
+        for i, (kernel, parameters) in enumerate(orders)
+    ]
+    job = Job(1, "job", threads, "compact", 1, measurements, order=order)
+    with tempfile.TemporaryDirectory() as folder:
+        job_path, stream = Path(folder, "job.json"), Path(folder, "stream.jsonl")
+        job_path.write_bytes(msgspec.json.encode(job))
+        done = subprocess.run(
+            [
+                *(TOOLS / "mpirun", "-n", str(ranks), *prefix, executable),
+                *("--job", job_path, "--out", stream),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env={**os.environ, **ENVIRONMENT},
+        )
+        assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
+        records = [
+            msgspec.json.decode(line, type=StreamRecord, strict=True)
+            for line in stream.read_bytes().splitlines()
+        ]
+    assert records[-1] == StreamEnd(len(orders), "complete"), done.stderr
+    found = [record for record in records if isinstance(record, MeasurementRecord)]
+    assert all(is_good(each) for each in found) == (done.returncode == 0), done.stderr
+    return records
+
+
+def measure_twice(
+    executable: Path,
+    *orders: tuple[str, Mapping[str, Value]],
+    ranks: int = 1,
+    threads: int = 1,
+) -> list[MeasurementRecord]:
+    """As ``measure``, for whole benchmarks: what the first sample left behind spoils the second,
+    and further ones only take their time.
+    """
+    return measure(executable, *orders, ranks=ranks, threads=threads, samples=(2, 2))
+
+
+def measure_faults(
+    *orders: tuple[str, Mapping[str, Value]],
+    ranks: int = 1,
+    threads: int = 1,
+    samples: tuple[int, int] = (2, 4),
+    harmless: Callable[[Mapping[str, Value]], bool] = lambda _: False,
+) -> list[MeasurementRecord]:
+    """As ``measure``, on the kernels built for tests, which plant the parameter ``fault``.
+
+    What a fault was planted in is measured and not verified; all else is good: where it is "none",
+    and where a fault does no damage, which ``harmless`` tells from an order's parameters.
+    """
+    records = measure(faulty(), *orders, ranks=ranks, threads=threads, samples=samples)
+    for (kernel, parameters), record in zip(orders, records, strict=True):
+        good = parameters["fault"] == "none" or harmless(parameters)
+        assert (record.status, record.verified) == ("ok", good), (kernel, parameters, record)
+        assert record.verification is not None
+    return records
+
+
+def is_good(record: MeasurementRecord) -> bool:
+    """Whether the record is one that leaves the exit status at 0."""
+    return record.status == "ok" and record.verified is True
+
+
+def assert_good(record: MeasurementRecord) -> None:
+    """As ``assert_verified``, and with no series but its time."""
+    assert_verified(record)
+    assert len(record.series) == 1
+
+
+def assert_verified(record: MeasurementRecord) -> None:
+    """Measured, verified, and with samples that can be times."""
+    assert (record.status, record.error, record.verified) == ("ok", None, True), record
+    series = record.series[0]
+    assert series.values and all(value > 0 for value in series.values)
+
+
+def assert_phases(record: MeasurementRecord, *phases: str) -> None:
+    """These and no others, whose means over the ranks add up to no more than the slowest's time."""
+    whole, *parts = record.series
+    # Of several ranks last the least and the most that any of them computed.
+    spread = ["least_compute", "most_compute"] if phases[0] == "compute" and phases[1:] else []
+    assert [whole.metric, *(part.metric for part in parts)] == ["time", *phases, *spread]
+    told = {series.metric: series.values for series in record.series}
+    for index, time in enumerate(whole.values):
+        assert 0 < sum(told[phase][index] for phase in phases) <= time
+        if spread:
+            least, mean, most = (told[name][index] for name in (spread[0], "compute", spread[1]))
+            assert 0 <= least <= mean * (1 + 1e-12) and mean <= most * (1 + 1e-12) and most <= time
+
+
+class Counter:
+    """Counts the operations on the ``Counted`` numbers and arrays that share it."""
+
+    def __init__(self) -> None:
+        self.flops = self.reads = self.writes = 0
+
+
+class Counted:
+    """A number that counts its additions and multiplications."""
+
+    def __init__(self, counter: Counter, value: float = 1.0) -> None:
+        self.counter, self.value = counter, value
+
+    def _flop(self, value: float) -> Counted:
+        self.counter.flops += 1
+        return Counted(self.counter, value)
+
+    def __add__(self, other: Counted) -> Counted:
+        return self._flop(self.value + other.value)
+
+    def __mul__(self, other: Counted) -> Counted:
+        return self._flop(self.value * other.value)
+
+
+class CountedArray:
+    """An array of ``Counted`` numbers that counts its reads and writes."""
+
+    def __init__(self, counter: Counter, n: int) -> None:
+        self.counter, self.values = counter, [Counted(counter) for _ in range(n)]
+
+    def __getitem__(self, index: int) -> Counted:
+        self.counter.reads += 1
+        return self.values[index]
+
+    def __setitem__(self, index: int, value: Counted) -> None:
+        self.counter.writes += 1
+        self.values[index] = value

@@ -1,0 +1,23 @@
+"""What other programs found for the same numbers: tests/data/statistics, and who made it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[1] / "data" / "statistics"
+PYTHON: dict[str, Any] = json.loads((FOLDER / "python.json").read_text())
+R: dict[str, Any] = json.loads((FOLDER / "r.json").read_text())
+INPUTS: dict[str, list[float]] = PYTHON["inputs"]
+DESIGN: dict[str, list[Any]] = PYTHON["design"]
+
+
+def recorded(call: str) -> Any:
+    """The result of the one call that begins so."""
+    (found,) = [
+        each["result"]
+        for each in [*PYTHON["results"], *R["results"]]
+        if each["call"].startswith(call)
+    ]
+    return found
