@@ -117,6 +117,7 @@ def test_a_dry_run_prints_the_job_of_each_session(bench: Bench) -> None:
     assert {script["walltime"] for script in scripts} == {600.0}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_where_jobs_may_not_submit_the_follower_does(bench: Bench) -> None:
     bench.environment["ASSAY_TEST_NO_SUBMISSION_FROM_JOBS"] = "1"
@@ -128,6 +129,7 @@ def test_where_jobs_may_not_submit_the_follower_does(bench: Bench) -> None:
     assert bench.scheduler.order(second)["begin"] == dues(bench)[1]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_one_that_is_queued_too_long_is_missed_and_made_up_for(bench: Bench) -> None:
     process = bench.start("--sessions", "2")
@@ -143,6 +145,7 @@ def test_one_that_is_queued_too_long_is_missed_and_made_up_for(bench: Bench) -> 
     assert begun[1].missed == round((due - start) / EVERY) - 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_cancelled_session_is_not_begun_again_but_resumed_when_the_next_is_due(
     bench: Bench,
@@ -196,6 +199,7 @@ def test_nodes_that_measure_themselves_do_so_once(bench: Bench) -> None:
 # ---- what jobs took ------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_what_a_job_took_is_asked_once_and_kept(bench: Bench) -> None:
     bench.scenario(delay="50 ms")
     done = bench.run()
@@ -216,6 +220,7 @@ def test_what_a_job_took_is_asked_once_and_kept(bench: Bench) -> None:
     assert [e.event for e in bench.book().events()].count("accounted") == 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_where_there_are_no_accounts_nothing_is_said(bench: Bench) -> None:
     bench.scheduler.set(accounts=False)

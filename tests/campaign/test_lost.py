@@ -70,6 +70,7 @@ def hosts_by_cell(run: RunDirectory) -> dict[tuple[str, int], list[set[str]]]:
     return found
 
 
+@pytest.mark.long
 def test_a_host_dies_and_the_run_is_complete_but_for_named_cells(lab: Lab) -> None:
     scenario(lab, LOST.format(match="network.*", where="nodes == 4", host=3))
     done = lab.run("plan.toml")
@@ -114,6 +115,7 @@ def test_what_fits_on_others_is_done_again_there(lab: Lab) -> None:
     assert hosts["network.barrier", 3][-1] == {"fake1", "fake2", "fake3"}
 
 
+@pytest.mark.long
 def test_without_any_host_left_it_ends(lab: Lab) -> None:
     failures = "".join(
         LOST.format(match="*", where=f"nodes >= {1}", host=host) for host in range(4)
@@ -129,6 +131,7 @@ def test_without_any_host_left_it_ends(lab: Lab) -> None:
     assert run.complete
 
 
+@pytest.mark.long
 def test_resumed_with_fewer_hosts_than_the_plan_needs(lab: Lab) -> None:
     scenario(lab)
     assert lab.run("plan.toml").returncode == 0

@@ -51,6 +51,7 @@ def group_of(bench: Bench) -> RunDirectory:
 # ---- in jobs -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_an_array_of_jobs_makes_a_run_a_node(bench: Bench) -> None:
     done = bench.run("--per-node", "--nodes", "3")
     assert done.returncode == 0, done.stderr
@@ -81,6 +82,7 @@ def test_an_array_of_jobs_makes_a_run_a_node(bench: Bench) -> None:
     assert (group.path / "report.html").stat().st_size > 100_000
 
 
+@pytest.mark.long
 def test_only_the_missing_nodes_are_measured_again(bench: Bench) -> None:
     bench.scenario(delay="25 ms")
     assert bench.run("--per-node", "--nodes", "3", "--detach").returncode == 0
@@ -144,6 +146,7 @@ def test_on_hosts_at_hand_each_measures_itself(bench: Bench) -> None:
     assert (request.members, request.scheduler) == (2, None)
 
 
+@pytest.mark.long
 def test_a_host_that_fails_is_named_and_measured_at_the_next_try(bench: Bench) -> None:
     broken = '[ "$host" != n2 ] || { echo "No route to host" >&2; exit 255; }'
     with_hosts(bench, "n1", "n2", broken=broken)
@@ -158,6 +161,7 @@ def test_a_host_that_fails_is_named_and_measured_at_the_next_try(bench: Bench) -
     assert group.complete
 
 
+@pytest.mark.long
 def test_a_remote_shell_may_pass_no_input_on(bench: Bench) -> None:
     with_hosts(bench, "n1", "n2", broken="exec </dev/null")
     done = bench.run("--per-node")
@@ -192,6 +196,7 @@ def test_ctrl_c_ends_all_hosts_in_good_order(bench: Bench) -> None:
     assert all(set(made(group.member(n)).values()) == {1} for n in range(2))
 
 
+@pytest.mark.long
 def test_when_the_leader_is_killed_the_hosts_end(bench: Bench) -> None:
     bench.scenario(delay="50 ms")
     with_hosts(bench, "n1", "n2")
@@ -272,6 +277,7 @@ def test_a_cell_of_one_node_says_nothing_of_nodes(tmp_path: Path) -> None:
     assert replied.caveats == ["No result from 1 node: number 1."]
 
 
+@pytest.mark.long
 def test_the_groups_report_is_made_in_each_form(bench: Bench, tmp_path: Path) -> None:
     assert bench.run("--per-node", "--nodes", "2").returncode == 0
     group = read_group(group_of(bench).path)
@@ -301,6 +307,7 @@ noise = { sigma = 0.01, launch_sigma = 0.01 }
 """
 
 
+@pytest.mark.long
 def test_a_slow_node_is_named_and_fails_a_run_that_asks_for_it(bench: Bench) -> None:
     (bench.path / "scenario.toml").write_text(SLOW)
     done = bench.run("--per-node", "--nodes", "6", "--fail-on", "nodes")

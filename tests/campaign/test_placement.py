@@ -27,6 +27,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[floa
     return counted(lab.only_run())
 
 
+@pytest.mark.long
 def test_few_of_the_candidates_are_measured_and_the_best_is_named(lab: SearchLab) -> None:
     finished = lab.run("plan.toml")
     assert finished.returncode == 0, finished.stderr
@@ -45,6 +46,7 @@ def test_few_of_the_candidates_are_measured_and_the_best_is_named(lab: SearchLab
     assert section["confidence"] == "high", section["confidence_why"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "streams",
     [pytest.param(3, marks=pytest.mark.slow), 9, pytest.param(20, marks=pytest.mark.slow)],
@@ -64,6 +66,7 @@ def test_killed_and_resumed_it_measures_what_it_would_have(
     assert counted(run).keys() == undisturbed.keys()
 
 
+@pytest.mark.long
 def test_a_placement_that_fails_is_named_and_never_recommended(lab: SearchLab) -> None:
     lab.scenario(
         failures='[[failure]]\nkind = "wrong result"\nwhere = "ppn == 4 and threads == 2"\n'

@@ -272,7 +272,9 @@ def test_all_launches_of_a_cell_use_what_the_search_found(lab: LinpackLab) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("streams", [2, 3, 6])
+@pytest.mark.parametrize(
+    "streams", [2, *(pytest.param(each, marks=pytest.mark.long) for each in (3, 6))]
+)
 def test_killed_after_the_searches_it_goes_on_with_what_they_found(
     lab: LinpackLab, streams: int
 ) -> None:
@@ -287,6 +289,7 @@ def test_killed_after_the_searches_it_goes_on_with_what_they_found(
     assert set(made(lab.only_run()).values()) == {1}
 
 
+@pytest.mark.long
 def test_killed_between_the_searches_each_holds_at_its_own_placement(lab: LinpackLab) -> None:
     lab.scenario(delay="300 ms")
     process = lab.start("plan.toml")
@@ -301,6 +304,7 @@ def test_killed_between_the_searches_each_holds_at_its_own_placement(lab: Linpac
     assert halves == {9449, 8389}  # at 70 Gflop/s, 16779 takes 45 s
 
 
+@pytest.mark.long
 def test_a_search_that_fails_leaves_the_choice_to_the_kernel(lab: LinpackLab) -> None:
     lab.scenario(
         failures="resolved = { n = 1000, nb = 64, p = 1 }\n"
@@ -323,6 +327,7 @@ def test_one_cell_by_itself_needs_no_search(lab: LinpackLab) -> None:
     assert cell["metrics"]["rate"]["median"] == pytest.approx(0.5e11, rel=0.02)
 
 
+@pytest.mark.long
 def test_the_whole_suite_runs_in_its_budget_with_six_launches_of_all(lab: LinpackLab) -> None:
     finished = lab.run("linpack")
     assert finished.returncode == 0, finished.stderr

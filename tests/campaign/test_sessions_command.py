@@ -79,7 +79,13 @@ def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGTERM)),
+    ],
+)
 def test_ended_while_it_waits_it_is_resumed(folder: Folder, number: signal.Signals) -> None:
     process = folder.start("plan.toml", "--sessions", "2")
     until(lambda: folder.over() == 1)
@@ -107,6 +113,7 @@ def test_ended_while_it_waits_it_is_resumed(folder: Folder, number: signal.Signa
     assert second.utc >= second.due
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_two_sessions_by_the_clock(folder: Folder) -> None:
     process = folder.start("plan.toml", "--sessions", "2")

@@ -1,5 +1,7 @@
 """``--help`` of each command is pinned, and the examples in help and in the documents are real.
 
+``test_examples.py`` executes them.
+
 A change of help is made on purpose: ``python tests/cli/test_help.py`` writes the recorded texts
 anew, to be read in the diff.
 """
@@ -7,25 +9,16 @@ anew, to be read in the diff.
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, app, help_of
+from assay.cli.app import COMMANDS, app, help_of
+from examples import PATHS, ROOT, examples, words_of
 
-ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "data" / "help"
-PATHS = [
-    (),
-    *((name,) for name in (*COMMANDS, *HIDDEN)),
-    *((group, name) for group, names in SUBCOMMANDS.items() for name in names),
-]
-# The pages whose examples a reader types.
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 
 def printed_help(path: tuple[str, ...]) -> str:
@@ -57,30 +50,15 @@ def test_every_recorded_help_has_its_command() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_an_example(name: str) -> None:
-    summary, examples = help_of(name)
+    summary, shown = help_of(name)
     assert summary.endswith(".") and "\n" not in summary
-    assert f"assay {name}" in examples
-
-
-def examples() -> list[str]:
-    """The commands of assay in the examples of help and in the fenced blocks of pages."""
-    found = []
-    for path in PATHS:
-        if path and path[0] not in HIDDEN:
-            found += help_of(*path)[1].splitlines()
-    for page in PAGES:
-        for block in re.findall(r"^```[a-z]*\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
-            found += block.replace("\\\n", " ").splitlines()
-    lines = (line.strip().removeprefix("$ ") for line in found)
-    return sorted({line for line in lines if re.match(r"(\.venv/bin/)?assay( [a-z-]|$)", line)})
+    assert f"assay {name}" in shown
 
 
 @pytest.mark.parametrize("line", examples())
 def test_an_example_is_what_the_command_line_takes(line: str) -> None:
     """Parsed with every option and argument as the program itself parses them; nothing is run."""
-    command = re.split(r"\s{3,}(?=\S)|\s+#\s", line)[0].removeprefix(".venv/bin/")
-    words = shlex.split(command)[1:]
-    words = words[: min((words.index(end) for end in ("|", ">", "&&") if end in words), default=99)]
+    words = words_of(line)
     if words:
         app.parse_args(words, print_error=False, exit_on_error=False)
 

@@ -100,6 +100,7 @@ def test_a_lab_stays_until_it_is_taken_down(unchanged: None, folder: Path) -> No
     assert list((folder / "labs").iterdir()) == []
 
 
+@pytest.mark.long
 @needs_a_lab
 def test_two_labs_at_once_and_all_away(unchanged: None, folder: Path) -> None:
     said("lab", "up", "two-rails")
@@ -175,7 +176,7 @@ def wait_for(there: Callable[[], bool]) -> None:
 
 @needs_a_lab
 @pytest.mark.parametrize(
-    "after", [10, 100, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 70))]
+    "after", [10, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 70, 100))]
 )
 def test_one_that_is_killed_half_made_is_found_and_removed(
     unchanged: None, folder: Path, after: int
@@ -209,6 +210,7 @@ def has_links(namespace: str, after: int) -> bool:
     return "eth" in network.run("ip", "-n", namespace, what)
 
 
+@pytest.mark.long
 @needs_a_lab
 def test_what_lost_its_folder_or_its_namespaces_is_found_too(unchanged: None, folder: Path) -> None:
     said("lab", "up", "single", "--name", "lost")
@@ -371,6 +373,7 @@ def test_a_slurm_that_can_not_be_is_said_before_anything_is_made(
 # ---- measuring -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @needs_a_lab
 @pytest.mark.slow
 def test_a_lab_is_measured_by_its_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

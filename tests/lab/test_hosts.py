@@ -195,6 +195,7 @@ def test_a_host_is_cut_off_in_the_middle_and_resume_fills_what_needs_it(
     assert network.processes_in(cluster.hosts[3].namespace) == []
 
 
+@pytest.mark.long
 def test_the_doctor_tries_compiler_and_mpi_on_the_hosts(
     cluster: VirtualCluster, folder: Path
 ) -> None:

@@ -193,6 +193,7 @@ def assay(cluster: VirtualCluster, folder: Path, *words: str) -> subprocess.Comp
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @needs_a_lab
 def test_bandwidth_keeps_within_what_the_networks_can_do(
@@ -225,7 +226,7 @@ def test_bandwidth_keeps_within_what_the_networks_can_do(
 
 @pytest.mark.slow
 @needs_a_lab
-@pytest.mark.parametrize("rail", [0, 1])
+@pytest.mark.parametrize("rail", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_records_say_over_which_adapter_the_bytes_went(
     cluster: VirtualCluster, folder: Path, rail: int
 ) -> None:
@@ -292,10 +293,15 @@ def test_clocks_of_hosts_agree_and_one_that_is_ahead_is_found(
 @pytest.mark.parametrize(
     ("order", "hosts"),
     [
-        ("block", ["node1 0", "node1 1", "node2 0", "node2 1"]),
-        ("cyclic", ["node1 0", "node2 0", "node1 1", "node2 1"]),
-        ("reversed", ["node2 1", "node2 0", "node1 1", "node1 0"]),
         ("2,0,3,1", ["node2 0", "node1 0", "node2 1", "node1 1"]),
+        *(
+            pytest.param(order, hosts, marks=pytest.mark.long)
+            for order, hosts in (
+                ("block", ["node1 0", "node1 1", "node2 0", "node2 1"]),
+                ("cyclic", ["node1 0", "node2 0", "node1 1", "node2 1"]),
+                ("reversed", ["node2 1", "node2 0", "node1 1", "node1 0"]),
+            )
+        ),
     ],
 )
 def test_ranks_are_numbered_as_asked(
@@ -330,7 +336,9 @@ def below(pid: int) -> set[int]:
 @pytest.mark.slow
 @needs_a_lab
 @pytest.mark.parametrize("toolchain", ["embedded", OPEN_MPI])
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_killed_it_leaves_nothing_on_any_host(
     cluster: VirtualCluster, folder: Path, how: signal.Signals, toolchain: str
 ) -> None:

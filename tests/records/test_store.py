@@ -280,6 +280,7 @@ def test_tables_written_in_parts_are_the_same(
     assert [path.name for path in copy.iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.long
 def test_memory_goes_by_measurements_and_not_by_samples(tmp_path: Path) -> None:
     """Ten times the samples, and reading, filing and summarising take little more memory."""
     import tracemalloc

@@ -74,6 +74,7 @@ cuttings = st.tuples(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(cuttings, st.integers(1, 40)), min_size=20, max_size=40))
 def test_no_grid_is_better(cases: list[tuple[Cutting, int]]) -> None:

@@ -157,6 +157,7 @@ def test_too_few_launches_tell_nothing() -> None:
     assert found.effects == () and found.skipped == 3
 
 
+@pytest.mark.long
 def test_without_differences_hardly_any_run_tells_of_one() -> None:
     """Holm's errs at all in 5% of runs: of 100 more than 13 have a probability of 0.1%."""
     alike = [(one, 1.0) for one, _ in MG]

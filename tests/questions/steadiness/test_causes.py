@@ -88,6 +88,7 @@ def test_ranks_kept_from_running_are_told_as_the_t3e_was() -> None:
     assert shares.rows[-1][2].text == "unexplained"
 
 
+@pytest.mark.long
 def test_more_cells_are_tried_more_strictly() -> None:
     """A cause that holds in a cell alone need not hold among hundreds."""
     weak = next(

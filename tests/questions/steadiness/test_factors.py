@@ -152,6 +152,7 @@ def test_the_answer_says_it_and_tables_have_the_tests():
     assert figure.rows[0]["cov"] < figure.rows[1]["low"]
 
 
+@pytest.mark.long
 def test_runs_without_effects_hardly_ever_show_one():
     trials, claims = 60, 0
     for seed in range(trials):

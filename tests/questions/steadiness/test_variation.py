@@ -258,6 +258,7 @@ def test_tails_are_true_shares(run):
         assert (varied.slower >= row["slower"]).mean() == pytest.approx(row["share"])
 
 
+@pytest.mark.long
 def test_figures_stay_readable_with_many_cells_and_many_runs():
     from assay.report.shorten import MOST_POINTS
 
@@ -278,6 +279,7 @@ def test_figures_stay_readable_with_many_cells_and_many_runs():
     assert any("of 60" in f.caption for f in figures)
 
 
+@pytest.mark.long
 def test_of_clean_runs_hardly_any_is_claimed_to_have_a_shape():
     """Claims of tails, drifts and speeds in runs of four bell curves: 1% each, over all cells."""
     trials, claims = 60, 0

@@ -63,7 +63,9 @@ def batch(points: int, blocks: int, across: int, kept: int, lanes: int = LANES) 
     return int(terms["rows"]), int(terms["vectors"])
 
 
-def communication(points: int, system: LineSystem, ranks: int, threads: int) -> tuple[float, float]:
+def communication(
+    points: int, system: LineSystem, ranks: int, threads: int, lanes: int = LANES
+) -> tuple[float, float]:
     """Messages of one time step, all ranks together, and their bytes."""
     blocks = adi_grid(points, ranks)
     messages = sent = 0.0
@@ -75,7 +77,7 @@ def communication(points: int, system: LineSystem, ranks: int, threads: int) -> 
         sent += faces * GHOSTS * _STATE * points**2
         for part in range(others):
             across = -(-inner(points, part, others) // threads)
-            batches, size = _handed(points, system, own, across, threads)
+            batches, size = _handed(points, system, own, across, threads, lanes)
             # Eliminated: by every rank, inwards or across the middle. Solved: back outwards.
             messages += batches * (own + own - 2)
             sent += batches * size * (own * system.kept + (own - 2) * COMPONENTS)
@@ -83,16 +85,18 @@ def communication(points: int, system: LineSystem, ranks: int, threads: int) -> 
 
 
 def _handed(
-    points: int, system: LineSystem, own: int, across: int, threads: int
+    points: int, system: LineSystem, own: int, across: int, threads: int, lanes: int
 ) -> tuple[float, float]:
     """Batches of lines that are cut into ``own`` blocks, and bytes of one for a double a point."""
-    rows, vectors = batch(points, own, across, system.kept)
-    every = -(-points // LANES)
+    rows, vectors = batch(points, own, across, system.kept, lanes)
+    every = -(-points // lanes)
     batches = -(-across // rows) * -(-every // vectors)
-    return batches, 8.0 * LANES * threads * rows * vectors * system.handed
+    return batches, 8.0 * lanes * threads * rows * vectors * system.handed
 
 
-def peers(points: int, system: LineSystem, ranks: int, threads: int) -> Peers:
+def peers(
+    points: int, system: LineSystem, ranks: int, threads: int, lanes: int = LANES
+) -> Peers:
     """Bytes of one time step from each rank to each other."""
     blocks = (1, *adi_grid(points, ranks))
     found = {}
@@ -100,7 +104,7 @@ def peers(points: int, system: LineSystem, ranks: int, threads: int) -> Peers:
         own, part, parts = blocks[dimension], at[3 - dimension], blocks[3 - dimension]
         halo = GHOSTS * _STATE * points * len(share_of(points, part, parts))
         across = -(-inner(points, part, parts) // threads)
-        batches, size = _handed(points, system, own, across, threads)
+        batches, size = _handed(points, system, own, across, threads, lanes)
         lower, middle = at[dimension], own // 2 - 1
         # Inwards what was eliminated, outwards what was solved; the two in the middle exchange.
         up = system.kept if lower <= middle else COMPONENTS

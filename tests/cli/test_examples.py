@@ -1,0 +1,199 @@
+"""The examples of help and documents are executed, in a folder that has what they name.
+
+What an example would take hours, a cluster or a queue for is replaced (``REPLACED``, ``ADDED``):
+measurements are those of a fake machine of 400 nodes, six hours are a second, and the scheduler
+is one of processes. Labs are real, and so is the Slurm of those that have one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.lab import network, slurm
+from assay.lab.store import FOLDER_VARIABLE
+from examples import ROOT, examples, words_of
+
+DRIVER = ROOT / "tests" / "support" / "assay_with_processes.py"
+# Patterns of an example's words and what stands in their place.
+REPLACED = {"6 h": "1 s", "--open": "--json", "400": "4", "20260101T": "fake"}
+# Measuring commands get these, where they say nothing of it themselves.
+ADDED = {"--fake": "machine.toml", "--launches": "1"}
+# What ends with another exit status than 0, and why.
+STATUS = {
+    "assay doctor --fail-on warning": (0, 1),  # by what the doctor finds here
+}
+MACHINE = """
+schema = 1
+seed = 3
+nodes = 400
+cores = 16
+launch_time = "1 ms"
+[[kernel]]
+time = 0.001
+noise = { sigma = 0.02, launch_sigma = 0.01 }
+"""
+PLAN = """
+schema = 1
+title = "Two messages"
+[[measure]]
+kernel = "network.pingpong"
+ppn = 2
+bytes = [8, 4096]
+"""
+LAB = """
+schema = 1
+title = "Two hosts"
+[topology]
+kind = "single"
+hosts = 2
+"""
+MODEL = """#!/bin/sh
+for i in 1 2 3; do echo "step $i of 3 took 0.01"; sleep 0.01; done
+"""
+ALL = [example for example in examples() if len(example.split()) > 1]
+IN_LABS = [example for example in ALL if re.match(r"assay lab (up|run|down)|.* --lab ", example)]
+WITH_SLURM = [
+    example
+    for example in IN_LABS
+    if re.search(r"--slurm| sinfo| sbatch|--submit", example)
+]
+ALONE = [example for example in ALL if example not in IN_LABS]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that examples name, a run that ended and one that did not."""
+    folder = tmp_path_factory.mktemp("examples")
+    shutil.copytree(ROOT / "docs" / "plans", folder / "docs" / "plans")
+    (folder / "machine.toml").write_text(MACHINE)
+    for name in ("plan.toml", "my-plan.toml"):
+        (folder / name).write_text(PLAN)
+    (folder / "my-cluster.toml").write_text(LAB)
+    for name in ("model", "a.out"):
+        (folder / name).write_text(MODEL)
+        (folder / name).chmod(0o755)
+    (folder / "train.py").write_text("for _ in range(3):\n    print('took 0.01', flush=True)\n")
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "mpirun").write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
+    (programs / "mpirun").chmod(0o755)
+    (programs / "python").symlink_to(sys.executable)
+    executed(folder, "run", "plan.toml", "--fake", "machine.toml", "--launches", "1")
+    return folder
+
+
+def executed(
+    folder: Path, *words: str, statuses: tuple[int, ...] = (0,)
+) -> subprocess.CompletedProcess[str]:
+    """What assay does in the folder; its scheduler is the one of processes."""
+    environment = {
+        **os.environ,
+        "ASSAY_TEST_SCHEDULER": str(folder / "scheduler"),
+        FOLDER_VARIABLE: str(folder / "labs"),
+        "PATH": os.pathsep.join([str(folder / "programs"), os.environ["PATH"]]),
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "NO_COLOR": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, str(DRIVER), *words],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode in statuses, (words, done.stdout[-2000:], done.stderr[-2000:])
+    return done
+
+
+def adjusted(example: str) -> list[str]:
+    """The words of an example after ``assay``, as they are executed here."""
+    words = [REPLACED.get(word, word) for word in words_of(example)]
+    if words[0] in ("run", "measure") and "--app" not in words and "--resume" not in words:
+        for name, value in ADDED.items():
+            if name not in words:
+                words += [name, value]
+    return words
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("example", ALONE)
+def test_an_example_does_what_it_says(example: str, finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    shutil.copytree(finished, folder, symlinks=True)
+    words = adjusted(example)
+    if words[:2] == ["run", "--resume"]:
+        leave_unfinished(folder)
+    if words[:2] == ["runs", "--follow"]:
+        detached = ["run", "plan.toml", "--submit", "--nodes", "2", "--detach"]
+        executed(folder, *detached, "--fake", "machine.toml")
+    done = executed(folder, *words, statuses=STATUS.get(example, (0,)))
+    assert "Traceback" not in done.stderr
+    if "-o" in words:
+        assert (folder / words[words.index("-o") + 1]).stat().st_size > 0
+    elif "--detach" not in words:
+        assert done.stdout or done.stderr
+
+
+def leave_unfinished(folder: Path) -> None:
+    """The only run of the folder loses its seal and its last stream's end."""
+    (run,) = (folder / "runs").iterdir()
+    (run / "seal.json").unlink()
+    for table in run.glob("*.parquet"):
+        table.unlink()
+    stream = max((run / "raw").glob("*.jsonl"))
+    lines = stream.read_text().splitlines(keepends=True)
+    stream.write_text("".join(lines[: len(lines) // 2]))
+
+
+@pytest.mark.long
+@pytest.mark.alone
+@pytest.mark.skipif(network.why_not() is not None, reason=network.why_not() or "")
+def test_examples_in_labs_do_what_they_say(finished: Path) -> None:
+    in_order(finished, [example for example in IN_LABS if example not in WITH_SLURM])
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(network.why_not() is not None, reason=network.why_not() or "")
+def test_examples_in_a_lab_with_slurm_do_what_they_say(finished: Path) -> None:
+    if (reason := slurm.why_not()) is not None:
+        pytest.skip(reason)
+    in_order(finished, [*WITH_SLURM, "assay lab down single"])
+
+
+def in_order(folder: Path, found: list[str]) -> None:
+    """Labs that an example uses are up before it, and down after all."""
+    up: set[str] = set()
+    try:
+        for example in sorted(found, key=lambda e: (" down" in e, " up" not in e, e)):
+            words = adjusted(example)
+            if words[:2] == ["lab", "up"]:
+                if (name := lab_of(words)) in up:
+                    continue
+                up.add(name)
+            elif (name := lab_of(words)) and name not in up and words[:2] != ["lab", "down"]:
+                executed(folder, "lab", "up", name)
+                up.add(name)
+            elif words[:2] == ["lab", "down"] and name and name not in up:
+                continue
+            elif words[:2] == ["lab", "down"]:
+                up.discard(name)
+            executed(folder, *words)
+    finally:
+        executed(folder, "lab", "down", "--all")
+
+
+def lab_of(words: list[str]) -> str:
+    """The name of the lab that an example is about."""
+    for option in ("--name", "--lab"):
+        if option in words:
+            return words[words.index(option) + 1]
+    return next((Path(w).stem for w in words[2:] if not w.startswith("-")), "single")
