@@ -1,8 +1,8 @@
 """The examples of help and documents are executed, in a folder that has what they name.
 
 What an example would take hours, a cluster or a queue for is replaced (``REPLACED``, ``ADDED``):
-measurements are those of a fake machine of 400 nodes, six hours are a second, and the scheduler
-is one of processes. Labs are real, and so is the Slurm of those that have one.
+measurements are those of a fake machine of 400 nodes, sessions in jobs are seconds apart, and the
+scheduler is one of processes. Labs are real, and so is the Slurm of those that have one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from examples import ROOT, examples, words_of
 
 DRIVER = ROOT / "tests" / "support" / "assay_with_processes.py"
 # Patterns of an example's words and what stands in their place.
-REPLACED = {"6 h": "1 s", "--open": "--json", "400": "4", "20260101T": "fake"}
+REPLACED = {"--open": "--json", "400": "4", "100": "5", "20260101T": "fake"}
 # Measuring commands get these, where they say nothing of it themselves.
 ADDED = {"--fake": "machine.toml", "--launches": "1"}
 # What ends with another exit status than 0, and why.
@@ -35,6 +35,12 @@ seed = 3
 nodes = 400
 cores = 16
 launch_time = "1 ms"
+[toolchain.embedded]
+cxx = "g++"
+mpi_flavour = "mpich"
+[toolchain.site]
+cxx = "g++"
+mpi_flavour = "openmpi"
 [[kernel]]
 time = 0.001
 noise = { sigma = 0.02, launch_sigma = 0.01 }
@@ -54,8 +60,15 @@ title = "Two hosts"
 kind = "single"
 hosts = 2
 """
+RING = """
+schema = 1
+title = "A ring"
+[topology]
+kind = "torus"
+dimensions = [8]
+"""
 MODEL = """#!/bin/sh
-for i in 1 2 3; do echo "step $i of 3 took 0.01"; sleep 0.01; done
+for i in 1 2 3; do echo "step $i of 3 took 0.01 s"; sleep 0.01; done
 """
 ALL = [example for example in examples() if len(example.split()) > 1]
 IN_LABS = [example for example in ALL if re.match(r"assay lab (up|run|down)|.* --lab ", example)]
@@ -76,6 +89,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("plan.toml", "my-plan.toml"):
         (folder / name).write_text(PLAN)
     (folder / "my-cluster.toml").write_text(LAB)
+    (folder / "ring.toml").write_text(RING)
     for name in ("model", "a.out"):
         (folder / name).write_text(MODEL)
         (folder / name).chmod(0o755)
@@ -117,7 +131,12 @@ def executed(
 def adjusted(example: str) -> list[str]:
     """The words of an example after ``assay``, as they are executed here."""
     words = [REPLACED.get(word, word) for word in words_of(example)]
-    if words[0] in ("run", "measure") and "--app" not in words and "--resume" not in words:
+    if "--submit" in words and "--every" in words:
+        words[words.index("--every") + 1] = "2 s"
+        words += ["--budget", "1 s"]
+    if "--resume" in words:
+        words += ["--fake", "machine.toml"]
+    elif words[0] in ("run", "measure") and "--app" not in words:
         for name, value in ADDED.items():
             if name not in words:
                 words += [name, value]
@@ -170,25 +189,27 @@ def test_examples_in_a_lab_with_slurm_do_what_they_say(finished: Path) -> None:
 
 
 def in_order(folder: Path, found: list[str]) -> None:
-    """Labs that an example uses are up before it, and down after all."""
+    """Executes them: labs come up first, also those that an example takes for granted."""
     up: set[str] = set()
+    ends = "assay lab down --all"
     try:
         for example in sorted(found, key=lambda e: (" down" in e, " up" not in e, e)):
-            words = adjusted(example)
-            if words[:2] == ["lab", "up"]:
-                if (name := lab_of(words)) in up:
-                    continue
-                up.add(name)
-            elif (name := lab_of(words)) and name not in up and words[:2] != ["lab", "down"]:
-                executed(folder, "lab", "up", name)
-                up.add(name)
-            elif words[:2] == ["lab", "down"] and name and name not in up:
+            if example == ends:
                 continue
-            elif words[:2] == ["lab", "down"]:
-                up.discard(name)
+            words = adjusted(example)
+            name = lab_of(words)
+            if words[:2] == ["lab", "up"]:
+                if name in up:
+                    continue
+            elif name not in up:
+                own = folder / f"{name}.toml"
+                executed(folder, "lab", "up", str(own) if own.exists() else name)
+            up.add(name)
             executed(folder, *words)
+            if words[:2] == ["lab", "down"]:
+                up.discard(name)
     finally:
-        executed(folder, "lab", "down", "--all")
+        executed(folder, *words_of(ends))
 
 
 def lab_of(words: list[str]) -> str:

@@ -138,11 +138,11 @@ def test_a_command_on_a_lab_has_its_words_its_status_and_its_signals(
     with started(sleeping) as asleep:
         wait_for(lambda: is_asleep(asleep.pid, first.namespace))
         asleep.send_signal(signal.SIGINT)
-        assert asleep.wait(10) == -signal.SIGINT
+        assert asleep.wait(60) == -signal.SIGINT
     with started(sleeping) as asleep:
         wait_for(lambda: is_asleep(asleep.pid, first.namespace))
         said("lab", "down", "s")  # ends what runs on it
-        assert asleep.wait(10) == -signal.SIGKILL
+        assert asleep.wait(60) == -signal.SIGKILL
 
 
 @contextlib.contextmanager

@@ -113,7 +113,7 @@ def test_hosts_have_names_and_adapters_and_reach_each_other() -> None:
                 assert server.stdout and server.stdout.readline()
                 ask = f"import socket; socket.create_connection({to}, 10)"
                 network.run(*cluster.command(third, sys.executable, "-c", ask))
-                assert server.wait(10) == 0
+                assert server.wait(60) == 0
         assert cluster.command(first, "true")
         wrong = subprocess.run([shell, "10.9.9.9", "true"], capture_output=True, text=True)
         assert wrong.returncode == 255
@@ -130,7 +130,7 @@ def test_it_is_gone_after_an_exception_with_what_ran_on_it() -> None:
         while not network.processes_in(cluster.hosts[0].namespace):
             time.sleep(0.01)
         raise RuntimeError
-    assert sleeper.wait(10) == -signal.SIGKILL
+    assert sleeper.wait(60) == -signal.SIGKILL
     assert of(cluster) == []
 
 

@@ -246,7 +246,7 @@ class Campaign:
         plan = self._manifest.plan
         rule = plan.replication
         budgets = self._state.measurement_budgets(replicate, cells)
-        most_samples = self._state.most_samples(replicate)
+        most_samples = self._state.most_samples(replicate, cells)
         left = max(self._deadline - time.time(), LEAST_BUDGET)
         launch = self._run.new_launch()
         number = self._state.first + replicate

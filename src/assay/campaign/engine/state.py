@@ -288,7 +288,7 @@ class CampaignState:
         )
         left = part * max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
         left -= sum(state.overhead for state in states)
-        most = self.most_samples(replicate)
+        most = self.most_samples(replicate, cells)
         share = fair_share(left, [(s.sample, self._wanted(s, most[s.cell.id])) for s in states])
         return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
 
@@ -299,10 +299,19 @@ class CampaignState:
             wanted = min(wanted, most_samples * state.sample)
         return wanted
 
-    def most_samples(self, replicate: int) -> dict[str, int]:
-        """Samples that each cell that a block has or had may take at most in a launch of it."""
+    def most_samples(self, replicate: int, cells: Sequence[Cell]) -> dict[str, int]:
+        """Samples that each cell that a block has or had may take at most in a launch of it.
+
+        ``cells``: of the launch. A choice among placements may ask for more launches of a cell than
+        the rule for all cells does.
+        """
+        names = {cell.id for cell in cells}
         # Cells that were measured before a crash or a kill shared their launch too.
-        here = [s for s in self.cells.values() if s.pending or replicate in s.values]
+        here = [
+            state
+            for name, state in self.cells.items()
+            if state.pending or replicate in state.values or name in names
+        ]
         return self._efforts.most(replicate, [state.cell for state in here])
 
     def time_limit(self, cells: Sequence[Cell]) -> float:
