@@ -82,6 +82,7 @@ def test_the_switches_of_a_grid_are_found(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 def test_the_ways_of_a_torus_show_where_they_meet(tmp_path: Path) -> None:
     """Eight hosts in a ring, each sending to the next, or to the third: then three share a link."""
     rate, size = 2e6, 100_000

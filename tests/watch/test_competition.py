@@ -148,6 +148,7 @@ def competed(tmp_path: Path, program: list[str], cpu: int, env=None) -> None:
         assert str(other.pid) in causes["competition"]["sentence"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.flaky(
@@ -177,6 +178,7 @@ def test_a_c_program_that_is_competed_with(tmp_path):
     competed(tmp_path, built(tmp_path, "cc", f"-DCPUS={cpus()[-1]}"), cpus()[-1])
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler (gfortran)")
@@ -194,6 +196,7 @@ def test_a_fortran_program_that_is_competed_with(tmp_path):
     competed(tmp_path, pinned, cpus()[-1])
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two ranks need two CPUs")
