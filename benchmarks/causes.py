@@ -331,7 +331,7 @@ def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
 NAMES = ("competition", "stopped", "quota", "memory", "retransmits")
 
 
-def carry_out(
+def execute_campaign(
     experiment: Experiment,
     toolchain: Toolchain,
     executable: Path,
@@ -448,7 +448,7 @@ def main() -> int:
         contextlib.closing(experiments(given.only)) as made,
     ):
         for experiment in made:
-            outcome = carry_out(
+            outcome = execute_campaign(
                 experiment, toolchain, executable, Path(folder), given.launches, given.seed
             )
             print(told(outcome), flush=True)

@@ -12,7 +12,7 @@ from assay.errors import AssayError
 from assay.launch.fake.seats import ranks_of
 from assay.model.placement import Placement
 from assay.model.plan import Plan, PlanContext
-from assay.model.rank_order import order_misfit, read_order, seats_by_rank
+from assay.model.rank_order import order_problem, read_order, seats_by_rank
 from assay.plans.suites import load_plan
 from assay.plans.words import plan_from_words
 
@@ -47,7 +47,7 @@ def test_every_order_seats_every_rank_once(nodes: int, ppn: int, random: object)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     given_list = ",".join(map(str, shuffled))
     for order in ("block", "cyclic", "reversed", given_list):
-        assert order_misfit(read_order(order, ""), nodes * ppn) is None
+        assert order_problem(read_order(order, ""), nodes * ppn) is None
         seats = seats_by_rank(order, nodes, ppn)
         assert sorted(seats) == [(node, local) for node in range(nodes) for local in range(ppn)]
     block = seats_by_rank("block", nodes, ppn)

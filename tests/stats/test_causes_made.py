@@ -60,7 +60,7 @@ def test_what_was_done_is_named_first(name: str, tmp_path: Path) -> None:
     with contextlib.closing(MADE.experiments([name])) as made:
         experiment = next(made)
         toolchain = select_toolchain(None, Config())
-        outcome = MADE.carry_out(experiment, toolchain, plain(), tmp_path, LEAST)
+        outcome = MADE.execute_campaign(experiment, toolchain, plain(), tmp_path, LEAST)
     cell = outcome.causes.cells[0]
     said = f"slowdown {outcome.slowdown:.2f}: {cell.attribution}"
     assert outcome.named[:1] == [experiment.cause], said

@@ -54,7 +54,7 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
 def parameters_text(cell: Cell) -> str:
     """``op=triad``: the parameters asked for, less those left to the kernel and the tacit ones."""
     kernel = known_kernel(cell.kernel)
-    unsaid = {
+    defaults = {
         parameter.name: parameter.default
         for parameter in (kernel.parameters if kernel else ())
         if parameter.tacit or parameter.default in _LEFT_OPEN
@@ -62,7 +62,7 @@ def parameters_text(cell: Cell) -> str:
     return " ".join(
         f"{name}={value}"
         for name, value in cell.parameters.items()
-        if name not in unsaid or value != unsaid[name]
+        if name not in defaults or value != defaults[name]
     )
 
 

@@ -110,8 +110,8 @@ class Kernel:
 
 def phase(name: str, meaning: str) -> Metric:
     """The time of a phase; ranks differ in it, and what none spent time in is left out."""
-    told = f"{meaning}, mean over ranks"
-    return Metric(name, "s", "less", told, series=name, optional=True, phase=True)
+    text = f"{meaning}, mean over ranks"
+    return Metric(name, "s", "less", text, series=name, optional=True, phase=True)
 
 
 def is_phase(metric: Metric) -> bool:

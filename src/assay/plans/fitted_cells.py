@@ -10,7 +10,7 @@ from assay.errors import AssayError
 from assay.kernels.catalogue import Kernel
 from assay.model.cell import Cell
 from assay.model.rank_order import FITTED, ORDERS
-from assay.plans.plan_target import Fitting, Misfit
+from assay.plans.plan_target import Fitting, Infeasible
 from assay.units import counted
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
             fix="Name the file of its communication matrix: --matrix FILE.",
         )
     if messages.ranks != ranks:
-        raise Misfit(
+        raise Infeasible(
             f"order = {FITTED} on {counted(ranks, 'rank')}, but the communication matrix is of "
             f"{messages.ranks}.",
             where=messages.where,

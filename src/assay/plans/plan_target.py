@@ -49,5 +49,5 @@ class Fitting:
     fitted: set[str] = field(default_factory=set)
 
 
-class Misfit(AssayError):
+class Infeasible(AssayError):
     """A level that is right by itself and too much, or too little, for this machine."""

@@ -50,8 +50,8 @@ def unpolled(executor: type[E]) -> type[E]:
         return None
 
     members = {"_NAME_": "assay", "_start_queue_poll_thread": no_polling}
-    made: type[E] = type(f"Unpolled{executor.__name__}", (executor,), members)
-    return made
+    subclass: type[E] = type(f"Unpolled{executor.__name__}", (executor,), members)
+    return subclass
 
 
 class Batch(ABC):

@@ -170,7 +170,7 @@ def test_what_moves_nothing_never_waits_for_memory(tmp_path: Path) -> None:
     assert "memory" not in causes(run).remark.partition("EP class")[2]
     slower = found["npb.mg"].machine.slowdown(2)
     assert slower is not None
-    if slower * (1.0 - found["npb.mg"].machine.doubt) > 1.25:
+    if slower * (1.0 - found["npb.mg"].machine.uncertainty) > 1.25:
         # Two streams surely slow each other down: two ranks that stream can't be sure not to.
         interval = contention["npb.mg"].ci95
         assert interval is not None and interval[1] > 0.0

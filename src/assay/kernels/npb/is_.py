@@ -32,7 +32,7 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     # their buckets. What moves is written and read to be sent, and received and read to be counted.
     passes = 2.0 + 4.0 * (ranks - 1.0) / ranks if ranks > 1 else 1.0
     sizes = ranks * 8.0 * (is_buckets(greatest, ranks) + IS_TEST_KEYS)
-    told = 8.0 * ranks * (ranks - 1.0)
+    counts_sent = 8.0 * ranks * (ranks - 1.0)
     moved = 4.0 * keys * (ranks - 1.0) / ranks
     together = ranks > 1
     return {
@@ -41,7 +41,7 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
         "flops": 0.0,
         "traffic": IS_ITERATIONS * 4.0 * (passes * keys + counts * values),
         "messages": IS_ITERATIONS * 3.0 * ranks if together else 0.0,
-        "sent": IS_ITERATIONS * (sizes + told + moved) if together else 0.0,
+        "sent": IS_ITERATIONS * (sizes + counts_sent + moved) if together else 0.0,
     }
 
 

@@ -66,7 +66,7 @@ class FakeExecutor:
         self.now = 0.0
         self._launches = 0
         self._failed = [0] * len(self.machine.scenario.failure)
-        self._dead: set[str] = set()
+        self._failed_hosts: set[str] = set()
         self._lost: set[str] = set()  # dead hosts that were asked
 
     def start(self, order: LaunchOrder) -> FakeLaunch:
@@ -101,13 +101,13 @@ class FakeExecutor:
 
     def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
         """The dead among the hosts of a launch; they are not used again."""
-        found = tuple(host for host in self.hosts_of(order) if host in self._dead)
+        found = tuple(host for host in self.hosts_of(order) if host in self._failed_hosts)
         self._lost |= set(found)
         return found
 
     def kill(self, host: str) -> None:
         """Let a host die: it answers no more."""
-        self._dead.add(host)
+        self._failed_hosts.add(host)
 
     def failures(self, order: LaunchOrder, place: int, *, of_launch: bool = False) -> Failures:
         """What shall go wrong now with the measurement at this place (from 0), or its launch."""

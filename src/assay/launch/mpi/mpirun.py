@@ -69,8 +69,8 @@ def mpirun_command(
             flags += ["--allow-run-as-root"] if root else []
             # Its own variables apart, it hands none on to other hosts by itself.
             own = dict(sorted(toolchain.environment.items()))
-            told = {**own, **variables} if hosts else variables
-            flags += [word for name, value in told.items() for word in ("-x", f"{name}={value}")]
+            merged = {**own, **variables} if hosts else variables
+            flags += [word for name, value in merged.items() for word in ("-x", f"{name}={value}")]
         case _:
             flags = []
             site |= variables

@@ -37,36 +37,36 @@ def judge(
     headline: Sequence[Point], broken: Sequence[CellSummary], complete: bool
 ) -> tuple[Confidence, str]:
     """High: verified, with intervals, as precise as asked. What falls short is named."""
-    grave: list[str] = []
-    mild: list[str] = []
+    serious: list[str] = []
+    minor: list[str] = []
     if broken:
-        grave.append(f"{counted(len(broken), 'cell')} failed, so part of the picture is missing")
+        serious.append(f"{counted(len(broken), 'cell')} failed, so part of the picture is missing")
     bare = [point for point in headline if point.metric.ci95 is None]
     if bare:
-        grave.append(
+        serious.append(
             f"{len(bare)} of {counted(len(headline), 'headline number')} had too few launches for "
             "a 95% interval"
         )
     wide = [p for p in headline if p.metric.ci95 is not None and p.metric.stop != "precision"]
     if wide:
         worst = max(wide, key=half_width)
-        mild.append(
+        minor.append(
             f"{len(wide)} of {counted(len(headline), 'headline number')} stopped before the "
             f"precision asked for (widest: ±{half_width(worst):.1%}, {describe(worst.summary)})"
         )
     if any(point.summary.caveats for point in headline):
-        mild.append("caveats touch some of the numbers")
+        minor.append("caveats touch some of the numbers")
     if any(point.summary.verified is None for point in headline):
-        mild.append("some results could not be verified")
+        minor.append("some results could not be verified")
     if not complete:
-        mild.append("the run is incomplete")
+        minor.append("the run is incomplete")
     if not headline:
-        grave.append("only context was measured")
-    reasons = grave + mild
+        serious.append("only context was measured")
+    reasons = serious + minor
     if not reasons:
         return "high", "Every headline number is verified and reached the precision asked for."
     sentence = "; ".join(reasons)
-    return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
+    return ("low" if serious else "medium"), sentence[:1].upper() + sentence[1:] + "."
 
 
 def half_width(point: Point) -> float:

@@ -156,12 +156,12 @@ def rivals(found: Sequence[Point]) -> list[Point]:
     """The best point of each other toolchain, on the most cores it was measured on."""
     lead = leading(found)[0].summary.cell.toolchain
     names = dict.fromkeys(point.summary.cell.toolchain for point in found)
-    made = []
+    points = []
     for name in names:
         own = [point for point in found if point.summary.cell.toolchain == name]
         if name != lead:
-            made.append(best_by(own, lambda point: point.cores)[max(p.cores for p in own)])
-    return made
+            points.append(best_by(own, lambda point: point.cores)[max(p.cores for p in own)])
+    return points
 
 
 def labeller(found: Sequence[Point]) -> Callable[[Point], str]:

@@ -22,7 +22,7 @@ _MAX_STEADY_TRENDS = 6
 _DAY = 86400.0
 _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 # The deviations, at least and at most, at which a calendar's colours end.
-_FAINTEST, _STRONGEST = 0.01, 0.2
+_WEAKEST, _STRONGEST = 0.01, 0.2
 
 
 def figures(history: History) -> list[Figure]:
@@ -135,7 +135,7 @@ def calendar(history: History) -> Figure | None:
     ]
     # The colours end at the deviation that few days exceed, so that these do not pale the others.
     far = float(np.quantile([abs(day.deviation) for day in history.days], 0.98))
-    end = 100 * min(max(far, _FAINTEST), _STRONGEST)
+    end = 100 * min(max(far, _WEAKEST), _STRONGEST)
     weeks = len({row["week"] for row in rows})
     spec: Spec = {
         "height": 20 * len(_WEEKDAYS),

@@ -24,7 +24,7 @@ from assay.questions.nodes.model import (
 from assay.records.group import GroupData, Member
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
-from assay.stats.fleet.earlier_runs import Occasion, occasions_before
+from assay.stats.fleet.earlier_runs import EarlierRun, earlier_runs_before
 from assay.stats.fleet.peers import MOST_BAD
 
 
@@ -65,7 +65,7 @@ def find(group: GroupData) -> NodesFindings:
     """Compare a group's nodes with each other and with earlier runs of them in the same folder."""
     nodes = measured_nodes(group)
     cells = by_node(nodes)
-    before = occasions_before(group, {cell.id for cell in cells}) if cells else []
+    before = earlier_runs_before(group, {cell.id for cell in cells}) if cells else []
     return compare_nodes(nodes, cells, group.members, utc=group.request.utc, before=before)
 
 
@@ -75,7 +75,7 @@ def compare_nodes(
     members: Sequence[Member] = (),
     *,
     utc: float = 0.0,
-    before: Sequence[Occasion] = (),
+    before: Sequence[EarlierRun] = (),
 ) -> NodesFindings:
     """Compare nodes; ``cells`` as ``by_node`` gives them, ``members``: all that were expected.
 

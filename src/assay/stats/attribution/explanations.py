@@ -116,9 +116,9 @@ def candidates_of(repeats: Repeats) -> list[Explanation]:
         SESSIONS: _occasions(repeats),
     }
     for cause, levels in levels_of.items():
-        told = _indicators(levels)
-        if told is not None:
-            columns, which = told
+        indicators = _indicators(levels)
+        if indicators is not None:
+            columns, which = indicators
             stretch = int(np.bincount(numbered(levels)[0]).min()) if cause is SESSIONS else 0
             found.append(
                 Explanation(cause, cause.name, columns, columns, 0, stretch=stretch, which=which)
@@ -168,9 +168,9 @@ def _indicators(levels: Sequence[str]) -> tuple[Floats, str] | None:
     # With a level for every few measurements there is nothing left to compare them by.
     if not columns or len(columns) > len(levels) // 5:
         return None
-    made = np.stack(columns, axis=1)
-    made = np.asarray(made - made.mean(axis=0), dtype=np.float64)
-    return made, which if len(columns) == 1 else ""
+    centred = np.stack(columns, axis=1)
+    centred = np.asarray(centred - centred.mean(axis=0), dtype=np.float64)
+    return centred, which if len(columns) == 1 else ""
 
 
 def _of_cores(repeats: Repeats) -> list[Explanation]:
@@ -201,14 +201,14 @@ def _of_cores(repeats: Repeats) -> list[Explanation]:
             apart = min(there[column].tobytes(), (~there[column]).tobytes())
             if apart in groups or len(groups) < MOST_CORES:
                 groups.setdefault(apart, []).append(column)
-    made = []
+    centred = []
     for first, *others in groups.values():
         beside = [names[k] for k in others if (there[k] == there[first]).all()]
         which = _cpus_text([names[first], *beside])
         levels = there[first][codes].astype(np.float64)
         levels = (levels - levels.mean())[:, None]
-        made.append(Explanation(CORES, which, levels, levels, 0, which=which))
-    return made
+        centred.append(Explanation(CORES, which, levels, levels, 0, which=which))
+    return centred
 
 
 def _numbered_pairs(
@@ -243,5 +243,5 @@ def _hours(utc: Floats) -> Floats | None:
     if np.unique(days).size < 3 or np.unique(hours).size < 4:
         return None
     angle = 2.0 * np.pi * utc / DAY
-    made = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return np.asarray(made - made.mean(axis=0), dtype=np.float64)
+    centred = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.asarray(centred - centred.mean(axis=0), dtype=np.float64)

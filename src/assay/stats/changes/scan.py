@@ -37,7 +37,7 @@ WINDOW = 256
 _PAST = 40
 # In robust standard deviations: beyond this a run that is alone is an outlier, and no change; its
 # neighbours are with it if they lie beyond the second on the same side.
-OUTLIER, _COMPANY = 4.0, 1.5
+OUTLIER, _NEIGHBOUR = 4.0, 1.5
 # Where scores are clipped: in series with tails like the normal distribution's, and in others, told
 # by the share of runs beyond 2.5 standard deviations (1.2% of normal ones, 6.6% of Student's t3).
 _CLIP, _CLIP_HEAVY, _FAR, _HEAVY = 3.0, 2.25, 2.5, 0.035
@@ -124,9 +124,9 @@ def _scores_of(z: Floats, clip: float) -> _Scores:
     raw = np.clip(z, -clip, clip)
     far = np.abs(z) > OUTLIER
     with_previous = np.zeros(z.size, dtype=bool)
-    with_previous[1:] = z[:-1] * np.sign(z[1:]) > _COMPANY
+    with_previous[1:] = z[:-1] * np.sign(z[1:]) > _NEIGHBOUR
     with_next = np.zeros(z.size, dtype=bool)
-    with_next[:-1] = z[1:] * np.sign(z[:-1]) > _COMPANY
+    with_next[:-1] = z[1:] * np.sign(z[:-1]) > _NEIGHBOUR
     newest = np.where(far & ~with_previous, 0.0, raw)
     return _Scores(raw, np.where(far & ~with_previous & ~with_next, 0.0, raw), newest)
 

@@ -83,7 +83,7 @@ def find_drifts(
     over = corrected(np.where(tested, within, np.nan), "bh")
     with np.errstate(invalid="ignore"):
         found = np.flatnonzero(over <= level)
-    made = []
+    drifts = []
     for node in found:
         cell = int(np.nanargmin(p[node])) // len(looked)
         # Of trend and steps the one that leaves the least of the node's squares.
@@ -92,7 +92,7 @@ def find_drifts(
         there = np.flatnonzero(np.isfinite(logs[node, cell]))
         much, half = float(sizes[node, best]), float(errors[node, best])
         after = there[there >= number + _SIDE - 1]
-        made.append(
+        drifts.append(
             Drift(
                 node=int(node),
                 cell=cell,
@@ -104,7 +104,7 @@ def find_drifts(
                 p=float(over[node]),
             )
         )
-    return sorted(made, key=lambda drift: (drift.p, -drift.size, drift.node))
+    return sorted(drifts, key=lambda drift: (drift.p, -drift.size, drift.node))
 
 
 def _polished(logs: Floats) -> Floats:

@@ -146,8 +146,8 @@ def _versions(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
         if sentence:
             found.append(CheckFinding("versions", severity, sentence, means, fix or again))
     for name in dict.fromkeys(name for node in nodes for name in node.toolchains):
-        told = partial(_toolchain, name)
-        sentence = difference(nodes, "have", told, told)
+        version_of = partial(_toolchain, name)
+        sentence = difference(nodes, "have", version_of, version_of)
         if sentence:
             found.append(
                 CheckFinding(
@@ -267,8 +267,10 @@ def _trial(trial: SmokeTest) -> CheckFinding:
         return CheckFinding("mpi", "ok", f"{what}.")
     words = [line.strip() for line in trial.said.splitlines() if line.strip()]
     # Launchers warn of much before they come to what matters.
-    grave = [line for line in words if re.search(r"\b(error|fatal|abort|unable|can't)", line, re.I)]
-    said = f": {(grave or words)[0][:200].rstrip('.')}" if words else ""
+    errors = [
+        line for line in words if re.search(r"\b(error|fatal|abort|unable|can't)", line, re.I)
+    ]
+    said = f": {(errors or words)[0][:200].rstrip('.')}" if words else ""
     return CheckFinding(
         "mpi",
         "problem",

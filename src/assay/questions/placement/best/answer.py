@@ -55,29 +55,33 @@ def part(found: BestFindings) -> Part | None:
 
 def confidence(found: BestFindings) -> tuple[Confidence, str]:
     """High: every search reached its probability, each choice verified and with an interval."""
-    grave, mild = [], []
-    unsettled = [outcome for outcome in found.outcomes if not outcome.settled]
-    low = [outcome for outcome in unsettled if outcome.probability < _LOW_PROBABILITY]
+    serious, minor = [], []
+    open_outcomes = [outcome for outcome in found.outcomes if not outcome.settled]
+    low = [outcome for outcome in open_outcomes if outcome.probability < _LOW_PROBABILITY]
     headline = [outcome.point for outcome in found.outcomes if outcome.point is not None]
     if low:
         least = min(outcome.probability for outcome in low)
-        grave.append(f"{counted(len(low), 'search')} ended at a probability of {least:.0%} or more")
-    elif unsettled:
-        mild.append(f"{counted(len(unsettled), 'search')} ended below the required probability")
+        serious.append(
+            f"{counted(len(low), 'search')} ended at a probability of {least:.0%} or more"
+        )
+    elif open_outcomes:
+        minor.append(
+            f"{counted(len(open_outcomes), 'search')} ended below the required probability"
+        )
     if len(headline) < len(found.outcomes):
-        grave.append("some work has no placement that could be measured")
+        serious.append("some work has no placement that could be measured")
     if any(point.metric.ci95 is None for point in headline):
-        mild.append("some chosen placements had too few launches for a 95% interval")
+        minor.append("some chosen placements had too few launches for a 95% interval")
     if any(point.summary.verified is None for point in headline):
-        mild.append("some results could not be verified")
+        minor.append("some results could not be verified")
     if not found.complete:
-        mild.append("the run is incomplete")
-    if not grave and not mild:
+        minor.append("the run is incomplete")
+    if not serious and not minor:
         return "high", (
             "Every search reached the required probability, and every chosen placement is verified."
         )
-    sentence = "; ".join([*grave, *mild])
-    return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
+    sentence = "; ".join([*serious, *minor])
+    return ("low" if serious else "medium"), sentence[:1].upper() + sentence[1:] + "."
 
 
 def failed_caveats(found: BestFindings) -> list[str]:
