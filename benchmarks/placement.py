@@ -26,12 +26,12 @@ from pathlib import Path
 from common import ASSAY, Comparison, PeerError, Row, build, compare, finish, load, parser, say
 from placement_controls import in_folder
 
+from assay.kernels.naming import cell_name, layout_text
 from assay.lab import network
 from assay.lab.store import FOLDER_VARIABLE
 from assay.model.cell import Cell
 from assay.models.placement.candidates import PlacementSearch, placement_searches
 from assay.questions.placement.best.outcomes import failures
-from assay.questions.placement.works import layout_text, name_of
 from assay.records.directory import list_runs
 from assay.records.model import RunData
 from assay.records.reading import read_run
@@ -184,7 +184,7 @@ def judge(run: RunData) -> tuple[list[Judged], list[str]]:
         cells = {cell.id: cell for cell in search.cells}
         made.append(Judged(search, chosen, cells[best], times, costs, asked, all_made))
     sentences = [
-        f"{name_of(told[name].cell)} on {told[name].cell.placement.nodes} × "
+        f"{cell_name(told[name].cell)} on {told[name].cell.placement.nodes} × "
         f"{told[name].cell.placement.ppn} ranks: {why}"
         for name, why in broken.items()
     ]
@@ -199,7 +199,7 @@ def row_of(found: Judged, where: str, now: float) -> Row:
     on = f", {nodes} hosts" if nodes > 1 else ""
     row = compare(
         "placement",
-        f"{name_of(found.chosen)}{where}{on}: {layout_text(found.chosen.placement)}",
+        f"{cell_name(found.chosen)}{where}{on}: {layout_text(found.chosen.placement)}",
         "s",
         "less",
         ours[:count],

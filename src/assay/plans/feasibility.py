@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.kernels import parameters_text
 from assay.kernels.catalogue import Kernel
+from assay.kernels.naming import cell_name
 from assay.model.cell import Cell
 from assay.model.placement import Placement, Value
 from assay.model.plan import PlanContext
@@ -129,7 +129,7 @@ def infeasibility(
     if need <= context.memory:
         return None
     return Infeasible(
-        f"{kernel.name} {parameters_text(cell)} needs {format_quantity(need, 'B')} a node, but "
+        f"{cell_name(cell)} needs {format_quantity(need, 'B')} per node, but "
         f"{format_quantity(context.memory, 'B')} are available.",
         where=where,
         fix="Take a smaller size, or fewer ranks per node.",

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from asking import answer_all, reply_to
+from assay.kernels.naming import parameters_text
 from assay.questions.common.answer import QUESTIONS
 from assay.questions.common.findings import findings_json
 from assay.questions.speed.arithmetic import findings as arithmetic
@@ -253,7 +254,6 @@ def test_an_unsteady_bandwidth_is_told_by_its_own_best_pass():
 
 
 def test_parameters_left_to_the_kernel_are_not_said():
-    from assay.kernels import parameters_text
 
     cell = make_cell("memory.stream", op="triad", elements=0, stores="auto")
     assert parameters_text(cell) == "op=triad"

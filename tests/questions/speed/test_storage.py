@@ -164,10 +164,12 @@ def test_ranks_and_ways_are_compared():
         parallel_cell("read", "shared", 98e6, ppn=2),
     )
     found = rows(part)
-    assert found["Parallel write, 1 → 2 ranks, a file each, posix"].value == pytest.approx(1.5)
-    assert found["Parallel write, 2 ranks, one file in turns, mpiio"].value == 50e6
+    assert found["Parallel write, 1 → 2 ranks, file per rank, posix"].value == pytest.approx(1.5)
+    assert found["Parallel write, 2 ranks, shared file, strided, mpiio"].value == 50e6
     (advice,) = part.advice  # 2% more is not worth a word
-    assert advice.startswith("With 2 ranks, write a file each, posix: 3.00 times the bandwidth")
+    assert advice.startswith(
+        "With 2 ranks, write with file per rank, posix: 3.00 times the bandwidth"
+    )
 
 
 def test_files_are_counted_on_the_most_ranks():
@@ -178,9 +180,9 @@ def test_files_are_counted_on_the_most_ranks():
         metadata_cell("stat", 300_000),
     )
     assert {label: row.value for label, row in rows(part).items()} == {
-        "Files: create, 2 ranks, own directories": 12_000,
+        "Files: create, 2 ranks, directory per rank": 12_000,
         "Files: create, 2 ranks, one directory": 7_000,
-        "Files: stat, 2 ranks, own directories": 300_000,
+        "Files: stat, 2 ranks, directory per rank": 300_000,
     }
     assert part.remark.startswith("storage does storage.metadata op=stat")
 
@@ -224,9 +226,9 @@ def test_figures_hold_the_planted_numbers_and_can_be_drawn():
         (MIB, "read", 94_371_840.0),
     ]
     assert [(r["way"], r["ranks"], r["median"]) for r in made["storage-parallel"].rows] == [
-        ("write: a file each, posix", "1 rank", 100e6),
-        ("write: a file each, posix", "2 ranks", 150e6),
-        ("read: one file in parts, mpiio_collective", "2 ranks", 150e6),
+        ("write: file per rank, posix", "1 rank", 100e6),
+        ("write: file per rank, posix", "2 ranks", 150e6),
+        ("read: shared file, segmented, mpiio_collective", "2 ranks", 150e6),
     ]
     assert [(r["who"], r["median"]) for r in made["storage-metadata"].rows] == [
         ("2 ranks, a directory each", 12_000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.kernels import parameters_text
+from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Confidence
 from assay.questions.common.selection import Point
 from assay.stats.core.model import CellSummary
@@ -14,11 +14,6 @@ AGAIN = (
     "Measure again before acting on this, with more time (`--budget`) and nothing else running; "
     "`assay doctor` says what on this machine hurts a measurement."
 )
-
-
-def describe(cell: CellSummary) -> str:
-    """A cell in a few words: ``compute.dgemm n=2000``."""
-    return f"{cell.kernel} {parameters_text(cell.cell)}".rstrip()
 
 
 def why_broken(cell: CellSummary) -> str:
@@ -52,7 +47,8 @@ def judge(
         worst = max(wide, key=half_width)
         minor.append(
             f"{len(wide)} of {counted(len(headline), 'headline number')} stopped before the "
-            f"precision asked for (widest: ±{half_width(worst):.1%}, {describe(worst.summary)})"
+            f"precision asked for (widest: ±{half_width(worst):.1%}, "
+            f"{cell_name(worst.summary.cell)})"
         )
     if any(point.summary.caveats for point in headline):
         minor.append("caveats touch some of the numbers")
@@ -82,7 +78,7 @@ def caveats_of(headline: Sequence[Point]) -> list[str]:
     touched: dict[str, list[str]] = {}
     for point in headline:
         for caveat in point.summary.caveats:
-            touched.setdefault(caveat, []).append(describe(point.summary))
+            touched.setdefault(caveat, []).append(cell_name(point.summary.cell))
     return [
         f"{caveat} ({cells[0]})" if len(cells) == 1 else f"{caveat} ({len(cells)} headline cells)"
         for caveat, cells in touched.items()

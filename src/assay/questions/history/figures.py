@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.charts.figure import Datum, Field, Figure
 from assay.charts.marks import Row, Spec, scale_of
+from assay.kernels.naming import metric_name
 from assay.questions.history.model import CellHistory, History, HistoryDay
 from assay.questions.history.words import cell_name
 from assay.units import counted
@@ -231,7 +232,8 @@ def trend(cell: CellHistory, number: int, several: bool) -> Figure | None:
         title=f"{system}{cell.label}",
         caption=f"{_state_text(cell)}"
         + (" Each dot is several runs, its line their 5% to 95% quantiles." if thinned else ""),
-        alt=f"{cell.metric} of {cell.label} in {counted(len(cell.points.utc), 'run')}: "
+        alt=f"{metric_name(cell.metric)} of {cell.label} in "
+        f"{counted(len(cell.points.utc), 'run')}: "
         f"{_state_text(cell)}",
         fields=[
             Field("kind", "", "run, runs (several together), level (of a segment) or change"),
@@ -260,7 +262,9 @@ def _state_text(cell: CellHistory) -> str:
         "steady": "Steady" if not cell.events else "Steady at present",
         "short": "Too few runs",
     }[cell.state]
-    change = "" if cell.against is None else f" ({100 * cell.against:+.1f}% {cell.metric})"
+    change = (
+        "" if cell.against is None else f" ({100 * cell.against:+.1f}% {metric_name(cell.metric)})"
+    )
     events = f", {counted(len(cell.events), 'change')}" if cell.events else ""
     return f"{words}{change}{events}."
 
@@ -292,11 +296,10 @@ def _layer(kind: str, mark: Spec, **encoding: object) -> Spec:
 
 
 def _y(cell: CellHistory, unit: str) -> Spec:
-    title = f"{cell.metric} ({unit})" if unit else cell.metric
     return {
         "field": "y",
         "type": "quantitative",
-        "title": title,
+        "title": metric_name(cell.metric, unit),
         "scale": {"zero": False, "nice": True, "padding": 8},
         "axis": {"tickCount": 5},
     }

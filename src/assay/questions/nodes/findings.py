@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assay.questions.common.confidence import describe, why_broken
+from assay.kernels.naming import cell_name
+from assay.questions.common.confidence import why_broken
 from assay.questions.common.findings import INTERNAL
 from assay.questions.nodes.by_node import by_node, gains, measured_nodes
 from assay.questions.nodes.fleet import examine
@@ -134,6 +135,6 @@ def _failures(nodes: Sequence[MeasuredNode]) -> list[NodeFailure]:
             for node, cell in found:
                 of_node[node.name].append(cell)
     return [
-        NodeFailure(name, len(cells), describe(cells[0]), why_broken(cells[0]).rstrip("."))
+        NodeFailure(name, len(cells), cell_name(cells[0].cell), why_broken(cells[0]).rstrip("."))
         for name, cells in of_node.items()
     ]

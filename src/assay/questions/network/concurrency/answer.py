@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import placement_text
 from assay.model.placement import Placement
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.common.ratios import ratio_row
-from assay.questions.common.selection import placement_text
 from assay.questions.network.concurrency.findings import (
     SHARING,
     ConcurrencyFindings,

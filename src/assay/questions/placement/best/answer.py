@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import cell_name, layout_text, where_text
 from assay.questions.common.answer import Confidence, Evidence
 from assay.questions.common.confidence import caveats_of
 from assay.questions.common.parts import Part
@@ -13,7 +14,7 @@ from assay.questions.placement.best.energy import EnergyStatus
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.best.recommendations import recommendations
-from assay.questions.placement.works import METRIC, layout_text, name_of, where_text
+from assay.questions.placement.works import METRIC
 from assay.reference.placement import SOURCE
 from assay.units import counted
 
@@ -88,7 +89,7 @@ def failed_caveats(found: BestFindings) -> list[str]:
     """The placements that failed, the first of them one by one."""
     failed = [(cell, why) for outcome in found.outcomes for cell, why in outcome.failed]
     listed = [
-        f"{name_of(cell)}, {layout_text(cell.placement)}: {why}; it is not recommended."
+        f"{cell_name(cell)}, {layout_text(cell.placement)}: {why}; it is not recommended."
         for cell, why in failed[:_LISTED_FAILURES]
     ]
     more = len(failed) - _LISTED_FAILURES
@@ -105,7 +106,7 @@ def _verdict(best: Sequence[PlacementOutcome]) -> str:
         groups.setdefault(text, []).append(outcome)
     clauses = []
     for text, group in groups.items():
-        names = ", ".join(dict.fromkeys(name_of(outcome.work) for outcome in group))
+        names = ", ".join(dict.fromkeys(cell_name(outcome.work) for outcome in group))
         least = min(outcome.probability for outcome in group)
         bound = "≥ " if len(group) > 1 else ""
         clauses.append(f"{names}: {text} (probability {bound}{least:.0%})")
@@ -118,7 +119,7 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
     share = outcome.measurements / outcome.exhaustive
     placement = outcome.best.placement
     return evidence(
-        f"{name_of(outcome.work)}, best of {counted(outcome.candidates, 'placement')} on "
+        f"{cell_name(outcome.work)}, best of {counted(outcome.candidates, 'placement')} on "
         f"{counted(placement.nodes, 'node')}: {layout_text(placement)}",
         outcome.point,
         METRIC,
@@ -131,7 +132,7 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
 def _cheapest(found: CheapestPlacement) -> Evidence:
     cell = found.point.summary.cell
     return Evidence(
-        label=f"{name_of(cell)}, fewest node-seconds: {where_text(cell.placement)}",
+        label=f"{cell_name(cell)}, fewest node-seconds: {where_text(cell.placement)}",
         metric="node-seconds",
         unit="s",
         value=found.node_seconds.value,
@@ -143,7 +144,7 @@ def _cheapest(found: CheapestPlacement) -> Evidence:
 
 def _least_energy(found: LeastEnergy) -> Evidence:
     return Evidence(
-        label=f"{name_of(found.cell)}, least energy: {where_text(found.cell.placement)}",
+        label=f"{cell_name(found.cell)}, least energy: {where_text(found.cell.placement)}",
         metric="energy",
         unit="J",
         value=found.energy.value,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import order_text
 from assay.model.rank_order import ORDERS
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
@@ -76,11 +77,6 @@ def sentence(effect: OrderEffect) -> str:
         f"{order_text(effect.order)} {verb} the time of {effect.work} by {size} against block "
         f"order on {effect.where} ranks ({p_text(effect.p_corrected)}){bytes_text(effect)}"
     )
-
-
-def order_text(order: str) -> str:
-    """``cyclic order``; ``the order 0,2,1,3``."""
-    return f"the order {order}" if order[:1].isdigit() else f"{order} order"
 
 
 def bytes_text(effect: OrderEffect) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import kernel_code
 from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import Column, Entry, Table
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
@@ -69,7 +70,7 @@ def _with_published(found: RatioFindings) -> list[Table]:
         of_paper = [published(kernel, machine) for machine in MACHINES]
         rows.append(
             [
-                Entry(kernel[4:].upper()),
+                Entry(kernel_code(kernel)),
                 _range(kernel, found.same_nodes),
                 *(Entry(one.same_nodes if one else MISSING) for one in of_paper),
                 _range(kernel, found.same_ranks),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from assay.kernels.naming import placement_text
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.common.selection import evidence, placement_text
+from assay.questions.common.selection import evidence
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings, Lateness
 from assay.units import counted, format_quantity, format_share
 
