@@ -364,7 +364,7 @@ def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | N
         if not HOST_NAME.fullmatch(host):
             raise config.document.error(where, f"'{host}' is no host's name or address.")
         if host in cluster.hosts[:index]:
-            raise config.document.error(where, f"The host '{host}' stands there twice.")
+            raise config.document.error(where, f"The host '{host}' is listed twice.")
     shell = cluster.remote_shell
     if "/" in shell or shell.startswith("~"):
         return msgspec.structs.replace(cluster, remote_shell=str(config.resolve(shell)))

@@ -414,7 +414,7 @@ def test_short_launches_do_not_outvote_what_long_ones_show() -> None:
     found = [measured(BARRIER, i, slower + 1e-3 * rng.standard_normal(80)) for i in range(3)]
     found += [measured(BARRIER, i, 1.0 + 1e-3 * rng.standard_normal(10)) for i in range(3, 12)]
     told = only(found, [BARRIER]).caveats
-    assert any("in 3 of 3 launches with samples enough to tell" in c for c in told)
+    assert any("in 3 of 3 launches with enough samples to test" in c for c in told)
 
 
 def test_drifting_launches() -> None:

@@ -90,7 +90,7 @@ KERNELS = (
         work=_no_work,
         source="Sottile & Minnich (2004)",
         headline="noise",
-        notes="Intervals are evenly spaced whatever happens, as a spectrum wants them.",
+        notes="Intervals are evenly spaced in all cases, as a spectrum needs them.",
         memory=_memory,
         check=_too_long("interval"),
     ),

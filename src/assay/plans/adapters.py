@@ -38,7 +38,7 @@ def adapter_problem(adapter: str, nodes: int, there: Collection[str] | None) -> 
         return None
     if nodes == 1:
         return AssayError(
-            f"adapter = '{adapter}', but ranks on one node talk through memory.",
+            f"adapter = '{adapter}', but ranks on one node communicate through shared memory.",
             fix="Leave 'adapter' out, or set nodes to 2 or more.",
         )
     missing = next((n for n in adapter.split(",") if there is not None and n not in there), None)

@@ -58,7 +58,7 @@ def with_factor(
     elif factor == "order":
         infeasible = order_problem(str(value), int(known["ranks"]))
         if infeasible is not None:
-            raise Infeasible(infeasible, where=where, fix="List one seat a rank.")
+            raise Infeasible(infeasible, where=where, fix="List one seat per rank.")
     elif factor == "adapter":
         wrong = adapter_problem(str(value), int(known["nodes"]), fitting.context.adapters)
         if wrong is not None:

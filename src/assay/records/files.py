@@ -16,7 +16,7 @@ from assay.errors import AssayError
 # What flock says where a file system has no locks.
 _LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 BUSY = "Another assay is working on this run."
-_KEPT = "what was complete is kept, and `assay run --resume` goes on."
+_KEPT = "complete data are kept, and `assay run --resume` goes on."
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:

@@ -172,7 +172,7 @@ class Batch(ABC):
             raise AssayError(
                 f"{self.title} does not cancel the job {job}: {_reason(answer.said)}.",
                 detail=answer.said,
-                fix="End it by hand.",
+                fix="End it with the scheduler's command.",
             )
 
     def run(self, command: list[str], *, stdin: Path | None = None) -> CommandResult:
@@ -206,7 +206,7 @@ class Batch(ABC):
                 f"{self.title} took the job, and its id can't be read.",
                 where=str(script),
                 detail=answer.said,
-                fix="Look for it by hand before another is submitted.",
+                fix="Look for it with the scheduler's command before you submit another.",
             )
         return job
 

@@ -224,7 +224,7 @@ class _Following:
             if self.lines is not None:
                 self.lines.pause()
             self.reporter.note(
-                "Some of the program's output was not looked at: assay was stopped or slow."
+                "Some of the program's output was not read: assay was stopped or slow."
             )
         return len(frame.data)
 

@@ -145,7 +145,7 @@ class Reporter:
                 calm_until=each.calm_until,
             )
             if why is None:
-                why = ChangeCauses([], "too short to tell by the covariates", 0.0, 0)
+                why = ChangeCauses([], "too short for the covariates to show a cause", 0.0, 0)
             index = each.id - 1
             self.changes[index] = msgspec.structs.replace(self.changes[index], why=why)
             self.write(CauseLine(each.id, time.monotonic() - self.began, why))

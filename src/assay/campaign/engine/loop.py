@@ -203,14 +203,14 @@ class Campaign:
                 raise AssayError(
                     f"The kernels could not write their records: {record.error}.",
                     where=str(order.stream),
-                    fix=f"Free some space, then `assay run --resume {self._run.path}`: what was "
-                    "complete is kept.",
+                    fix=f"Free some space, then `assay run --resume {self._run.path}`: complete "
+                    f"data are kept.",
                 )
             if record.outcome == "interrupted":
                 raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
             if record.outcome == "lost":
-                self._observer.note(f"{record.error}; what it left is done on other hosts.")
+                self._observer.note(f"{record.error}; its remaining work is done on other hosts.")
             elif record.outcome != "complete":
                 self._state.blame(record, left, progressed=len(left) < len(waiting))
             elif left:

@@ -60,7 +60,7 @@ KERNEL = Kernel(
         RATE,
         phase("compute", "counting and moving keys on the rank"),
         phase("allreduce", "adding up bucket sizes"),
-        phase("alltoall", "telling each other how many keys will come"),
+        phase("alltoall", "exchanging the numbers of keys to send"),
         phase("alltoallv", "sending keys to the ranks of their buckets"),
         *COMPUTE_SPREAD,
     ),
@@ -69,9 +69,9 @@ KERNEL = Kernel(
     threaded=True,
     pace=2.5e8,
     headline="rate",
-    notes="An operation is one key ranked. Any number of ranks: buckets are dealt out so that "
-    "each has about as many keys. Verified: the official ranks of five keys in each iteration, "
-    "and after the last all keys, put where their ranks say, would be in order.",
+    notes="An operation is one key ranked. Any number of ranks: buckets are distributed so that "
+    "ranks have about equally many keys. Verified: the official ranks of five keys in each "
+    "iteration, and after the last all keys, put where their ranks say, would be in order.",
     work_units=WORK_UNITS,
     formulas={
         "operations": f"10 * 2^m, m = {listed(keys for keys, _ in IS_SIZES.values())} for S to E",

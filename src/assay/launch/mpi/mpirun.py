@@ -38,7 +38,7 @@ def mpirun_command(
     if placement.adapter is not None and placement.nodes == 1:
         raise AssayError(
             f"A launch on one node can't use the network adapter '{placement.adapter}': "
-            "its ranks talk through memory.",
+            "its ranks communicate through shared memory.",
             fix="Leave 'adapter' out of the placement.",
         )
     root = os.geteuid() == 0 if root is None else root

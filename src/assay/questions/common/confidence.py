@@ -12,7 +12,7 @@ from assay.units import counted
 
 AGAIN = (
     "Measure again before acting on this, with more time (`--budget`) and nothing else running; "
-    "`assay doctor` says what on this machine hurts a measurement."
+    "`assay doctor` reports what disturbs measurements on this machine."
 )
 
 

@@ -81,7 +81,7 @@ def suspect_text(cell: CellHistory) -> str:
     runs, size = cell.suspect.runs, cell.suspect.size
     newest = "The newest run deviates" if runs == 1 else f"The newest {runs} runs deviate"
     return (
-        f"{newest} by {100 * size:+.2g}% from those before, as happens by chance in 1 of 100 "
+        f"{newest} by {100 * size:+.2g}% from those before, which happens by chance in 1 of 100 "
         "evaluations: further runs will decide."
     )
 

@@ -170,16 +170,16 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
     levels = {"set of hosts": int(hosts.max()) + 1, "day": int(days.max()) + 1}
     for what, count in levels.items():
         if count == 1:
-            untold.append(f"All on one {what}: how much these differ can't be told.")
+            untold.append(f"All on one {what}: their differences can't be estimated.")
     pieces = _connected(hosts, days)
     rank = sum(levels.values()) - pieces
     free = n - rank
     if free < _MIN_FREEDOM and min(levels.values()) > 1:
-        untold.append("Too few measurements a day and set of hosts to tell the two apart.")
+        untold.append("Too few measurements per day and set of hosts to separate the two.")
         return _Fit(float(values.var(ddof=1)), None, None)
     squares = _squares_left(values, hosts, days)
     if free < _MIN_FREEDOM:
-        untold.append("Too few measurements a group to tell groups and launches apart.")
+        untold.append("Too few measurements per group to separate groups and launches.")
         return _Fit(float(values.var(ddof=1)), None, None)
     residual = squares / free
     found: dict[str, _Factor | None] = {}
@@ -190,7 +190,7 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
             if count > 1:
                 (other_name,) = levels.keys() - {what}
                 untold.append(
-                    f"Each {other_name} had one {what}: what either does can't be told apart."
+                    f"Each {other_name} had one {what}: the two effects can't be separated."
                 )
             found[what] = None
             continue

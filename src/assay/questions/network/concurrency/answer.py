@@ -39,7 +39,7 @@ def part(found: ConcurrencyFindings) -> Part | None:
         )
     if found.senders:
         concurrency.method.append(
-            "Sends at once: ranks of one node each send to a rank of another, every message "
+            "Concurrent sends: ranks of one node each send to a rank of another, every message "
             "acknowledged by an empty one; the slowest sender counts (after Luecke, Li & Cuma "
             "2005, 4.3)."
         )

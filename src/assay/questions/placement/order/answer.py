@@ -87,7 +87,7 @@ def bytes_text(effect: OrderEffect) -> str:
         known = effect.sent_in_block is not None
         return ": bytes between nodes, where block order has none" if known and more else ""
     if abs(times - 1.0) < _EQUAL:
-        return ": as many bytes between nodes"
+        return ": equally many bytes between nodes"
     if times > 1.0:
         return f": {times:.3g} times the bytes between nodes"
     return f": {format_share(times)} of the bytes between nodes"

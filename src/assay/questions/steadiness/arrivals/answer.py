@@ -76,7 +76,7 @@ def _late_row(latest: Lateness, found: ArrivalFindings) -> Evidence:
         unit="1",
         value=latest.last,
         limit=found.fair,
-        limit_source="all ranks alike",
+        limit_source="all ranks equally",
         share=latest.last / found.fair,
         cells=[found.lost.summary.id],
         note=f"median {format_quantity(latest.level(0.5), 's')} behind the first rank, "
