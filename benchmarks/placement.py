@@ -81,7 +81,7 @@ class Judged:
     """What a search came to on what was measured of all its candidates.
 
     ``chosen``, ``best``: cells; ``times``: of all candidates by cell id. ``costs``: of each launch,
-    in s, by cell id. ``asked``: launches that the search asked for, of ``made``.
+    in s, by cell id. ``asked``: launches that the search asked for, of ``taken``.
     """
 
     search: PlacementSearch
@@ -90,7 +90,7 @@ class Judged:
     times: Mapping[str, MetricSummary]
     costs: Mapping[str, Mapping[int, float]]
     asked: int
-    made: int
+    taken: int
 
     @property
     def right(self) -> bool:
@@ -166,29 +166,29 @@ def replayed(
 
 def judge(run: RunData) -> tuple[list[Judged], list[str]]:
     """Every search of a run in which all was measured, and a sentence for each cell that failed."""
-    told = {cell.id: cell for cell in summarise_cells(run)}
-    broken = failures(run, list(told.values()))
+    summaries = {cell.id: cell for cell in summarise_cells(run)}
+    broken = failures(run, list(summaries.values()))
     costs: dict[str, dict[int, float]] = {}
     for measurement in run.measurements:
         value = launch_value(measurement)
         if value is not None and measurement.cell.id not in broken:
             costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
-    made = []
+    taken = []
     for search in placement_searches(run.manifest.plan):
-        times = {name: told[name].metrics["time"] for name in search.ids if name in costs}
+        times = {name: summaries[name].metrics["time"] for name in search.ids if name in costs}
         chosen, asked = replayed(search, costs)
         if chosen is None:
             continue
         best = min(times, key=lambda name: times[name].median)
         all_made = sum(len(costs[name]) for name in times)
         cells = {cell.id: cell for cell in search.cells}
-        made.append(Judged(search, chosen, cells[best], times, costs, asked, all_made))
+        taken.append(Judged(search, chosen, cells[best], times, costs, asked, all_made))
     sentences = [
-        f"{cell_name(told[name].cell)} on {told[name].cell.placement.nodes} × "
-        f"{told[name].cell.placement.ppn} ranks: {why}"
+        f"{cell_name(summaries[name].cell)} on {summaries[name].cell.placement.nodes} × "
+        f"{summaries[name].cell.placement.ppn} ranks: {why}"
         for name, why in broken.items()
     ]
-    return made, sentences
+    return taken, sentences
 
 
 def row_of(found: Judged, where: str, now: float) -> Row:
@@ -209,7 +209,7 @@ def row_of(found: Judged, where: str, now: float) -> Row:
         load=now,
         details={
             "asked": found.asked,
-            "made": found.made,
+            "made": found.taken,
             "medians": {
                 layout_text(cell.placement): found.times[cell.id].median
                 for cell in found.search.cells
@@ -287,9 +287,9 @@ def compare_placement(
             continue
         comparison.rows += [row_of(each, where, now) for each in found]
         comparison.skipped += broken
-        asked, made = sum(f.asked for f in found), sum(f.made for f in found)
+        asked, taken = sum(f.asked for f in found), sum(f.taken for f in found)
         right = sum(f.right for f in found)
-        say(f"{right} of {len(found)} right; the search asked for {asked} of {made} launches")
+        say(f"{right} of {len(found)} right; the search asked for {asked} of {taken} launches")
     return comparison
 
 

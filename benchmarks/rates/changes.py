@@ -24,7 +24,7 @@ ALLOWANCE, LIMIT = 1.0, 3.1
 # Clean series by which the oracle that has to learn them finds its limits, and its first look.
 LEARNED, FIRST_LOOK = 40_000, 8
 OTAVA = {1: 0.19, 2: 0.47, 3: 0.72, 4: 0.88}
-TOLD = {3: 0.20, 4: 0.50}
+REPORTED = {3: 0.20, 4: 0.50}
 
 
 def normal(drawn: np.random.Generator, n: int) -> np.ndarray:
@@ -209,31 +209,31 @@ def oracles(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
 
 
 def otava(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
-    flat = told = 0
+    flat = reported = 0
     for _ in range(trials):
         found = find_changes(series(normal, drawn, np.ones(BEFORE + 4), 0.02))
         flat += found.suspect is not None or bool(found.changes)
-        told += bool(found.changes)
+        reported += bool(found.changes)
     yield Rate(
         "a flat series suspected in one look (Otava: 5%)", f"CoV 2%, {BEFORE + 4} runs",
         flat, trials, 0.05, "false alarm",
     )  # fmt: skip
     for after, theirs in OTAVA.items():
-        told = either = 0
+        reported = either = 0
         for _ in range(trials):
             found = find_changes(series(normal, drawn, stepped(BEFORE, after, -0.05), 0.02))
             now = noticed(found, BEFORE, -1.0)
-            told += now
+            reported += now
             either += now or (found.suspect is not None and found.suspect.size < 0)
         runs = "1 later run" if after == 1 else f"{after} later runs"
         yield Rate(
             f"a drop of 5% suspected or told after {runs} (Otava: {theirs:.0%})",
             f"CoV 2%, after {BEFORE} runs", either, trials, theirs, "detection",
         )  # fmt: skip
-        if after in TOLD:
+        if after in REPORTED:
             yield Rate(
                 f"the same told, at 1 false alarm in 1,000 runs, after {runs}",
-                f"CoV 2%, after {BEFORE} runs", told, trials, TOLD[after], "detection",
+                f"CoV 2%, after {BEFORE} runs", reported, trials, REPORTED[after], "detection",
             )  # fmt: skip
 
 

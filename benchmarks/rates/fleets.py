@@ -72,10 +72,10 @@ RULES: dict[str, Rule] = {
 
 
 def _planted(costs: Array, bad: Iterable[int], size: float, cells: slice = slice(None)) -> Array:
-    made = costs.copy()
+    slowed = costs.copy()
     for node in bad:
-        made[node, cells] *= 1.0 + size
-    return made
+        slowed[node, cells] *= 1.0 + size
+    return slowed
 
 
 def _tried(
@@ -207,7 +207,7 @@ def _power(trials: int, seed: int) -> Iterator[Rate]:
     """One bad node among 1,000 in one cell, over sizes, CoV and launches; stated is what normal
     theory has for values that are known so well, less five points.
     """
-    normal, made = NormalDist(), 1
+    normal, slowed = NormalDist(), 1
     for size in (0.02, 0.03, 0.05):
         for cov in (0.005, 0.01, 0.02):
             for launches in (1, 3, 6):
@@ -223,8 +223,8 @@ def _power(trials: int, seed: int) -> Iterator[Rate]:
 
                 known = cov / np.sqrt(launches * (0.95 if launches > 2 else 1.0))
                 power = normal.cdf(np.log1p(size) / known + normal.inv_cdf(LEVEL / 1000))
-                found, of, *_ = _tried(one, ours, trials, seed + made)
-                made += 1
+                found, of, *_ = _tried(one, ours, trials, seed + slowed)
+                slowed += 1
                 yield Rate(
                     f"a node {size:.0%} slow among 1,000: found",
                     f"in the one cell, {launches} launches, CoV {cov:.1%}",

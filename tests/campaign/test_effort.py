@@ -160,8 +160,10 @@ def test_a_killed_campaign_takes_the_samples_that_it_would_have_taken(
         lines = stream.read_bytes().splitlines(keepends=True)
         ends = [k for k, line in enumerate(lines) if b'"record":"measurement"' in line]
         stream.write_bytes(b"".join(lines[: ends[1] + 1]))
-        told = run.path / "launches.jsonl"
-        told.write_bytes(b"".join(told.read_bytes().splitlines(keepends=True)[:-1]))
+        launches_file = run.path / "launches.jsonl"
+        launches_file.write_bytes(
+            b"".join(launches_file.read_bytes().splitlines(keepends=True)[:-1])
+        )
     data = execute_campaign(run, FakeExecutor(scenario(DIFFERING)))
     assert counts(data) == counts(whole)
 

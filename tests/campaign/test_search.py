@@ -17,7 +17,7 @@ from assay.model.placement import Value
 from assay.records.model import Measurement
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
-from campaign_lab import Lab, made, wait_for
+from campaign_lab import Lab, measurement_counts, wait_for
 from records_builder import make_cell, make_launch, make_plan, make_record
 
 FACTS: dict[str, Value] = {
@@ -251,7 +251,7 @@ def test_all_launches_of_a_cell_use_what_the_search_found(lab: LinpackLab) -> No
     finished = lab.run("plan.toml")
     assert finished.returncode == 0, finished.stderr
     assert used(lab) == EXPECTED
-    names = made(lab.only_run())
+    names = measurement_counts(lab.only_run())
     searches = {
         m.cell.id
         for m in read_run(lab.only_run().path).measurements
@@ -284,7 +284,7 @@ def test_killed_after_the_searches_it_goes_on_with_what_they_found(
     lab.scenario(rate="7e10")
     assert lab.run("--resume").returncode == 0
     assert used(lab) == EXPECTED
-    assert set(made(lab.only_run()).values()) == {1}
+    assert set(measurement_counts(lab.only_run()).values()) == {1}
 
 
 def test_killed_between_the_searches_each_holds_at_its_own_placement(lab: LinpackLab) -> None:

@@ -125,7 +125,7 @@ class Place:
         begun = [event for event in self.events() if event.event == "begun"]
         return [(event.due - UTC) / HOUR for event in begun if event.due is not None]
 
-    def made(self) -> Counter[int]:
+    def measured(self) -> Counter[int]:
         """Measurements by session."""
         data = read_run(self.run.path)
         rule = data.manifest.plan.replication
@@ -143,7 +143,7 @@ def test_a_day_in_four_sessions(tmp_path: Path) -> None:
     assert data.complete
     assert place.run.complete
     assert place.run.broken_seal() == []
-    assert place.made() == {0: 6, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 6, 1: 6, 2: 6, 3: 6}
     assert [(e.event, e.session, e.how) for e in place.events()] == [
         (event, session, "over" if event == "ended" else None)
         for session in range(4)
@@ -178,16 +178,16 @@ def test_a_budget_is_each_sessions_own(tmp_path: Path) -> None:
     # A launch takes two seconds and some: there is time for two blocks of two.
     place = Place(tmp_path, budget=8.0, max_launches=10, min_launches=6)
     assert place.execute_campaign().complete
-    made = place.made()
-    assert set(made) == {0, 1, 2, 3}
-    assert len(set(made.values())) == 1
-    assert 2 <= made[0] <= 8
+    measured = place.measured()
+    assert set(measured) == {0, 1, 2, 3}
+    assert len(set(measured.values())) == 1
+    assert 2 <= measured[0] <= 8
 
 
 def test_precision_ends_a_session_and_not_the_run(tmp_path: Path) -> None:
     place = Place(tmp_path, min_launches=6, max_launches=20, precision=0.9)
     place.execute_campaign()
-    assert place.made() == {0: 12, 1: 12, 2: 12, 3: 12}
+    assert place.measured() == {0: 12, 1: 12, 2: 12, 3: 12}
 
 
 def test_without_sessions_no_file_tells_of_any(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_without_sessions_no_file_tells_of_any(tmp_path: Path) -> None:
     assert place.execute_campaign().complete
     assert place.events() == []
     assert not (place.run.path / "sessions.jsonl").exists()
-    assert place.made() == {0: 6}
+    assert place.measured() == {0: 6}
 
 
 def test_who_follows_sees_the_session_that_is_on(place: Place) -> None:
@@ -218,11 +218,11 @@ def test_asked_to_stop_while_it_waits_it_goes_on_when_the_next_is_due(place: Pla
         place.execute_campaign(lambda clock: [clock.interrupt])
     assert not place.run.complete
     assert (place.run.path / MEASUREMENTS).exists()
-    assert place.made() == {0: 6}
+    assert place.measured() == {0: 6}
     assert begin_time(place.run, UTC + HOUR) == UTC + 6 * HOUR
     data = place.execute_campaign()
     assert data.complete
-    assert place.made() == {0: 6, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 6, 1: 6, 2: 6, 3: 6}
     assert place.dues() == [0.0, 6.0, 12.0, 18.0]
     assert "missed" not in place.said
 
@@ -259,12 +259,12 @@ def interrupted_after(measurements: int, place: Place) -> None:
 
 def test_a_session_that_was_cut_short_goes_on_while_it_is_its_turn(place: Place) -> None:
     interrupted_after(9, place)
-    assert place.made() == {0: 6, 1: 3}
+    assert place.measured() == {0: 6, 1: 3}
     kept = {m.record.measurement: m.utc for m in read_run(place.run.path).measurements}
     data = place.execute_campaign()
     assert data.complete
     assert place.dues() == [0.0, 6.0, 12.0, 18.0]
-    assert place.made() == {0: 6, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 6, 1: 6, 2: 6, 3: 6}
     again = {m.record.measurement: m.utc for m in data.measurements}
     assert {name: again[name] for name in kept} == kept
 
@@ -282,7 +282,7 @@ def test_a_session_that_is_cut_short_for_good_counts_if_each_cell_was_measured(
     how = "cut" if counts else "void"
     rest = [(2, "over"), (3, "over")] + ([] if counts else [(4, "over")])
     assert ends == [(0, "over"), (1, how), *rest]
-    assert place.made() == {0: 6, 1: measured - 6, 2: 6, 3: 6} | ({} if counts else {4: 6})
+    assert place.measured() == {0: 6, 1: measured - 6, 2: 6, 3: 6} | ({} if counts else {4: 6})
     assert ("does not count" in place.said) == (not counts)
     assert "Session 4 of 4" in place.said
     assert "Session 5" not in place.said
@@ -295,7 +295,7 @@ def test_what_ended_between_measuring_and_its_line_is_not_measured_again(place: 
     assert b"ended" in lines[-1]
     (place.run.path / "sessions.jsonl").write_bytes(b"".join(lines[:-1]) + lines[-1][:9])
     assert place.execute_campaign().complete
-    assert place.made() == {0: 6, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 6, 1: 6, 2: 6, 3: 6}
 
 
 def test_what_happens_after_a_duration_is_over_is_its_end(tmp_path: Path) -> None:
@@ -306,13 +306,13 @@ def test_what_happens_after_a_duration_is_over_is_its_end(tmp_path: Path) -> Non
     data = place.execute_campaign()
     assert data.complete
     assert place.run.complete
-    assert place.made() == {0: 6}
+    assert place.measured() == {0: 6}
 
 
 def test_an_allocation_is_not_slept_through(place: Place) -> None:
     with pytest.raises(OutOfTime):
         place.execute_campaign(deadline=UTC + 5 * HOUR)
-    assert place.made() == {0: 6}
+    assert place.measured() == {0: 6}
 
 
 # ---- clocks --------------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ def test_a_cell_that_failed_has_another_try_in_the_next_session(
     place = Place(tmp_path, failures)
     data = place.execute_campaign()
     assert data.complete
-    assert place.made() == {0: 3 + records, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 3 + records, 1: 6, 2: 6, 3: 6}
 
 
 @pytest.mark.parametrize(("launch", "number"), [(1, False), (4, True)])
@@ -381,7 +381,7 @@ def test_a_cell_that_lost_its_hosts_keeps_the_run_open_if_it_has_no_number_at_al
     place = Place(tmp_path, failures, nodes=2)
     data = place.execute_campaign()
     assert data.complete == place.run.complete == number
-    assert sum(place.made().values()) == (launch - 1 if number else 0)
+    assert sum(place.measured().values()) == (launch - 1 if number else 0)
 
 
 def test_a_blamed_launch_is_of_its_session_when_it_is_resumed(tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ def test_a_blamed_launch_is_of_its_session_when_it_is_resumed(tmp_path: Path) ->
         place.execute_campaign(lambda clock: [clock.interrupt])
     place.scenario.write_text(SCENARIO.format(utc=UTC, failures="", later=1e9))
     place.execute_campaign()
-    assert place.made() == {0: 3, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 3, 1: 6, 2: 6, 3: 6}
 
 
 # ---- one that goes on without a pause ------------------------------------------------------------
@@ -431,10 +431,10 @@ def test_a_job_that_begins_far_too_early_does_not_measure(place: Place) -> None:
     bench, clock = place.bench()
     data = execute_campaign(place.run, bench, Console(file=io.StringIO()), clock=clock)
     assert not data.complete
-    assert place.made() == {0: 6}
+    assert place.measured() == {0: 6}
     with pytest.raises(AssayError, match="and not yet"):
         execute_campaign(place.run, bench, Console(file=io.StringIO()), clock=clock)
     clock.executor.now = 5.9 * HOUR  # what a scheduler's clock may be off by
     assert not execute_campaign(place.run, bench, Console(file=io.StringIO()), clock=clock).complete
-    assert place.made() == {0: 6, 1: 6}
+    assert place.measured() == {0: 6, 1: 6}
     assert place.dues() == [0.0, 6.0]

@@ -157,8 +157,8 @@ def test_facts_are_read_whole_or_not_at_all() -> None:
 
 
 def test_where_memory_is_not_told_time_alone_decides() -> None:
-    told = {name: value for name, value in FACTS.items() if name != "memory_available"}
-    found = read_search(told, 4)
+    facts = {name: value for name, value in FACTS.items() if name != "memory_available"}
+    found = read_search(facts, 4)
     assert found is not None
     largest = resolve(cell(), found, 900.0).largest
     assert largest is not None and (largest.n, largest.limit) == (18898, "time")

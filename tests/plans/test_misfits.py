@@ -32,10 +32,10 @@ def test_what_does_not_fit_into_memory_is_refused_before_anything_is_launched(tm
     tight = PlanContext(2, memory=2 * 3 * 8 * 20000**2 - 1)
     with pytest.raises(
         AssayError, match=r"compute.dgemm n=20000 needs 19\.2 GB a node, but 19\.2 GB"
-    ) as told:
+    ) as caught:
         measure(tmp_path, text, tight)
-    assert "plan.toml:" in told.value.where
-    assert "smaller" in told.value.fix
+    assert "plan.toml:" in caught.value.where
+    assert "smaller" in caught.value.fix
     plan = measure(tmp_path, text, tight, head="portable = true\n")
     assert [cell.parameters["n"] for cell in plan.cells] == [100]
     assert "n=20000 needs" in plan.notes[0]

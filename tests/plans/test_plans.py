@@ -126,9 +126,9 @@ def test_plans_include_others_with_their_own_factors(tmp_path):
     ],
 )
 def test_what_can_not_be_included_is_told(tmp_path, word, complaint):
-    with pytest.raises(AssayError) as told:
+    with pytest.raises(AssayError) as caught:
         load(tmp_path, f'schema = 1\ninclude = ["{word}"]\n[[measure]]\nkernel = "npb.ep"\n')
-    assert complaint in str(told.value)
+    assert complaint in str(caught.value)
 
 
 def test_a_plan_says_what_it_leaves_to_a_search(tmp_path):

@@ -361,8 +361,8 @@ def test_exactly_the_words_arrive_and_nothing_else_is_run(
 ) -> None:
     place = place.replace("/", "-").strip(".") or "x"
     assume(len(os.fsencode(place)) < 200)
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
         (folder / "in").mkdir()
         directory = folder / "in" / place
         directory.mkdir()

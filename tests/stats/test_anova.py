@@ -153,7 +153,9 @@ def test_a_factor_that_goes_with_another_is_not_credited() -> None:
         100.0 + rng.standard_normal(20), {"a": a, "same": a, "b": ["x", "x", "y", "y"] * 5}
     )
     assert [effect.factors for effect in found.effects if len(effect.factors) == 1] == [("b",)]
-    assert sum("is confounded with the other factors" in sentence for sentence in found.missing) == 2
+    assert (
+        sum("is confounded with the other factors" in sentence for sentence in found.missing) == 2
+    )
 
 
 def test_without_repeats_interactions_are_left_out() -> None:

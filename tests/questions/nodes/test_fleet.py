@@ -244,8 +244,8 @@ def test_single_runs_of_a_day_are_one_occasion(tmp_path: Path) -> None:
 
 
 def test_the_report_shows_whom_to_look_at_first(tmp_path: Path) -> None:
-    made = make_group(tmp_path / "runs", HOSTS, costs({("n5", "memory.stream"): 1.2}))
-    group = read_group(made.path)
+    built = make_group(tmp_path / "runs", HOSTS, costs({("n5", "memory.stream"): 1.2}))
+    group = read_group(built.path)
     model = build_group(group, find(group))
     (section,) = model.sections
     table = section.tables[0]
@@ -303,8 +303,8 @@ def test_nodes_are_compared_once_per_report(
 
 
 def test_a_node_that_is_measured_twice_is_told_by_number(tmp_path: Path) -> None:
-    made = make_group(tmp_path / "runs", ["n1", "n2", "n1", "n3"], costs())
-    group = read_group(made.path)
+    built = make_group(tmp_path / "runs", ["n1", "n2", "n1", "n3"], costs())
+    group = read_group(built.path)
     found = find(group)
     assert [node.name for node in found.measurements] == ["n1 (0)", "n2", "n1 (2)", "n3"]
     model = build_group(group, found)

@@ -87,7 +87,7 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         pytest.skip(reason)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "labs"))
     names = {"slow": "100 Mbit/s", "quick": "10 Gbit/s"}
-    made = []
+    measurements = []
     try:
         for name, rate in names.items():
             spec = tmp_path / f"{name}.toml"
@@ -95,11 +95,11 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                 'schema = 1\ncores = 1\n[topology]\nkind = "single"\nhosts = 2\n'
                 f'[[adapter]]\nrate = "{rate}"\n'
             )
-            made.append(name)
+            measurements.append(name)
             assay("lab", "up", str(spec), "--name", name)
         yield
     finally:
-        for name in made:
+        for name in measurements:
             assay("lab", "down", name)
         assert labs() == []
 
