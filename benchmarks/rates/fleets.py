@@ -136,7 +136,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
             f"{cells} cells x {launches} launches, CoV 1%, {scatter}",
             wrong,
             count,
-            # Tails that no normal distribution has cost what they cost: a limit that is told.
+            # Tails that no normal distribution has cost what they cost: a limit that the documents state.
             0.4 if tails else STATED,
             "false alarm",
         )
@@ -286,8 +286,8 @@ def _over_time(trials: int, seed: int) -> Iterator[Rate]:
         bool(find_drifts(drifts(np.random.default_rng((seed, t)), 100, 0.0, True), days))
         for t in range(count)
     )
-    planted = "100 nodes, 4 cells, 6 occasions, 0.6% between them, the fleet's own day 2%"
-    yield Rate("nobody drifts: anybody named", planted, wrong, count, STATED, "false alarm")
+    planted = "100 nodes, 4 cells, 6 occasions, 0.6% between them, common variation of a day 2%"
+    yield Rate("no node drifts: a node is named", planted, wrong, count, STATED, "false alarm")
     for size, step, stated in ((0.04, True, 0.95), (0.06, False, 0.9)):
         found = sum(
             any(

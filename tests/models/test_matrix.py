@@ -104,7 +104,7 @@ def test_files_that_can_t_be_read(tmp_path: Path) -> None:
         read_matrix(tmp_path / "none.txt")
     assert refused.value.where == str(tmp_path / "none.txt") and refused.value.fix
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(AssayError, match="it is no text"):
+    with pytest.raises(AssayError, match="it is not text"):
         read_matrix(tmp_path / "binary")
 
 

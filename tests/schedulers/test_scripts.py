@@ -425,7 +425,7 @@ def test_a_directive_holds_what_was_asked_or_the_request_is_refused(
     ("changes", "hint"),
     [
         ({"name": "two\nlines"}, r"The name 'two\\nlines' can't be written into a job script"),
-        ({"name": ""}, "The name '' can't stand"),
+        ({"name": ""}, "The name '' can't be written into a job script"),
         ({"options": SchedulerConfig(partition="a\n#SBATCH --uid=0")}, "The partition 'a"),
         ({"options": SchedulerConfig(account="\x1b[31m")}, "The account"),
         ({"options": SchedulerConfig(directives=("--a=1\n--b",))}, "The directive"),

@@ -139,7 +139,7 @@ def test_holes_in_the_design_are_said() -> None:
     rng = np.random.default_rng(5)
     factors = {"a": ["1", "1", "2", "2"] * 6, "b": ["x", "y", "x", "z"] * 6, "c": ["only"] * 24}
     found = anova(100.0 + rng.standard_normal(24), factors)
-    assert "c has one level: its effect can't be told." in found.missing
+    assert "c has one level: its effect can't be estimated." in found.missing
     assert any("2 of 6 combinations of a and b were not measured" in s for s in found.missing)
     assert any("The interaction of a and b can't be separated" in s for s in found.missing)
     assert {effect.factors for effect in found.effects} == {("a",), ("b",)}
