@@ -46,7 +46,7 @@ def test_a_trace_that_takes_too_long_is_refused_before_anything_is_launched():
     for name, span in ((FWQ, "quantum"), (FTQ, "interval"), (BARRIER, "quantum")):
         check = find_kernel(name).check
         assert check({span: 0.1, "count": 600}, Placement(ppn=2)) is None
-        assert "61 s a sample" in check({span: 0.1, "count": 610}, Placement(ppn=2))
+        assert "61 s per sample" in check({span: 0.1, "count": 610}, Placement(ppn=2))
 
 
 def test_shares_are_shown_as_percentages():

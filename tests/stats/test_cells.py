@@ -299,7 +299,7 @@ CAVEATS = {
     "others": (changed(quiet(), covariates=COVARIATES | {"other_cpu_seconds": 0.5}), "0.5 CPUs"),
     "switches": (
         changed(quiet(), covariates=COVARIATES | {"involuntary_switches": 300.0}),
-        "150 times a second",
+        "150 times per second",
     ),
     "heat": (changed(quiet(), covariates=COVARIATES | {"throttle_events": 1.0}), "6 times"),
     "slow rank": (

@@ -30,7 +30,7 @@ def _too_long(span: str) -> Check:
             return None
         return (
             f"count = {parameters['count']} with {span} = {float(parameters[span]):g} s would "
-            f"take {whole:.0f} s a sample, and at most {LONGEST_TRACE:.0f} s may be taken."
+            f"take {whole:.0f} s per sample, and at most {LONGEST_TRACE:.0f} s may be taken."
         )
 
     return check

@@ -30,7 +30,7 @@ def read_adapter(text: object, where: str) -> str:
 
 
 def adapter_problem(adapter: str, nodes: int, there: Collection[str] | None) -> AssayError | None:
-    """Why so many nodes can't talk over this adapter; None if they can.
+    """Why so many nodes can't communicate over this adapter; None if they can.
 
     ``there``: the names of the adapters that a node has; None where they aren't known.
     """

@@ -1,7 +1,7 @@
 """The run directory: made, found, locked, appended to, sealed. The files are the database.
 
 ``manifest.json`` is written once, when there is a plan, ``raw/*.jsonl`` by the kernels,
-``launches.jsonl`` a line a launch; tables, report and seal follow from them and may be made again
+``launches.jsonl`` a line per launch; tables, report and seal follow from them and may be made again
 at any time.
 """
 

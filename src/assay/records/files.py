@@ -60,7 +60,7 @@ def hold(path: Path, *, patience: float = 0.0) -> Iterator[None]:
     lock at the server (NFS(5), since 2.6.12), so that it holds between nodes as well, unless the
     file system is mounted with ``local_lock=flock`` or ``nolock``; Lustre needs the mount option
     ``flock``, and with ``localflock`` each node locks by itself alone. Where a file system has no
-    locks at all, none is held: what is written is told apart by names then, never overwritten.
+    locks at all, none is held: what is written is distinguished by names then, never overwritten.
 
     Raises AssayError where the file can't be made or another process keeps the lock.
     """

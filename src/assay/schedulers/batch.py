@@ -164,7 +164,7 @@ class Batch(ABC):
         return {job: status.name for job, status in self.status(ids).items() if status.name}
 
     def cancel(self, ids: Iterable[str]) -> None:
-        """End these jobs; those that have ended, or that nobody knows, are passed over."""
+        """End these jobs; those that have ended, or that are unknown, are passed over."""
         for job in ids:
             answer = self.run(self.cancel_command(job))
             if answer.status == 0 or self.gone.search(answer.said) or self.has_ended(answer):

@@ -131,7 +131,7 @@ class FluxScheduler(Batch):
         return _SEPARATOR.join(jobs)
 
     def cancel(self, ids: Iterable[str]) -> None:
-        """End these jobs; those that have ended, or that nobody knows, are passed over."""
+        """End these jobs; those that have ended, or that are unknown, are passed over."""
         super().cancel(job for whole in ids for job in whole.split(_SEPARATOR))
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:

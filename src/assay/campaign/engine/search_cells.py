@@ -16,7 +16,7 @@ EXPECTED_SHARE = 0.25
 
 
 class SearchProgress(Protocol):
-    """What a search goes by: a cell's costs (s) by block, and how and when it failed."""
+    """What a search is based on: a cell's costs (s) by block, and how and when it failed."""
 
     cell: Cell
     values: dict[int, float]

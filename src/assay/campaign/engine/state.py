@@ -325,7 +325,7 @@ class CampaignState:
         return min(self._counted().seconds, left)
 
     def _counted(self) -> Tally:
-        """Counted again only after something was added: displays ask several times a second."""
+        """Counted again only after something was added: displays ask several times per second."""
         if self._tally is None:
             once = self._chosen.candidates
             fewest = self.plan.replication.min_launches

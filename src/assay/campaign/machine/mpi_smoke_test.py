@@ -1,4 +1,4 @@
-"""A small MPI program, compiled and run on the hosts of a cluster: what the doctor goes by."""
+"""A small MPI program that the doctor compiles and runs on the hosts of a cluster."""
 
 from __future__ import annotations
 

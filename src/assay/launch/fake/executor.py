@@ -81,7 +81,7 @@ class FakeExecutor:
         return FakeLaunch(self, order, failures)
 
     def hosts_of(self, order: LaunchOrder) -> tuple[str, ...]:
-        """The hosts of a launch, of those that nobody knows to be lost."""
+        """The hosts of a launch, of those that are unknown to be lost."""
         count = self.machine.scenario.nodes
         there = count or order.placement.nodes + len(self._lost)
         names = [f"fake{node}" for node in range(self._first, self._first + there)]
@@ -95,7 +95,7 @@ class FakeExecutor:
         return tuple(int(hosts[node].removeprefix("fake")) for node, _ in seats)
 
     def fits(self, placement: Placement) -> bool:
-        """Whether there are hosts enough for it, of those that nobody knows to be lost."""
+        """Whether there are hosts enough for it, of those that are unknown to be lost."""
         count = self.machine.scenario.nodes
         return count is None or placement.nodes <= count - len(self._lost)
 

@@ -31,7 +31,7 @@ from assay.stats.repeats.repeats import Repeats
 LEAST_OF_LEVEL = 3
 # CPUs that are tried one by one, those first that tell measurements apart best.
 MOST_CORES = 256
-# Entries of the table of who sat where, above which CPUs aren't told apart by host.
+# Entries of the table of the CPUs of each rank, above which CPUs aren't distinguished by host.
 _MOST_SEATS = 20_000_000
 ALONE = "alone"
 DAY = 86400.0
@@ -74,7 +74,7 @@ def normal_scores(values: Floats) -> Floats:
 def fenced(values: Floats) -> Floats:
     """The values, mean 0, with what lies beyond Tukey's (1977) fences brought back to them.
 
-    Where a few launches in two groups are told apart by far, ranks say less than the values do.
+    Where a few launches in two groups are clearly separated, ranks say less than the values do.
     """
     low, high = (float(q) for q in np.quantile(values, (0.25, 0.75)))
     reach = 1.5 * (high - low)

@@ -60,7 +60,7 @@ THRESHOLDS = Thresholds()
 
 @dataclass(frozen=True)
 class CaveatInputs:
-    """One cell's measurements with its headline costs, an array a launch, warm-up dropped."""
+    """One cell's measurements with its headline costs, an array per launch, warm-up dropped."""
 
     cell: Cell
     measurements: Sequence[Measurement]
@@ -248,7 +248,7 @@ def _disturbed(evidence: CaveatInputs) -> Iterator[str]:
     switched, switches = _per_second(evidence, "involuntary_switches")
     switches /= placement.ranks
     if switches > THRESHOLDS.switches and switched > THRESHOLDS.least_switches * placement.ranks:
-        yield f"Ranks were pushed off their cores {switches:.0f} times a second."
+        yield f"Ranks were pushed off their cores {switches:.0f} times per second."
     throttled, _ = _per_second(evidence, "throttle_events")
     if throttled > 0:
         yield f"Cores were slowed down {throttled:.0f} times for being too hot."

@@ -4,7 +4,7 @@ Values are logarithms of costs, so that deviations are relative and neither unit
 value = cell's usual value (within a kind of nodes) + the node's own deviation + that of a launch.
 Nodes differ by nature, and launches of a node more or less; both are estimated from the fleet,
 robustly. A node's launches come down to one value (Huber 1964, with the launches' scatter known
-from all nodes), which is held against the other nodes' (``peers``). Cells of one resource, and all
+from all nodes), which is compared with the other nodes' (``peers``). Cells of one resource, and all
 cells, are further columns: their deviations weighted by what they are known to, outlying cells cut.
 
 What is controlled is the share of false ones among the nodes that are named (Benjamini & Bogomolov
@@ -93,7 +93,7 @@ def compare(
     """Compare nodes. ``costs`` [node, cell, repetition]: positive, more is worse, nan for none.
 
     ``resources``: of each cell, what it takes most. ``known_kinds``: kinds of nodes that are known
-    beforehand; kinds that values tell apart are found besides.
+    beforehand; kinds that the values show are found too.
     """
     logs = logarithms(costs)
     counts = np.isfinite(logs).sum(axis=2)

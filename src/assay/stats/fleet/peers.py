@@ -3,8 +3,8 @@
 The others are summarised by mean and standard deviation after those have been set aside that are
 far off, round after round (iterated rejection; Hampel, Ronchetti, Rousseeuw & Stahel 1986, 1.4),
 from a start that bad values can't move: the median, and Qn (Rousseeuw & Croux 1993) or, of many
-values, the median absolute deviation. At most a quarter is set aside. Each value is then held
-against the others without it, as Grubbs (1950) and externally studentised residuals do (Cook &
+values, the median absolute deviation. At most a quarter is set aside. Each value is then compared
+with the others without it, as Grubbs (1950) and externally studentised residuals do (Cook &
 Weisberg 1982, 2.2.1). How that is distributed where all values are alike was simulated: t, with the
 degrees of freedom and the scale of ``_ALIKE``.
 """

@@ -61,7 +61,7 @@ class Spectrum:
     """Power over its local floor at each frequency (Hz); lines above ``threshold`` are no chance.
 
     ``threshold`` is one a frequency: the floor is known less well near the ends. ``resolution``:
-    Hz that the traces tell apart. ``periodic``: the strongest first.
+    Hz that the traces distinguish. ``periodic``: the strongest first.
     """
 
     frequencies: Floats

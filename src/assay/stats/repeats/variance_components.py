@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 
 # Values farther from the median than so many robust deviations count as just so far.
 PULLED = 6.0
-# Residual degrees of freedom without which nothing can be told apart.
+# Residual degrees of freedom without which nothing can be distinguished.
 _MIN_FREEDOM = 2
 _SECONDS_A_DAY = 86400.0
 # Launches, spread evenly over all, whose samples are looked at.
@@ -50,7 +50,7 @@ class VarianceComponent(msgspec.Struct, frozen=True):
 
 
 class VarianceComponents(msgspec.Struct, frozen=True):
-    """All sources that could be told apart; ``untold`` has a sentence for each that couldn't.
+    """All sources that could be distinguished; ``untold`` has a sentence for each that couldn't.
 
     ``n``: measurements. ``pulled``: values that lay so far out that they were pulled in to six
     robust deviations, so that one of them is not all the variance.

@@ -168,7 +168,7 @@ def _bisection_figure(found: Sequence[Point]) -> Figure:
             caption="The slowest pair's bandwidth, each way; the whiskers are 95% intervals.",
             alt=f"Bar chart of bandwidth by cut; the lowest is {low['cut']} with {low['message']}.",
             fields=[
-                Field("cut", "", "who exchanges with whom"),
+                Field("cut", "", "which ranks exchange"),
                 Field("message", "", "message size each way"),
                 Field("toolchain", "", "toolchain"),
             ],

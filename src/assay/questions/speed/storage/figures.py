@@ -16,7 +16,7 @@ from assay.questions.speed.storage.findings import StorageFindings, number
 from assay.questions.speed.storage.sharing import operation_name, way_of
 from assay.units import counted
 
-_COLUMNS_IN_HALF = 16  # bars that stay wide enough to tell apart in half of the text's width
+_COLUMNS_IN_HALF = 16  # bars that stay wide enough to distinguish in half of the text's width
 _LEVEL_LABELS = 4  # groups whose labels fit side by side
 
 
