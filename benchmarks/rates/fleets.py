@@ -136,7 +136,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
             f"{cells} cells x {launches} launches, CoV 1%, {scatter}",
             wrong,
             count,
-            # Tails that no normal distribution has cost what they cost: a limit that the documents state.
+            # Tails that no normal distribution has: a limit that the documents state.
             0.4 if tails else STATED,
             "false alarm",
         )

@@ -44,7 +44,7 @@ def test_planted_shares_come_back() -> None:
 def test_the_sentence_names_share_cause_and_what_was_seen() -> None:
     (share,) = attribute(planted(200, 2, steal_seconds=0.9)).shares
     assert share.sentence.startswith(f"{100 * share.share:.0f}%")
-    assert "of the variation is explained by steal time: the hypervisor gave the CPUs" in share.sentence
+    assert "is explained by steal time: the hypervisor gave the CPUs" in share.sentence
     assert "in the quickest quarter of the launches" in share.sentence
 
 

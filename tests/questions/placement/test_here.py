@@ -46,7 +46,7 @@ def check(placement: ModuleType, run: RunData, searches: int, candidates: int) -
     assert [len(each.search.cells) for each in found] == [candidates] * searches
     outcomes = find_outcomes(summarise_cells(run), run)
     for each, outcome in zip(found, outcomes, strict=True):
-        assert each.asked <= each.made
+        assert each.asked <= each.taken
         assert each.right, (each.chosen, each.times)
         answered = placement.dataclasses.replace(each, chosen=outcome.best)
         assert answered.right, (outcome.best, each.times)

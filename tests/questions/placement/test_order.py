@@ -132,7 +132,7 @@ def test_how_many_bytes_in_words() -> None:
         )
 
     assert sentence_of(3.1, 1.0) == ": 3.1 times the bytes between nodes"
-    assert sentence_of(1.0, 1.0) == ": as many bytes between nodes"
+    assert sentence_of(1.0, 1.0) == ": equally many bytes between nodes"
     assert sentence_of(0.62, 1.0) == ": 62.0% of the bytes between nodes"
     assert sentence_of(1.0, 0.0) == ": bytes between nodes, where block order has none"
     assert bytes_text(dataclasses.replace(effect, sent=None)) == ""
