@@ -331,7 +331,7 @@ def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
 NAMES = ("competition", "stopped", "quota", "memory", "retransmits")
 
 
-def carry_out(
+def execute_campaign(
     experiment: Experiment,
     toolchain: Toolchain,
     executable: Path,
@@ -416,7 +416,7 @@ def _launch(
         raise RuntimeError(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
 
 
-def told(outcome: Outcome) -> str:
+def summary_line(outcome: Outcome) -> str:
     """One experiment's lines."""
     experiment = outcome.experiment
     right = outcome.named[:1] == [experiment.cause]
@@ -445,13 +445,13 @@ def main() -> int:
     wrong = 0
     with (
         tempfile.TemporaryDirectory(prefix="assay-causes-") as folder,
-        contextlib.closing(experiments(given.only)) as made,
+        contextlib.closing(experiments(given.only)) as run_experiments,
     ):
-        for experiment in made:
-            outcome = carry_out(
+        for experiment in run_experiments:
+            outcome = execute_campaign(
                 experiment, toolchain, executable, Path(folder), given.launches, given.seed
             )
-            print(told(outcome), flush=True)
+            print(summary_line(outcome), flush=True)
             wrong += outcome.named[:1] != [experiment.cause]
     return 1 if wrong else 0
 

@@ -346,8 +346,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     ]
     for row in rows:
         met = {True: "met", False: "**missed**", None: ""}[row["met"]]
-        told = row["peer"] is not None
-        peer = f"{row['peer_name']}: {show(row['peer'], row['unit'])}" if told else "–"
+        has_peer = row["peer"] is not None
+        peer = f"{row['peer_name']}: {show(row['peer'], row['unit'])}" if has_peer else "–"
         known = (row["paired"], row["ratio"], row["best_ratio"])
         ratios = ["–" if value is None else f"{value:.3f}" for value in known]
         if row["paired_interval"]:

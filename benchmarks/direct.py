@@ -53,9 +53,9 @@ def direct(
         "measurements": [order],
     }
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-        told, stream = Path(folder, "job.json"), Path(folder, "stream.jsonl")
-        told.write_text(json.dumps(job))
-        command: list[str | Path] = [kernels, "--job", told, "--out", stream]
+        job_file, stream = Path(folder, "job.json"), Path(folder, "stream.jsonl")
+        job_file.write_text(json.dumps(job))
+        command: list[str | Path] = [kernels, "--job", job_file, "--out", stream]
         peak, _ = peak_memory(embedded_mpirun(), ranks, command)
         records = [json.loads(line) for line in stream.read_text().splitlines()]
     (found,) = [record for record in records if record["record"] == "measurement"]

@@ -114,9 +114,9 @@ def imb(
 def _aligner(mpirun: str) -> tempfile.TemporaryDirectory[str]:
     """A folder that is there until the end, with what lets memory of MPI's begin at pages."""
     folder = tempfile.TemporaryDirectory(prefix="assay-bench-")
-    made = Path(folder.name, "aligned_memory.so")
+    library = Path(folder.name, "aligned_memory.so")
     source = Path(__file__).with_name("aligned_memory.c")
-    run([Path(mpirun).with_name("mpicc"), "-shared", "-fPIC", "-O2", source, "-o", made])
+    run([Path(mpirun).with_name("mpicc"), "-shared", "-fPIC", "-O2", source, "-o", library])
     return folder
 
 

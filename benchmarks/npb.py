@@ -49,7 +49,7 @@ SQUARES = ("bt", "sp")
 # Peaks of memory nearer to each other than that take so many launches.
 NEAR, MORE_LAUNCHES = 0.03, 8
 # Seconds for all rounds of a line, within the fewest and most rounds.
-LINE_TIME, FEWEST, MOST = 240.0, 3, 7
+LINE_TIME, MIN_ROUNDS, MAX_ROUNDS = 240.0, 3, 7
 
 
 def verified(text: str, executable: Path, ranks: int) -> str:
@@ -152,7 +152,7 @@ def rate_row(
 ) -> Row:
     """Mop/s of both sides, in turns: as many rounds as there is time for."""
     now = load()
-    rounds = 2 if quick else max(FEWEST, min(MOST, int(LINE_TIME / (2 * once.seconds))))
+    rounds = 2 if quick else max(MIN_ROUNDS, min(MAX_ROUNDS, int(LINE_TIME / (2 * once.seconds))))
     ours, theirs = alternate(
         rounds, partial(assay_rate, name, size, ranks), partial(reference, mpirun, program, ranks)
     )

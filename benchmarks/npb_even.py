@@ -59,7 +59,7 @@ def even_row(kernels: Path, name: str, rounds: int) -> Row:
             taken = known["user_seconds"] + known["system_seconds"]
             seconds[ranks].append(taken / (record["batch"] or 1))
     medians = {ranks: statistics.median(values) for ranks, values in seconds.items()}
-    told = ", ".join(f"{value / medians[1]:.3f}" for value in medians.values())
+    text = ", ".join(f"{value / medians[1]:.3f}" for value in medians.values())
     return compare(
         "npb-even",
         f"{name.upper()} class {SIZE}, CPU time on 3 ranks",
@@ -71,7 +71,7 @@ def even_row(kernels: Path, name: str, rounds: int) -> Row:
         at_least=1 / EVEN,
         goal=f"≥ {1 / EVEN:.2f}",
         load=now,
-        note=f"all ranks' CPU time on 1, 2, 3 and 4 ranks over that on 1: {told}.",
+        note=f"all ranks' CPU time on 1, 2, 3 and 4 ranks over that on 1: {text}.",
         details={"seconds": {str(ranks): values for ranks, values in seconds.items()}},
     )
 

@@ -81,9 +81,11 @@ def run_plan(kernel: str, launches: int, into: list[dict[str, Any]]) -> float:
         runs = Path(folder) / "runs"
         options = ["--no-report", "--json", "--fail-on", "failure", "--runs", str(runs)]
         text, wall = run([*ASSAY, "run", plan, *options])
-        (made,) = runs.iterdir()
-        launched = [json.loads(line) for line in (made / "launches.jsonl").open()]
-        streams = [json.loads(line) for p in (made / "raw").glob("*.jsonl") for line in p.open()]
+        (run_path,) = runs.iterdir()
+        launched = [json.loads(line) for line in (run_path / "launches.jsonl").open()]
+        streams = [
+            json.loads(line) for p in (run_path / "raw").glob("*.jsonl") for line in p.open()
+        ]
     done = [r for r in streams if r["record"] == "measurement" and r["status"] == "ok"]
     if len(done) != CELLS * launches:
         raise PeerError(f"assay measured {len(done)} of {CELLS * launches}.")

@@ -26,12 +26,12 @@ from pathlib import Path
 from common import ASSAY, Comparison, PeerError, Row, build, compare, finish, load, parser, say
 from placement_controls import in_folder
 
+from assay.kernels.naming import cell_name, layout_text
 from assay.lab import network
 from assay.lab.store import FOLDER_VARIABLE
 from assay.model.cell import Cell
 from assay.models.placement.candidates import PlacementSearch, placement_searches
 from assay.questions.placement.best.outcomes import failures
-from assay.questions.placement.works import layout_text, name_of
 from assay.records.directory import list_runs
 from assay.records.model import RunData
 from assay.records.reading import read_run
@@ -81,7 +81,7 @@ class Judged:
     """What a search came to on what was measured of all its candidates.
 
     ``chosen``, ``best``: cells; ``times``: of all candidates by cell id. ``costs``: of each launch,
-    in s, by cell id. ``asked``: launches that the search asked for, of ``made``.
+    in s, by cell id. ``asked``: launches that the search asked for, of ``taken``.
     """
 
     search: PlacementSearch
@@ -90,7 +90,7 @@ class Judged:
     times: Mapping[str, MetricSummary]
     costs: Mapping[str, Mapping[int, float]]
     asked: int
-    made: int
+    taken: int
 
     @property
     def right(self) -> bool:
@@ -166,29 +166,29 @@ def replayed(
 
 def judge(run: RunData) -> tuple[list[Judged], list[str]]:
     """Every search of a run in which all was measured, and a sentence for each cell that failed."""
-    told = {cell.id: cell for cell in summarise_cells(run)}
-    broken = failures(run, list(told.values()))
+    summaries = {cell.id: cell for cell in summarise_cells(run)}
+    broken = failures(run, list(summaries.values()))
     costs: dict[str, dict[int, float]] = {}
     for measurement in run.measurements:
         value = launch_value(measurement)
         if value is not None and measurement.cell.id not in broken:
             costs.setdefault(measurement.cell.id, {})[measurement.replicate] = value
-    made = []
+    taken = []
     for search in placement_searches(run.manifest.plan):
-        times = {name: told[name].metrics["time"] for name in search.ids if name in costs}
+        times = {name: summaries[name].metrics["time"] for name in search.ids if name in costs}
         chosen, asked = replayed(search, costs)
         if chosen is None:
             continue
         best = min(times, key=lambda name: times[name].median)
         all_made = sum(len(costs[name]) for name in times)
         cells = {cell.id: cell for cell in search.cells}
-        made.append(Judged(search, chosen, cells[best], times, costs, asked, all_made))
+        taken.append(Judged(search, chosen, cells[best], times, costs, asked, all_made))
     sentences = [
-        f"{name_of(told[name].cell)} on {told[name].cell.placement.nodes} × "
-        f"{told[name].cell.placement.ppn} ranks: {why}"
+        f"{cell_name(summaries[name].cell)} on {summaries[name].cell.placement.nodes} × "
+        f"{summaries[name].cell.placement.ppn} ranks: {why}"
         for name, why in broken.items()
     ]
-    return made, sentences
+    return taken, sentences
 
 
 def row_of(found: Judged, where: str, now: float) -> Row:
@@ -199,7 +199,7 @@ def row_of(found: Judged, where: str, now: float) -> Row:
     on = f", {nodes} hosts" if nodes > 1 else ""
     row = compare(
         "placement",
-        f"{name_of(found.chosen)}{where}{on}: {layout_text(found.chosen.placement)}",
+        f"{cell_name(found.chosen)}{where}{on}: {layout_text(found.chosen.placement)}",
         "s",
         "less",
         ours[:count],
@@ -209,7 +209,7 @@ def row_of(found: Judged, where: str, now: float) -> Row:
         load=now,
         details={
             "asked": found.asked,
-            "made": found.made,
+            "made": found.taken,
             "medians": {
                 layout_text(cell.placement): found.times[cell.id].median
                 for cell in found.search.cells
@@ -287,9 +287,9 @@ def compare_placement(
             continue
         comparison.rows += [row_of(each, where, now) for each in found]
         comparison.skipped += broken
-        asked, made = sum(f.asked for f in found), sum(f.made for f in found)
+        asked, taken = sum(f.asked for f in found), sum(f.taken for f in found)
         right = sum(f.right for f in found)
-        say(f"{right} of {len(found)} right; the search asked for {asked} of {made} launches")
+        say(f"{right} of {len(found)} right; the search asked for {asked} of {taken} launches")
     return comparison
 
 

@@ -204,13 +204,13 @@ def main() -> None:
             plain = [str(work), str(cores), str(steps), str(additions_for(work, length)), *words]
             options = ["--step", "^step"] if words else []
             watched = [*ASSAY, *options, "--", *plain]
-            told = f"steps of {length:g} s on {cores} cores, {words[0] if words else 'heartbeats'}"
+            label = f"steps of {length:g} s on {cores} cores, {words[0] if words else 'heartbeats'}"
             if given.only != "wall":
-                print(f"{told}: CPU time of watching per second and core of the program")
+                print(f"{label}: CPU time of watching per second and core of the program")
                 place = len(watched) - len(plain) + 2
                 tell(list(cpu_shares(watched, place, steps, given.cpu_rounds)))
             if given.only != "cpu":
-                print(f"{told}: the program's time with watching over without, less one")
+                print(f"{label}: the program's time with watching over without, less one")
                 tell([ratio - 1.0 for ratio in ratios(plain, watched, given.rounds)])
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -139,8 +139,8 @@ def test_killed_it_leaves_no_ranks_and_resumes_to_the_same_cells(folder: Path) -
     data = read_run(run.path)
     assert run.complete
     assert {m.cell.id for m in data.measurements} == {c.id for c in data.manifest.plan.cells}
-    made = Counter(m.measurement for p in run.streams() for m in read_stream(p).measurements)
-    assert set(made.values()) == {1}
+    counts = Counter(m.measurement for p in run.streams() for m in read_stream(p).measurements)
+    assert set(counts.values()) == {1}
 
 
 @needs_open_mpi

@@ -18,7 +18,9 @@ from assay.stats.repeats.wall_clock import wall_clock
 _SHARE_OF_TRIALS = 0.5
 
 
-def made(cost: Floats, covariates: dict[str, Floats], hosts: tuple[str, ...] = ()) -> Repeats:
+def simulated_repeats(
+    cost: Floats, covariates: dict[str, Floats], hosts: tuple[str, ...] = ()
+) -> Repeats:
     """A cell's results with these costs and covariates, one a minute, sampled for 1 s each."""
     n = cost.size
     return Repeats(
@@ -80,7 +82,7 @@ def clean(random: np.random.Generator, n: int, shape: str) -> Repeats:
         "t3": lambda: random.standard_t(3, n),
         "AR(1) 0.7": lambda: autoregressive(random, n, phi),
     }[shape]()
-    return made(np.exp(0.01 * noise), surroundings(random, n, phi))
+    return simulated_repeats(np.exp(0.01 * noise), surroundings(random, n, phi))
 
 
 # Of -ln(1 - x / 100), x being gamma distributed with shape 2: its standard deviation.
@@ -102,7 +104,7 @@ def planted(random: np.random.Generator, n: int, share: float) -> Repeats:
     around["cpu_pressure_seconds"] = 0.01 * lost * np.exp(0.1 * random.normal(size=n))
     around["other_cpu_seconds"] = 0.02 * lost * np.exp(0.2 * random.normal(size=n))
     rest = _DEVIATION * np.sqrt((1.0 - share) / share) * random.normal(size=n)
-    return made(np.exp(rest) / (1.0 - 0.01 * lost), around)
+    return simulated_repeats(np.exp(rest) / (1.0 - 0.01 * lost), around)
 
 
 def stopped(random: np.random.Generator, n: int) -> Repeats:
@@ -120,7 +122,7 @@ def stopped(random: np.random.Generator, n: int) -> Repeats:
         "involuntary_switches": random.poisson(500.0 * wait).astype(float),
         "other_cpu_seconds": 1.0 + wait * np.exp(0.2 * random.normal(size=n)),
     }
-    return made(np.exp(0.02 * random.normal(size=n)) / (1.0 - asleep - wait), around)
+    return simulated_repeats(np.exp(0.02 * random.normal(size=n)) / (1.0 - asleep - wait), around)
 
 
 def _count(
@@ -206,9 +208,12 @@ def _clocks(trials: int, seed: int) -> Iterable[Rate]:
             lost = random.gamma(1.0, 0.05, n)
             work = 1.0 + 0.008 * random.normal(size=n)
             wall = work * (1.0 + lost)
-            parted += _verdict(made(wall, _cpu(work / wall))) == "kept from running"
+            parted += _verdict(simulated_repeats(wall, _cpu(work / wall))) == "kept from running"
             wall = np.exp(0.05 * random.standard_t(3, n))
-            alike += _verdict(made(wall, _cpu(np.exp(0.002 * random.normal(size=n))))) != "alike"
+            alike += (
+                _verdict(simulated_repeats(wall, _cpu(np.exp(0.002 * random.normal(size=n)))))
+                != "alike"
+            )
         what = "says that ranks were kept from running"
         yield Rate(what, f"wall CoV 5%, CPU 0.8%, n = {n}", parted, trials, 0.95, "detection")
         yield Rate(

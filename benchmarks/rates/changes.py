@@ -1,7 +1,7 @@
 """Change points: false alarms over a series' whole life, and what is found how soon.
 
 The baseline is Apache Otava with its defaults, as it was found on series of the same kind: a 5%
-drop at CoV 2% told in 19, 47, 72 and 88% of trials after 1, 2, 3 and 4 later runs, with a false
+drop at CoV 2% reported in 19, 47, 72 and 88% of trials after 1, 2, 3 and 4 later runs, with a false
 alarm on 10 of 200 flat series.
 """
 
@@ -24,7 +24,7 @@ ALLOWANCE, LIMIT = 1.0, 3.1
 # Clean series by which the oracle that has to learn them finds its limits, and its first look.
 LEARNED, FIRST_LOOK = 40_000, 8
 OTAVA = {1: 0.19, 2: 0.47, 3: 0.72, 4: 0.88}
-TOLD = {3: 0.20, 4: 0.50}
+REPORTED = {3: 0.20, 4: 0.50}
 
 
 def normal(drawn: np.random.Generator, n: int) -> np.ndarray:
@@ -105,7 +105,7 @@ def false_alarms(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
             for _ in range(lives)
         )
         yield Rate(
-            "false alarm in a run, by a nightly look",
+            "false alarm per run, with a nightly evaluation",
             f"{name}, CoV 1%, {LIFE} clean runs",
             alarms, lives * LIFE, 2e-3 if noise in (dependent, rare_mode) else 1e-3,
             "false alarm",
@@ -209,31 +209,31 @@ def oracles(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
 
 
 def otava(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
-    flat = told = 0
+    flat = reported = 0
     for _ in range(trials):
         found = find_changes(series(normal, drawn, np.ones(BEFORE + 4), 0.02))
         flat += found.suspect is not None or bool(found.changes)
-        told += bool(found.changes)
+        reported += bool(found.changes)
     yield Rate(
         "a flat series suspected in one look (Otava: 5%)", f"CoV 2%, {BEFORE + 4} runs",
         flat, trials, 0.05, "false alarm",
     )  # fmt: skip
     for after, theirs in OTAVA.items():
-        told = either = 0
+        reported = either = 0
         for _ in range(trials):
             found = find_changes(series(normal, drawn, stepped(BEFORE, after, -0.05), 0.02))
             now = noticed(found, BEFORE, -1.0)
-            told += now
+            reported += now
             either += now or (found.suspect is not None and found.suspect.size < 0)
         runs = "1 later run" if after == 1 else f"{after} later runs"
         yield Rate(
-            f"a drop of 5% suspected or told after {runs} (Otava: {theirs:.0%})",
+            f"a drop of 5% suspected or reported after {runs} (Otava: {theirs:.0%})",
             f"CoV 2%, after {BEFORE} runs", either, trials, theirs, "detection",
         )  # fmt: skip
-        if after in TOLD:
+        if after in REPORTED:
             yield Rate(
-                f"the same told, at 1 false alarm in 1,000 runs, after {runs}",
-                f"CoV 2%, after {BEFORE} runs", told, trials, TOLD[after], "detection",
+                f"the same reported, at 1 false alarm in 1,000 runs, after {runs}",
+                f"CoV 2%, after {BEFORE} runs", reported, trials, REPORTED[after], "detection",
             )  # fmt: skip
 
 
@@ -257,15 +257,15 @@ def kinds(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
         spreads += any(change.kind == "spread" for change in find_changes(values).changes)
     yield Rate("an outlier taken for a change", "one run of 100 off by 5 to 50 deviations",
                outliers, some, 0.10, "false alarm")  # fmt: skip
-    yield Rate("a drift told as one drift", "5% over 120 runs after 40, CoV 1%",
+    yield Rate("a drift reported as one drift", "5% over 120 runs after 40, CoV 1%",
                drifts, some, 0.85, "detection")  # fmt: skip
-    yield Rate("a drift told as a staircase", "5% over 120 runs after 40, CoV 1%",
+    yield Rate("a drift reported as a staircase", "5% over 120 runs after 40, CoV 1%",
                staircases, some, 0.10, "false alarm")  # fmt: skip
-    yield Rate("a step told as one step", "3% in the middle of 160 runs, CoV 1%",
+    yield Rate("a step reported as one step", "3% in the middle of 160 runs, CoV 1%",
                steps, some, 0.90, "detection")  # fmt: skip
-    yield Rate("a step up and back told as both", "3% for 25 runs, CoV 1%",
+    yield Rate("a step up and back reported as both", "3% for 25 runs, CoV 1%",
                back, some, 0.85, "detection")  # fmt: skip
-    yield Rate("three times the scatter told", "80 runs after 80, CoV 1%",
+    yield Rate("three times the scatter reported", "80 runs after 80, CoV 1%",
                spreads, some, 0.90, "detection")  # fmt: skip
 
 

@@ -112,7 +112,7 @@ class Table:
     """Makes rates, each with random numbers of its own."""
 
     def __init__(self, trials: int, seed: int) -> None:
-        self.trials, self.seed, self.made = trials, seed, 0
+        self.trials, self.seed, self.simulated = trials, seed, 0
 
     def rate(
         self,
@@ -123,9 +123,9 @@ class Table:
         happens: Callable[[Rng], bool],
         share: float = 1.0,
     ) -> Rate:
-        self.made += 1
+        self.simulated += 1
         trials = max(int(self.trials * share), 1)
-        found = count(trials, (self.seed, self.made), happens)
+        found = count(trials, (self.seed, self.simulated), happens)
         return Rate(what, planted, found, trials, stated, kind)
 
 
@@ -269,8 +269,8 @@ def _components(table: Table) -> Iterator[Rate]:
         """Share of the host sets' variance, and p, of 60 measurements on 6 sets and 10 days."""
         hosts, days = rng.integers(0, 6, 60), rng.integers(0, 10, 60)
         level = between * COV * 100.0 * rng.standard_normal(6)
-        made = repeats(normal(rng, 60) + level[hosts], (f"n{h}" for h in hosts), days)
-        (part,) = [each for each in variance_components(made).parts if each.level == "hosts"]
+        simulated = repeats(normal(rng, 60) + level[hosts], (f"n{h}" for h in hosts), days)
+        (part,) = [each for each in variance_components(simulated).parts if each.level == "hosts"]
         return part.share, part.p if part.p is not None else 1.0
 
     yield table.rate(
@@ -402,7 +402,7 @@ def _spreads(table: Table) -> Iterator[Rate]:
 def _factors(table: Table) -> Iterator[Rate]:
     """Two factors of two and three levels, 30 measurements, unequally many a combination."""
 
-    def made(rng: Rng, draw: Draw, main: float, both: float) -> dict[tuple[str, ...], float]:
+    def simulated(rng: Rng, draw: Draw, main: float, both: float) -> dict[tuple[str, ...], float]:
         a = rng.permutation(np.repeat([0, 1], 18))
         b = np.tile([0, 1, 2], 12)
         keep = rng.permutation(36)[:30]
@@ -423,7 +423,7 @@ def _factors(table: Table) -> Iterator[Rate]:
             f"it doesn't: {name}, 30 in 2 × 3 combinations",
             0.05,
             "false alarm",
-            lambda rng, draw=draw: made(rng, draw, 0.0, 0.0)[("order",)] <= 0.05,
+            lambda rng, draw=draw: simulated(rng, draw, 0.0, 0.0)[("order",)] <= 0.05,
             share,
         )
         yield table.rate(
@@ -431,7 +431,7 @@ def _factors(table: Table) -> Iterator[Rate]:
             f"they don't, one alone makes 3%: {name}",
             0.05,
             "false alarm",
-            lambda rng, draw=draw: made(rng, draw, 0.03, 0.0).get(both, 1.0) <= 0.05,
+            lambda rng, draw=draw: simulated(rng, draw, 0.03, 0.0).get(both, 1.0) <= 0.05,
             share,
         )
         yield table.rate(
@@ -439,7 +439,7 @@ def _factors(table: Table) -> Iterator[Rate]:
             f"it makes 3%, CoV 2%: {name}",
             0.90,
             "detection",
-            lambda rng, draw=draw: made(rng, draw, 0.03, 0.0)[("adapters",)] <= 0.05,
+            lambda rng, draw=draw: simulated(rng, draw, 0.03, 0.0)[("adapters",)] <= 0.05,
             share,
         )
         yield table.rate(
@@ -447,7 +447,7 @@ def _factors(table: Table) -> Iterator[Rate]:
             f"5% more where both meet: {name}",
             0.70,
             "detection",
-            lambda rng, draw=draw: made(rng, draw, 0.0, 0.05).get(both, 1.0) <= 0.05,
+            lambda rng, draw=draw: simulated(rng, draw, 0.0, 0.05).get(both, 1.0) <= 0.05,
             share,
         )
 

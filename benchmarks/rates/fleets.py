@@ -72,10 +72,10 @@ RULES: dict[str, Rule] = {
 
 
 def _planted(costs: Array, bad: Iterable[int], size: float, cells: slice = slice(None)) -> Array:
-    made = costs.copy()
+    slowed = costs.copy()
     for node in bad:
-        made[node, cells] *= 1.0 + size
-    return made
+        slowed[node, cells] *= 1.0 + size
+    return slowed
 
 
 def _tried(
@@ -136,7 +136,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
             f"{cells} cells x {launches} launches, CoV 1%, {scatter}",
             wrong,
             count,
-            # Tails that no normal distribution has cost what they cost: a limit that is told.
+            # Tails that no normal distribution has: a limit that the documents state.
             0.4 if tails else STATED,
             "false alarm",
         )
@@ -207,7 +207,7 @@ def _power(trials: int, seed: int) -> Iterator[Rate]:
     """One bad node among 1,000 in one cell, over sizes, CoV and launches; stated is what normal
     theory has for values that are known so well, less five points.
     """
-    normal, made = NormalDist(), 1
+    normal, slowed = NormalDist(), 1
     for size in (0.02, 0.03, 0.05):
         for cov in (0.005, 0.01, 0.02):
             for launches in (1, 3, 6):
@@ -223,8 +223,8 @@ def _power(trials: int, seed: int) -> Iterator[Rate]:
 
                 known = cov / np.sqrt(launches * (0.95 if launches > 2 else 1.0))
                 power = normal.cdf(np.log1p(size) / known + normal.inv_cdf(LEVEL / 1000))
-                found, of, *_ = _tried(one, ours, trials, seed + made)
-                made += 1
+                found, of, *_ = _tried(one, ours, trials, seed + slowed)
+                slowed += 1
                 yield Rate(
                     f"a node {size:.0%} slow among 1,000: found",
                     f"in the one cell, {launches} launches, CoV {cov:.1%}",
@@ -286,8 +286,8 @@ def _over_time(trials: int, seed: int) -> Iterator[Rate]:
         bool(find_drifts(drifts(np.random.default_rng((seed, t)), 100, 0.0, True), days))
         for t in range(count)
     )
-    planted = "100 nodes, 4 cells, 6 occasions, 0.6% between them, the fleet's own day 2%"
-    yield Rate("nobody drifts: anybody named", planted, wrong, count, STATED, "false alarm")
+    planted = "100 nodes, 4 cells, 6 occasions, 0.6% between them, common variation of a day 2%"
+    yield Rate("no node drifts: a node is named", planted, wrong, count, STATED, "false alarm")
     for size, step, stated in ((0.04, True, 0.95), (0.06, False, 0.9)):
         found = sum(
             any(

@@ -92,7 +92,7 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
        "a load that no cache holds, a chain of 32 of them, mean of just before and just after "
        "sampling, by the first rank of each node, greatest of the nodes"},
       {"energy", "J", Combine::kSum, true,
-       "energy that processors and their memory took, whoever used them, all nodes (RAPL: packages "
+       "energy that processors and their memory took, of all processes and nodes (RAPL: packages "
        "and DRAM of /sys/class/powercap); null also where the span is so long that the counters "
        "may "
        "have begun anew twice"},

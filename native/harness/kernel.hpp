@@ -49,7 +49,7 @@ struct Context {
   std::uint64_t seed = 0;
   // On rank 0, for run() to tell now and then what share of it is done, 0 to 1, and its rate so
   // far if it knows; may be empty. Calls may be frequent: the harness writes at most four progress
-  // records a second.
+  // records per second.
   std::function<void(double share, std::optional<double> rate)> progress;
 };
 
@@ -151,7 +151,7 @@ class Kernel {
 
   // The series that this rank has to tell, or all of them from rank 0. Called once, after verify().
   // The values before and in the calibration of the batch are the kernel's to leave out: a kernel
-  // whose series go by samples sets max_batch() to 1, which knows no calibration.
+  // whose series are per sample sets max_batch() to 1, which knows no calibration.
   virtual std::vector<Series> series() const { return {}; }
 
   // Further things worth knowing, recorded as they are ("stores": "nontemporal").

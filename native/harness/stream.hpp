@@ -1,4 +1,4 @@
-// The stream of records: rank 0 alone writes it, a record a line, each line with one write(2).
+// The stream of records: rank 0 alone writes it, a record per line, each line with one write(2).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Who talks to whom.
+// Which rank communicates with which.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ namespace assay {
 class PairsAtOnce : public Kernel {
  public:
   // Several trips a count: ranks leave a barrier within microseconds of each other, which must be
-  // little of a sample, or else pairs would be measured that talk one after the other.
+  // little of a sample, or else pairs would be measured that communicate one after the other.
   static std::int64_t trips_of(std::size_t bytes) {
     constexpr std::int64_t kBytes = 256 << 10;
     return std::clamp<std::int64_t>(

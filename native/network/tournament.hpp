@@ -1,4 +1,4 @@
-// Who meets whom, round by round: every pair once, and nobody twice in a round.
+// Which pairs meet, round by round: every pair once, and nobody twice in a round.
 #pragma once
 
 #include <cstddef>

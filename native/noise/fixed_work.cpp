@@ -9,8 +9,8 @@ namespace assay {
 
 std::int64_t steps_lasting(MPI_Comm comm, double wanted, FixedWork& work) {
   // Long enough against the clock (20 µs and more), short enough that some round is undisturbed on
-  // a machine that ticks a thousand times a second; and in all a few milliseconds, by which time a
-  // core has left its idle frequency.
+  // a machine that ticks a thousand times per second; and in all a few milliseconds, by which time
+  // a core has left its idle frequency.
   constexpr std::int64_t kSteps = 20000;
   constexpr int kRounds = 200;
   MPI_Barrier(comm);  // together, for cores that run alone may run faster

@@ -240,19 +240,19 @@ def _crossed(document: TomlDocument, content: _File) -> dict[str, ToolchainConfi
 
     Raises AssayError for a name that a toolchain of its own has.
     """
-    made = {}
+    combined = {}
     for compiler, cxx in content.compilers.items() or [("", CompilerConfig())]:
         for name, mpi in content.mpis.items() or [("", MpiConfig())]:
             both = "-".join(filter(None, (compiler, name)))
             if not both:
                 continue
-            if both in content.toolchains or both in made:
+            if both in content.toolchains or both in combined:
                 raise document.error(
                     ["toolchains", both] if both in content.toolchains else ["mpis", name],
                     f"There are two toolchains '{both}': one is a compiler with an MPI.",
                     "Give it another name.",
                 )
-            made[both] = ToolchainConfig(
+            combined[both] = ToolchainConfig(
                 mpi_prefix=mpi.mpi_prefix,
                 mpicxx=mpi.mpicxx,
                 mpirun=mpi.mpirun,
@@ -262,7 +262,7 @@ def _crossed(document: TomlDocument, content: _File) -> dict[str, ToolchainConfi
                 environment={**cxx.environment, **mpi.environment},
                 launcher=mpi.launcher,
             )
-    return made
+    return combined
 
 
 def find_config(directory: Path | None = None) -> Path | None:
@@ -364,7 +364,7 @@ def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | N
         if not HOST_NAME.fullmatch(host):
             raise config.document.error(where, f"'{host}' is no host's name or address.")
         if host in cluster.hosts[:index]:
-            raise config.document.error(where, f"The host '{host}' stands there twice.")
+            raise config.document.error(where, f"The host '{host}' is listed twice.")
     shell = cluster.remote_shell
     if "/" in shell or shell.startswith("~"):
         return msgspec.structs.replace(cluster, remote_shell=str(config.resolve(shell)))

@@ -21,7 +21,9 @@ _SMALL = {-12: "p", -9: "n", -6: "µ", -3: "m"}
 _BINARY = (("EiB", 60), ("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10))
 # Units that take a prefix below one; a rate or a size below one is shown as it is.
 _DIVISIBLE = frozenset({"s"})
-_MOST_DIGITS = 12
+# Most significant digits of a value with an interval, and most decimals of a small bound.
+_MOST_DIGITS = 4
+_MOST_DECIMALS = 24
 
 Interval = tuple[float, float]
 
@@ -38,7 +40,8 @@ def format_quantity(
     """Scale an SI value for reading: ``"19.5 GB/s"``, ``"1.02 µs"``, ``"19.5 GB/s [19.4, 19.6]"``.
 
     ``digits`` are significant digits where there is no interval; with one, the value has the digits
-    that the interval's width supports (its first digit, its second too where the first is 1). A
+    that the interval's width supports (its first digit, its second too where the first is 1), at
+    most four. A
     value that no prefix reaches is given in powers of ten. With ``unit`` "" a whole number is
     a count and keeps every digit: ``"12,345"``. With ``unit`` "1" it is a share, as by
     ``format_share``.
@@ -184,7 +187,7 @@ def _decimals(scaled: float, width: float, digits: int) -> int:
             magnitude = math.floor(math.log10(abs(scaled)))
             place = min(place, magnitude - 1)
             place = max(place, magnitude - _MOST_DIGITS + 1)
-    return min(max(-place, 0), 2 * _MOST_DIGITS)
+    return min(max(-place, 0), _MOST_DECIMALS)
 
 
 def _bound(value: float, decimals: int) -> str:
@@ -192,7 +195,7 @@ def _bound(value: float, decimals: int) -> str:
     if not math.isfinite(value):
         return _odd(value)
     if value != 0:
-        decimals = min(max(decimals, -math.floor(math.log10(abs(value)))), 2 * _MOST_DIGITS)
+        decimals = min(max(decimals, -math.floor(math.log10(abs(value)))), _MOST_DECIMALS)
     return f"{value:.{decimals}f}"
 
 

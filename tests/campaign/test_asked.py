@@ -123,9 +123,9 @@ def test_what_one_job_may_not_ask_for_is_several() -> None:
 def test_a_measurement_is_expected_to_take_what_it_may_or_what_it_took() -> None:
     fresh = CellState(make_cell())
     assert fresh.expected(5.0) == 5.0
-    sated = CellState(make_cell(), wall=2.0, sated=True)
-    assert sated.expected(10.0) == 3.0
-    assert sated.expected(1.0) == 2.0  # its set-up alone takes that
+    precise_enough = CellState(make_cell(), wall=2.0, precise_enough=True)
+    assert precise_enough.expected(10.0) == 3.0
+    assert precise_enough.expected(1.0) == 2.0  # its set-up alone takes that
     unsated = CellState(make_cell(), wall=2.0)
     assert unsated.expected(10.0) == 10.0
 

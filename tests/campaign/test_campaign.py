@@ -18,7 +18,7 @@ from assay.config import Prices
 from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
-from campaign_lab import Lab, counted, made, wait_for
+from campaign_lab import Lab, counted, measurement_counts, wait_for
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_every_cell_gets_its_launches_and_the_run_is_sealed(lab: Lab) -> None:
     replicates = Counter(name.rpartition("-")[0] for name in counted(run))
     assert len(replicates) == 12
     assert all(6 <= number <= 9 for number in replicates.values())
-    assert set(made(run).values()) == {1}
+    assert set(measurement_counts(run).values()) == {1}
     assert run.manifest().prices == Prices("EUR", {"node": 9500.0})
 
 
@@ -83,7 +83,7 @@ def test_killed_at_a_random_moment_and_resumed_it_is_as_if_never_killed(
     assert run.complete
     assert {name: counted(run)[name] for name in kept} == kept
     assert counted(run).keys() == undisturbed.keys()
-    assert set(made(run).values()) == {1}
+    assert set(measurement_counts(run).values()) == {1}
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_killed_again_and_again_it_still_ends(
     lab.scenario()
     assert lab.run(*words).returncode == 0
     assert counted(lab.only_run()).keys() == undisturbed.keys()
-    assert set(made(lab.only_run()).values()) == {1}
+    assert set(measurement_counts(lab.only_run()).values()) == {1}
 
 
 def test_half_a_line_and_a_lost_launch_line_cost_nothing_complete(
@@ -238,7 +238,7 @@ def test_samples_that_stay_in_streams_change_nothing(
     from assay.cli.app import main
     from assay.records import reading
 
-    made = []
+    created = []
     for most in (reading.IN_MEMORY, 0):
         monkeypatch.setattr(reading, "IN_MEMORY", most)
         folder = tmp_path / str(most)
@@ -248,14 +248,14 @@ def test_samples_that_stay_in_streams_change_nothing(
         with pytest.raises(SystemExit) as ended:
             main(["run", str(lab.path / "plan.toml"), *flags])
         assert ended.value.code == 0
-        made.append(list_runs(lab.runs)[0])
+        created.append(list_runs(lab.runs)[0])
     monkeypatch.undo()
-    whole, stored = (read_run(run.path) for run in made)
+    whole, stored = (read_run(run.path) for run in created)
     assert [m.record for m in stored.measurements] == [m.record for m in whole.measurements]
     assert len(whole.measurements) >= 12 * 6
     tables = [
         [pl.read_parquet(run.path / name) for name in ("measurements.parquet", "samples.parquet")]
-        for run in made
+        for run in created
     ]
     own = ("run", "launch", "utc")
     assert tables[0][0].drop(own).equals(tables[1][0].drop(own))

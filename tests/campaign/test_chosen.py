@@ -66,13 +66,13 @@ def whole_campaign() -> list[tuple[int, list[Cell]]]:
 def test_blocks_follow_each_other_and_what_failed_is_left_alone() -> None:
     blocks = whole_campaign()
     assert [number for number, _ in blocks] == list(range(len(blocks)))
-    made = [cell for _, cells in blocks for cell in cells]
-    assert made.count(CELLS[0]) >= 6
-    assert made.count(WRONG) <= 1 and made.count(CRASHES) <= 1
-    assert len(made) < 6 * len(CELLS)
+    measured = [cell for _, cells in blocks for cell in cells]
+    assert measured.count(CELLS[0]) >= 6
+    assert measured.count(WRONG) <= 1 and measured.count(CRASHES) <= 1
+    assert len(measured) < 6 * len(CELLS)
     # Times two ranks of two threads are the best.
     best = next(c for c in CELLS if (c.placement.ppn, c.placement.threads) == (2, 2))
-    assert made.count(best) >= 6
+    assert measured.count(best) >= 6
 
 
 def test_after_any_number_of_records_the_same_is_asked_for() -> None:

@@ -21,7 +21,7 @@ from assay.records.group import read_group
 from assay.records.reading import read_run
 from assay.records.sessions import read_sessions
 from assay.system.survey import read_nodes
-from jobs_bench import Bench, counted, is_whole, made, wait_for
+from jobs_bench import Bench, counted, is_whole, measurement_counts, wait_for
 from slurm_lab import reason, running_slurm
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(reason is not None, reason=reason or "")]
@@ -66,8 +66,8 @@ def slurm() -> Iterator[SlurmCluster]:
         **{"KillWait": "2", "MessageTimeout": "5"},
         **{"PreemptType": "preempt/partition_prio", "PreemptMode": "CANCEL"},
     }
-    with running_slurm(4, settings=settings) as made:
-        yield made
+    with running_slurm(4, settings=settings) as cluster:
+        yield cluster
 
 
 @pytest.fixture
@@ -259,8 +259,8 @@ def test_two_sessions_are_two_jobs_and_the_second_is_held_back_until_it_is_due(
     record = subprocess.run(
         ["scontrol", "show", "job", two.job], capture_output=True, text=True, timeout=60
     ).stdout
-    told = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(math.ceil(begin)))
-    assert f"EligibleTime={told}" in record
+    printed = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(math.ceil(begin)))
+    assert f"EligibleTime={printed}" in record
     data = read_run(run.path)
     rule = data.manifest.plan.replication
     assert Counter(session_of(m.replicate, rule) for m in data.measurements) == {0: 4, 1: 4}
@@ -313,7 +313,7 @@ def test_each_node_by_itself_in_one_array(bench: Bench, slurm: SlurmCluster) -> 
     group = bench.only_run()
     assert group.complete
     assert [member.state for member in read_group(group.path).members] == ["complete"] * 4
-    assert all(set(made(group.member(n)).values()) == {1} for n in range(4))
+    assert all(set(measurement_counts(group.member(n)).values()) == {1} for n in range(4))
 
 
 def test_in_an_allocation_each_host_measures_itself(bench: Bench) -> None:
@@ -328,10 +328,10 @@ def test_in_an_allocation_each_host_measures_itself(bench: Bench) -> None:
         timeout=120,
     )
     group = bench.only_run()
-    told = "".join(path.read_text() for path in (group.path / "jobs").glob("*.out"))
-    assert done.returncode == 0, done.stderr + told
+    printed = "".join(path.read_text() for path in (group.path / "jobs").glob("*.out"))
+    assert done.returncode == 0, done.stderr + printed
     assert [member.state for member in read_group(group.path).members] == ["complete"] * 3
-    assert all(set(made(group.member(n)).values()) == {1} for n in range(3))
+    assert all(set(measurement_counts(group.member(n)).values()) == {1} for n in range(3))
     wait_for(lambda: queue() == [], 60)
 
 

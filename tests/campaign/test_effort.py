@@ -58,7 +58,7 @@ def scenario(noise: NoiseModel, *, warmup: int = 0, seed: int = 3, time: float =
     return Scenario(seed=seed, utc=1e9, launch_time=0.3, kernel=(behaviour,))
 
 
-def carry_out(run: RunDirectory, executor: FakeExecutor) -> RunData:
+def execute_campaign(run: RunDirectory, executor: FakeExecutor) -> RunData:
     return Campaign(run, executor, Silent(), state_of).execute()
 
 
@@ -67,7 +67,7 @@ def measured(
 ) -> tuple[RunData, FakeExecutor]:
     executor = FakeExecutor(scenario(noise, warmup=warmup))
     run = make_run(path, make_plan(CELLS, **{**RULE, **rule}))
-    return carry_out(run, executor), executor
+    return execute_campaign(run, executor), executor
 
 
 def counts(data: RunData) -> dict[str, int]:
@@ -151,18 +151,20 @@ def test_a_killed_campaign_takes_the_samples_that_it_would_have_taken(
 ) -> None:
     rule = {**RULE, "precision": 0.02}
     undisturbed = make_run(tmp_path / "whole", make_plan(CELLS, **rule))
-    whole = carry_out(undisturbed, FakeExecutor(scenario(DIFFERING)))
+    whole = execute_campaign(undisturbed, FakeExecutor(scenario(DIFFERING)))
     run = make_run(tmp_path / "killed", make_plan(CELLS, **rule))
     with pytest.raises(Killed):
-        carry_out(run, Mortal(scenario(DIFFERING), ends_at))
+        execute_campaign(run, Mortal(scenario(DIFFERING), ends_at))
     if torn:  # in the midst of its last launch, of which only two measurements are left
         stream = run.streams()[-1]
         lines = stream.read_bytes().splitlines(keepends=True)
         ends = [k for k, line in enumerate(lines) if b'"record":"measurement"' in line]
         stream.write_bytes(b"".join(lines[: ends[1] + 1]))
-        told = run.path / "launches.jsonl"
-        told.write_bytes(b"".join(told.read_bytes().splitlines(keepends=True)[:-1]))
-    data = carry_out(run, FakeExecutor(scenario(DIFFERING)))
+        launches_file = run.path / "launches.jsonl"
+        launches_file.write_bytes(
+            b"".join(launches_file.read_bytes().splitlines(keepends=True)[:-1])
+        )
+    data = execute_campaign(run, FakeExecutor(scenario(DIFFERING)))
     assert counts(data) == counts(whole)
 
 

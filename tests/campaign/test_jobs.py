@@ -20,7 +20,7 @@ from assay.records.directory import NODES, list_runs
 from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.schedulers.model import JobStatus
-from jobs_bench import Bench, counted, is_whole, made, wait_for
+from jobs_bench import Bench, counted, is_whole, measurement_counts, wait_for
 
 
 @pytest.fixture
@@ -547,9 +547,9 @@ def test_the_jobs_state_is_told_in_one_line(bench: Bench, monkeypatch: pytest.Mo
         assert line.startswith(f"job {story.job}: running on {socket.gethostname()}, ")
         assert line.endswith(" left")
         for number in (1, 2):
-            told = {"host": f"n{number}", "hostname": f"n{number}", "utc": time.time()}
+            reply = {"host": f"n{number}", "hostname": f"n{number}", "utc": time.time()}
             with (run.path / NODES).open("a") as stream:
-                stream.write(json.dumps({**told, "identity": "a"}) + "\n")
+                stream.write(json.dumps({**reply, "identity": "a"}) + "\n")
         assert "running on n[1-2], " in follower._status_line()
     wait_for(lambda: bench.only_run().complete)
 
@@ -577,8 +577,10 @@ def test_each_measurement_is_made_once_whatever_ends_the_job(
     slowly(bench)
     assert bench.run("--detach").returncode == 0
     for what in ("cancel", "fail", "preempt"):
-        before = sum(made(bench.only_run()).values()) if list_runs(bench.runs) else 0
-        wait_for(lambda before=before: sum(made(bench.only_run()).values()) > before + 3)
+        before = sum(measurement_counts(bench.only_run()).values()) if list_runs(bench.runs) else 0
+        wait_for(
+            lambda before=before: sum(measurement_counts(bench.only_run()).values()) > before + 3
+        )
         bench.scheduler.do(what)
         wait_for(lambda: not bench.scheduler.processes())
         wait_for(lambda: bench.scheduler.status(bench.scheduler.jobs()[-1:]))

@@ -18,7 +18,7 @@ from assay.model.sessions import session_of
 from assay.records.jobs import JobAccounting, JobBook, JobEvent
 from assay.records.reading import read_run
 from assay.records.sessions import read_sessions
-from jobs_bench import Bench, made, wait_for
+from jobs_bench import Bench, measurement_counts, wait_for
 
 EVERY = 4.0
 PLAN = f"""
@@ -60,7 +60,7 @@ def is_whole(bench: Bench, sessions: int) -> None:
     assert run.complete
     assert run.broken_seal() == []
     assert by_session(bench) == dict.fromkeys(range(sessions), 8)
-    assert set(made(run).values()) == {1}
+    assert set(measurement_counts(run).values()) == {1}
 
 
 def dues(bench: Bench) -> list[float]:

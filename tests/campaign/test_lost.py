@@ -19,7 +19,7 @@ from assay.records.model import LaunchRecord
 from assay.records.reading import read_run
 from assay.records.schema import MeasurementBegin
 from assay.records.stream import Stream
-from campaign_lab import Lab, counted, made
+from campaign_lab import Lab, counted, measurement_counts
 from records_builder import make_cell, make_launch, make_plan, make_record, make_run
 
 PLAN = """
@@ -79,7 +79,7 @@ def test_a_host_dies_and_the_run_is_complete_but_for_named_cells(lab: Lab) -> No
     assert not run.complete
     said = " ".join(done.stderr.split())
     assert "Lost on the way: fake3." in said
-    assert "Left out, for want of 4 nodes: network.barrier" in said
+    assert "Left out, for lack of 4 nodes: network.barrier" in said
     assert f"assay run --resume {run.name}" in said
     data = read_run(run.path)
     (lost,) = [launch for launch in data.launches if launch.outcome == "lost"]
@@ -98,7 +98,7 @@ def test_a_host_dies_and_the_run_is_complete_but_for_named_cells(lab: Lab) -> No
     assert done.returncode == 0, done.stderr
     assert run.complete
     assert {name: counted(run)[name] for name in before} == before
-    assert set(made(run).values()) == {1}
+    assert set(measurement_counts(run).values()) == {1}
     hosts = hosts_by_cell(run)
     assert hosts["network.barrier", 4] == [{"fake0", "fake1", "fake2", "fake3"}] * 6
     assert len(json.loads(done.stdout)["cells"]) == 7

@@ -24,7 +24,7 @@ from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.report import write_report
 from assay.report.group import build_group
-from jobs_bench import Bench, made, wait_for
+from jobs_bench import Bench, measurement_counts, wait_for
 from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
 
 # A host of a fake cluster: a shell that gives the command to this machine.
@@ -63,7 +63,7 @@ def test_an_array_of_jobs_makes_a_run_a_node(bench: Bench) -> None:
         run = group.member(member)
         assert run.complete
         assert run.broken_seal() == []
-        assert set(made(run).values()) == {1}
+        assert set(measurement_counts(run).values()) == {1}
         assert run.manifest().plan.seed == 5
     assert group.complete
     (listed,) = json.loads(bench.assay("runs", "--json").stdout)
@@ -88,7 +88,7 @@ def test_only_the_missing_nodes_are_measured_again(bench: Bench) -> None:
     assert bench.run("--per-node", "--nodes", "3", "--detach").returncode == 0
     group = group_of(bench)
     wait_for(lambda: sum(group.member(n).begun for n in range(3)) == 3)
-    wait_for(lambda: all(sum(made(group.member(n)).values()) > 3 for n in range(3)))
+    wait_for(lambda: all(sum(measurement_counts(group.member(n)).values()) > 3 for n in range(3)))
     # One node dies with its task; the other two end.
     victims = [p for p in bench.scheduler.processes() if p.environ().get("ASSAY_TASK") == "1"]
     for victim in victims:
@@ -106,7 +106,7 @@ def test_only_the_missing_nodes_are_measured_again(bench: Bench) -> None:
     assert done.returncode == 0, done.stderr
     assert group.complete
     assert {n: group.member(n).streams() for n in (0, 2)} == kept
-    assert set(made(group.member(1)).values()) == {1}
+    assert set(measurement_counts(group.member(1)).values()) == {1}
     assert JobBook(group.path).job(2).members == [1]
     assert len(bench.scheduler.order(bench.scheduler.jobs()[1])["outputs"]) == 1
 
@@ -183,7 +183,7 @@ def test_ctrl_c_ends_all_hosts_in_good_order(bench: Bench) -> None:
     wait_for(lambda: bench.runs.is_dir() and list(bench.runs.glob("*/members/*/raw/*.jsonl")))
     group = group_of(bench)
     wait_for(lambda: all(group.member(n).begun for n in range(2)))
-    wait_for(lambda: all(sum(made(group.member(n)).values()) > 2 for n in range(2)))
+    wait_for(lambda: all(sum(measurement_counts(group.member(n)).values()) > 2 for n in range(2)))
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
@@ -193,7 +193,7 @@ def test_ctrl_c_ends_all_hosts_in_good_order(bench: Bench) -> None:
     bench.scenario()
     assert bench.run("--resume").returncode == 0
     assert group.complete
-    assert all(set(made(group.member(n)).values()) == {1} for n in range(2))
+    assert all(set(measurement_counts(group.member(n)).values()) == {1} for n in range(2))
 
 
 @pytest.mark.long

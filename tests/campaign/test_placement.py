@@ -14,7 +14,7 @@ from assay.campaign.engine.timeouts import SECONDS, TIMES, time_limit
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.records.reading import read_run
-from campaign_lab import counted, made, wait_for
+from campaign_lab import counted, measurement_counts, wait_for
 from placement_lab import SearchLab, lab, placement_section, run_app
 
 __all__ = ["lab"]  # a fixture
@@ -62,7 +62,7 @@ def test_killed_and_resumed_it_measures_what_it_would_have(
     lab.scenario()
     assert lab.run("--resume").returncode == 0
     run = lab.only_run()
-    assert set(made(run).values()) == {1}
+    assert set(measurement_counts(run).values()) == {1}
     assert counted(run).keys() == undisturbed.keys()
 
 
@@ -81,7 +81,7 @@ def test_a_placement_that_fails_is_named_and_never_recommended(lab: SearchLab) -
     assert not [bad for bad in ("4 ranks × 2 threads", "4 ranks × 4") if bad in verdict]
     assert "4 ranks × 2 threads: its result was wrong" in caveats
     # Only the wrong result leaves a record; nothing that failed is tried twice.
-    assert max(made(lab.only_run()).values()) == 1
+    assert max(measurement_counts(lab.only_run()).values()) == 1
 
 
 def test_nothing_works_and_that_is_said(lab: SearchLab) -> None:
@@ -147,7 +147,7 @@ def test_a_command_is_placed_run_and_recommended(lab: SearchLab) -> None:
     assert "program.py 1 1" in advice
     run = read_run(lab.only_run().path)
     assert {m.cell.toolchain for m in run.measurements} == {"own"}
-    assert max(made(lab.only_run()).values()) == 1
+    assert max(measurement_counts(lab.only_run()).values()) == 1
     assert run.manifest.toolchains == {"own": {}}
 
 

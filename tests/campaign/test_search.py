@@ -17,7 +17,7 @@ from assay.model.placement import Value
 from assay.records.model import Measurement
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
-from campaign_lab import Lab, made, wait_for
+from campaign_lab import Lab, measurement_counts, wait_for
 from records_builder import make_cell, make_launch, make_plan, make_record
 
 FACTS: dict[str, Value] = {
@@ -65,16 +65,16 @@ def test_a_search_comes_first_and_once() -> None:
 
 def test_what_it_found_is_used_and_the_sentence_says_what_limits_the_order() -> None:
     state = make_state()
-    early = state.settle(WHOLE)
-    assert (early.settled.parameters["n"], early.note) == (0, "")
+    early = state.resolve(WHOLE)
+    assert (early.resolved.parameters["n"], early.note) == (0, "")
     state.add(done(SEARCH, facts=FACTS))
-    half, whole = state.settle(HALF), state.settle(WHOLE)
+    half, whole = state.resolve(HALF), state.resolve(WHOLE)
     # 18898 is what 45 s at 100 Gflop/s come to (test_models_linpack.py).
-    assert (half.settled.parameters["n"], whole.settled.parameters["n"]) == (9449, 18898)
-    assert whole.settled.parameters["nb"] == 96
+    assert (half.resolved.parameters["n"], whole.resolved.parameters["n"]) == (9449, 18898)
+    assert whole.resolved.parameters["nb"] == 96
     assert "N up to 18,898, limited by time" in whole.note
     assert "process grid 1 × 2" in whole.note
-    assert state.settle(OTHER).settled.parameters == OTHER.parameters
+    assert state.resolve(OTHER).resolved.parameters == OTHER.parameters
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_after_a_search_that_failed_the_kernel_chooses(outcome: dict[str, object
     state = make_state()
     state.add(done(SEARCH, **outcome))
     assert state.next_block() == (0, [HALF, OTHER, WHOLE])
-    settlement = state.settle(WHOLE)
-    assert (settlement.settled.parameters["n"], settlement.settled.parameters["nb"]) == (0, 0)
-    assert "the search failed" in settlement.note and "by itself" in settlement.note
+    resolution = state.resolve(WHOLE)
+    assert (resolution.resolved.parameters["n"], resolution.resolved.parameters["nb"]) == (0, 0)
+    assert "the search failed" in resolution.note and "by itself" in resolution.note
 
 
 def test_a_launch_that_died_in_the_search_is_no_end() -> None:
@@ -99,7 +99,7 @@ def test_a_launch_that_died_in_the_search_is_no_end() -> None:
     name = f"{SEARCH.id}-0"
     state.blame(make_launch("a", outcome="crash", blamed=name), [SEARCH], progressed=False)
     assert state.next_block() == (0, [HALF, OTHER, WHOLE])
-    assert "crash" in state.settle(WHOLE).note
+    assert "crash" in state.resolve(WHOLE).note
 
 
 def test_a_second_search_counts_where_the_first_failed() -> None:
@@ -107,7 +107,7 @@ def test_a_second_search_counts_where_the_first_failed() -> None:
     state = make_state([SEARCH, second, WHOLE])
     state.add(done(second, facts=FACTS))
     state.add(done(SEARCH, status="failed", error="no room"))
-    assert state.settle(WHOLE).settled.parameters["nb"] == 96
+    assert state.resolve(WHOLE).resolved.parameters["nb"] == 96
 
 
 LONG, SHORT = make_cell("npb.cg", ppn=1), [make_cell(bytes=size) for size in range(9)]
@@ -163,7 +163,7 @@ def test_who_comes_after_the_long_one_in_its_block_gets_as_much_as_who_comes_bef
 def test_what_a_solution_is_expected_to_take_is_not_promised_to_others() -> None:
     state = make_state([WHOLE, *SHORT, SEARCH], budget=900.0)
     state.add(done(SEARCH, facts=FACTS))
-    state.settle(WHOLE)
+    state.resolve(WHOLE)
     granted = state.measurement_budgets(0, SHORT)
     # Of a block's 150 s the solution takes 45.
     assert granted[SHORT[0].id] == pytest.approx((150.0 - 45.0) / 9, rel=1e-3)
@@ -251,7 +251,7 @@ def test_all_launches_of_a_cell_use_what_the_search_found(lab: LinpackLab) -> No
     finished = lab.run("plan.toml")
     assert finished.returncode == 0, finished.stderr
     assert used(lab) == EXPECTED
-    names = made(lab.only_run())
+    names = measurement_counts(lab.only_run())
     searches = {
         m.cell.id
         for m in read_run(lab.only_run().path).measurements
@@ -286,7 +286,7 @@ def test_killed_after_the_searches_it_goes_on_with_what_they_found(
     lab.scenario(rate="7e10")
     assert lab.run("--resume").returncode == 0
     assert used(lab) == EXPECTED
-    assert set(made(lab.only_run()).values()) == {1}
+    assert set(measurement_counts(lab.only_run()).values()) == {1}
 
 
 @pytest.mark.long

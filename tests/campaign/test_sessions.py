@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from assay.campaign.engine.clocks import MachineClock, Wakefulness
-from assay.campaign.engine.execute import carry_out
+from assay.campaign.engine.clocks import AwakeTime, MachineClock
+from assay.campaign.engine.execute import execute_campaign
 from assay.campaign.engine.sessions import begin_time, moment
 from assay.campaign.engine.state import CampaignState, Interruption, OutOfTime
 from assay.campaign.jobs.run_watch import RunWatch
@@ -106,14 +106,14 @@ class Place:
         clock = Hand(bench.executor)
         return dataclasses.replace(bench, clock=clock), clock
 
-    def carry_out(
+    def execute_campaign(
         self, order: Callable[[Hand], list[Callable[[], None]]] | None = None, **how: Any
     ) -> RunData:
         bench, clock = self.bench()
         clock.orders = order(clock) if order else []
         out = io.StringIO()
         try:
-            return carry_out(self.run, bench, Console(file=out, width=200), **how)
+            return execute_campaign(self.run, bench, Console(file=out, width=200), **how)
         finally:
             self.said = out.getvalue()
 
@@ -125,7 +125,7 @@ class Place:
         begun = [event for event in self.events() if event.event == "begun"]
         return [(event.due - UTC) / HOUR for event in begun if event.due is not None]
 
-    def made(self) -> Counter[int]:
+    def measured(self) -> Counter[int]:
         """Measurements by session."""
         data = read_run(self.run.path)
         rule = data.manifest.plan.replication
@@ -139,11 +139,11 @@ def place(tmp_path: Path) -> Place:
 
 def test_a_day_in_four_sessions(tmp_path: Path) -> None:
     place = Place(tmp_path, later=9 * HOUR)
-    data = place.carry_out()
+    data = place.execute_campaign()
     assert data.complete
     assert place.run.complete
     assert place.run.broken_seal() == []
-    assert place.made() == {0: 6, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 6, 1: 6, 2: 6, 3: 6}
     assert [(e.event, e.session, e.how) for e in place.events()] == [
         (event, session, "over" if event == "ended" else None)
         for session in range(4)
@@ -164,7 +164,7 @@ def test_a_day_in_four_sessions(tmp_path: Path) -> None:
 
 
 def test_each_block_of_each_session_has_an_order_of_its_own(place: Place) -> None:
-    place.carry_out()
+    place.execute_campaign()
     orders = []
     launches = sorted(read_run(place.run.path).measurements, key=lambda m: m.utc)
     for first in range(0, len(launches), 2):
@@ -177,29 +177,29 @@ def test_each_block_of_each_session_has_an_order_of_its_own(place: Place) -> Non
 def test_a_budget_is_each_sessions_own(tmp_path: Path) -> None:
     # A launch takes two seconds and some: there is time for two blocks of two.
     place = Place(tmp_path, budget=8.0, max_launches=10, min_launches=6)
-    assert place.carry_out().complete
-    made = place.made()
-    assert set(made) == {0, 1, 2, 3}
-    assert len(set(made.values())) == 1
-    assert 2 <= made[0] <= 8
+    assert place.execute_campaign().complete
+    measured = place.measured()
+    assert set(measured) == {0, 1, 2, 3}
+    assert len(set(measured.values())) == 1
+    assert 2 <= measured[0] <= 8
 
 
 def test_precision_ends_a_session_and_not_the_run(tmp_path: Path) -> None:
     place = Place(tmp_path, min_launches=6, max_launches=20, precision=0.9)
-    place.carry_out()
-    assert place.made() == {0: 12, 1: 12, 2: 12, 3: 12}
+    place.execute_campaign()
+    assert place.measured() == {0: 12, 1: 12, 2: 12, 3: 12}
 
 
 def test_without_sessions_no_file_tells_of_any(tmp_path: Path) -> None:
     place = Place(tmp_path, sessions=1)
-    assert place.carry_out().complete
+    assert place.execute_campaign().complete
     assert place.events() == []
     assert not (place.run.path / "sessions.jsonl").exists()
-    assert place.made() == {0: 6}
+    assert place.measured() == {0: 6}
 
 
 def test_who_follows_sees_the_session_that_is_on(place: Place) -> None:
-    data = place.carry_out()
+    data = place.execute_campaign()
     watch = RunWatch(place.run, None)
     watch.look("")
     assert watch.measured == 24
@@ -215,24 +215,24 @@ def test_who_follows_sees_the_session_that_is_on(place: Place) -> None:
 
 def test_asked_to_stop_while_it_waits_it_goes_on_when_the_next_is_due(place: Place) -> None:
     with pytest.raises(Interruption):
-        place.carry_out(lambda clock: [clock.interrupt])
+        place.execute_campaign(lambda clock: [clock.interrupt])
     assert not place.run.complete
     assert (place.run.path / MEASUREMENTS).exists()
-    assert place.made() == {0: 6}
+    assert place.measured() == {0: 6}
     assert begin_time(place.run, UTC + HOUR) == UTC + 6 * HOUR
-    data = place.carry_out()
+    data = place.execute_campaign()
     assert data.complete
-    assert place.made() == {0: 6, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 6, 1: 6, 2: 6, 3: 6}
     assert place.dues() == [0.0, 6.0, 12.0, 18.0]
     assert "missed" not in place.said
 
 
 def test_sessions_that_nobody_was_there_for_are_missed_and_made_up_for(place: Place) -> None:
     with pytest.raises(Interruption):
-        place.carry_out(lambda clock: [clock.interrupt])
+        place.execute_campaign(lambda clock: [clock.interrupt])
     # Sixteen hours later somebody comes back.
     append_session(place.run.path, SessionEvent("ended", 0, UTC + 22 * HOUR, how="over"))
-    data = place.carry_out()
+    data = place.execute_campaign()
     assert data.complete
     assert place.dues() == [0.0, 24.0, 30.0, 36.0]
     assert [e.missed for e in place.events() if e.event == "begun"] == [0, 3, 0, 0]
@@ -253,18 +253,18 @@ def interrupted_after(measurements: int, place: Place) -> None:
 
     executor.start = interrupting  # type: ignore[method-assign]
     with pytest.raises(Interruption):
-        carry_out(place.run, bench, Console(file=io.StringIO()))
+        execute_campaign(place.run, bench, Console(file=io.StringIO()))
     assert len(read_run(place.run.path).measurements) == measurements
 
 
 def test_a_session_that_was_cut_short_goes_on_while_it_is_its_turn(place: Place) -> None:
     interrupted_after(9, place)
-    assert place.made() == {0: 6, 1: 3}
+    assert place.measured() == {0: 6, 1: 3}
     kept = {m.record.measurement: m.utc for m in read_run(place.run.path).measurements}
-    data = place.carry_out()
+    data = place.execute_campaign()
     assert data.complete
     assert place.dues() == [0.0, 6.0, 12.0, 18.0]
-    assert place.made() == {0: 6, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 6, 1: 6, 2: 6, 3: 6}
     again = {m.record.measurement: m.utc for m in data.measurements}
     assert {name: again[name] for name in kept} == kept
 
@@ -276,13 +276,13 @@ def test_a_session_that_is_cut_short_for_good_counts_if_each_cell_was_measured(
     interrupted_after(measured, place)
     # Nobody comes back before the next one is due.
     append_session(place.run.path, SessionEvent("ended", 99, UTC + 12 * HOUR))
-    data = place.carry_out()
+    data = place.execute_campaign()
     assert data.complete
     ends = [(e.session, e.how) for e in place.events() if e.event == "ended" and e.session < 99]
     how = "cut" if counts else "void"
     rest = [(2, "over"), (3, "over")] + ([] if counts else [(4, "over")])
     assert ends == [(0, "over"), (1, how), *rest]
-    assert place.made() == {0: 6, 1: measured - 6, 2: 6, 3: 6} | ({} if counts else {4: 6})
+    assert place.measured() == {0: 6, 1: measured - 6, 2: 6, 3: 6} | ({} if counts else {4: 6})
     assert ("does not count" in place.said) == (not counts)
     assert "Session 4 of 4" in place.said
     assert "Session 5" not in place.said
@@ -290,36 +290,36 @@ def test_a_session_that_is_cut_short_for_good_counts_if_each_cell_was_measured(
 
 def test_what_ended_between_measuring_and_its_line_is_not_measured_again(place: Place) -> None:
     with pytest.raises(Interruption):
-        place.carry_out(lambda clock: [clock.interrupt])
+        place.execute_campaign(lambda clock: [clock.interrupt])
     lines = (place.run.path / "sessions.jsonl").read_bytes().splitlines(keepends=True)
     assert b"ended" in lines[-1]
     (place.run.path / "sessions.jsonl").write_bytes(b"".join(lines[:-1]) + lines[-1][:9])
-    assert place.carry_out().complete
-    assert place.made() == {0: 6, 1: 6, 2: 6, 3: 6}
+    assert place.execute_campaign().complete
+    assert place.measured() == {0: 6, 1: 6, 2: 6, 3: 6}
 
 
 def test_what_happens_after_a_duration_is_over_is_its_end(tmp_path: Path) -> None:
     place = Place(tmp_path, duration=24 * HOUR, **{"sessions": None})  # type: ignore[arg-type]
     with pytest.raises(Interruption):
-        place.carry_out(lambda clock: [clock.interrupt])
+        place.execute_campaign(lambda clock: [clock.interrupt])
     append_session(place.run.path, SessionEvent("ended", 0, UTC + 100 * HOUR))
-    data = place.carry_out()
+    data = place.execute_campaign()
     assert data.complete
     assert place.run.complete
-    assert place.made() == {0: 6}
+    assert place.measured() == {0: 6}
 
 
 def test_an_allocation_is_not_slept_through(place: Place) -> None:
     with pytest.raises(OutOfTime):
-        place.carry_out(deadline=UTC + 5 * HOUR)
-    assert place.made() == {0: 6}
+        place.execute_campaign(deadline=UTC + 5 * HOUR)
+    assert place.measured() == {0: 6}
 
 
 # ---- clocks --------------------------------------------------------------------------------------
 
 
 def test_a_machine_that_slept_says_so_and_goes_on(place: Place) -> None:
-    data = place.carry_out(lambda clock: [lambda: clock.doze(22 * HOUR)])
+    data = place.execute_campaign(lambda clock: [lambda: clock.doze(22 * HOUR)])
     assert data.complete
     assert "The machine slept for 22 h" in place.said
     assert place.dues() == [0.0, 24.0, 30.0, 36.0]
@@ -330,13 +330,13 @@ def test_a_machine_that_slept_says_so_and_goes_on(place: Place) -> None:
 
 
 def test_a_clock_set_forward_is_followed(place: Place) -> None:
-    place.carry_out(lambda clock: [lambda: clock.set(6.5 * HOUR)])
+    place.execute_campaign(lambda clock: [lambda: clock.set(6.5 * HOUR)])
     assert "The clock was set forward by 6 h 30 min." in place.said
     assert place.dues() == [0.0, 6.0, 12.0, 18.0]
 
 
 def test_a_clock_set_back_by_years_delays_nothing_by_more_than_a_turn(place: Place) -> None:
-    place.carry_out(lambda clock: [lambda: clock.set(-10_000 * HOUR)])
+    place.execute_campaign(lambda clock: [lambda: clock.set(-10_000 * HOUR)])
     assert "The clock was set back by" in place.said
     dues = place.dues()
     assert dues[0] == 0.0
@@ -345,16 +345,16 @@ def test_a_clock_set_back_by_years_delays_nothing_by_more_than_a_turn(place: Pla
 
 
 def test_small_corrections_of_a_clock_are_no_news(place: Place) -> None:
-    place.carry_out(lambda clock: [lambda: clock.set(5.0), lambda: clock.doze(5.0)])
+    place.execute_campaign(lambda clock: [lambda: clock.set(5.0), lambda: clock.doze(5.0)])
     assert "clock" not in place.said
     assert "slept" not in place.said
 
 
 def test_this_machines_clock_notices_nothing_while_nothing_happens() -> None:
     clock = MachineClock()
-    wakefulness = Wakefulness(clock)
+    awake_time = AwakeTime(clock)
     clock.sleep(0.01)
-    assert wakefulness.look() == ""
+    assert awake_time.look() == ""
     assert abs(clock.now() - time.time()) < 60.0
     assert clock.running() >= clock.awake() - 1.0
 
@@ -368,9 +368,9 @@ def test_a_cell_that_failed_has_another_try_in_the_next_session(
 ) -> None:
     failures = f'[[failure]]\nkind = "{kind}"\nwhere = "ppn == 2"\ntimes = 1'
     place = Place(tmp_path, failures)
-    data = place.carry_out()
+    data = place.execute_campaign()
     assert data.complete
-    assert place.made() == {0: 3 + records, 1: 6, 2: 6, 3: 6}
+    assert place.measured() == {0: 3 + records, 1: 6, 2: 6, 3: 6}
 
 
 @pytest.mark.parametrize(("launch", "number"), [(1, False), (4, True)])
@@ -379,19 +379,19 @@ def test_a_cell_that_lost_its_hosts_keeps_the_run_open_if_it_has_no_number_at_al
 ) -> None:
     failures = f'[[failure]]\nkind = "host lost"\nlaunch = {launch}\nhost = 1'
     place = Place(tmp_path, failures, nodes=2)
-    data = place.carry_out()
+    data = place.execute_campaign()
     assert data.complete == place.run.complete == number
-    assert sum(place.made().values()) == (launch - 1 if number else 0)
+    assert sum(place.measured().values()) == (launch - 1 if number else 0)
 
 
 def test_a_blamed_launch_is_of_its_session_when_it_is_resumed(tmp_path: Path) -> None:
     failures = '[[failure]]\nkind = "crash"\nwhere = "ppn == 2"\ntimes = 1'
     place = Place(tmp_path, failures)
     with pytest.raises(Interruption):
-        place.carry_out(lambda clock: [clock.interrupt])
+        place.execute_campaign(lambda clock: [clock.interrupt])
     place.scenario.write_text(SCENARIO.format(utc=UTC, failures="", later=1e9))
-    place.carry_out()
-    assert place.made() == {0: 3, 1: 6, 2: 6, 3: 6}
+    place.execute_campaign()
+    assert place.measured() == {0: 3, 1: 6, 2: 6, 3: 6}
 
 
 # ---- one that goes on without a pause ------------------------------------------------------------
@@ -406,7 +406,7 @@ def test_a_duration_alone_is_measured_through_however_precise(tmp_path: Path) ->
             "precision": 0.5,
         },
     )
-    data = place.carry_out()
+    data = place.execute_campaign()
     assert data.complete
     spent = sum(launch.wall for launch in data.launches)
     assert 54.0 <= spent <= 63.0
@@ -429,12 +429,12 @@ def test_the_last_blocks_of_it_take_no_longer_than_the_first() -> None:
 
 def test_a_job_that_begins_far_too_early_does_not_measure(place: Place) -> None:
     bench, clock = place.bench()
-    data = carry_out(place.run, bench, Console(file=io.StringIO()), clock=clock)
+    data = execute_campaign(place.run, bench, Console(file=io.StringIO()), clock=clock)
     assert not data.complete
-    assert place.made() == {0: 6}
+    assert place.measured() == {0: 6}
     with pytest.raises(AssayError, match="and not yet"):
-        carry_out(place.run, bench, Console(file=io.StringIO()), clock=clock)
+        execute_campaign(place.run, bench, Console(file=io.StringIO()), clock=clock)
     clock.executor.now = 5.9 * HOUR  # what a scheduler's clock may be off by
-    assert not carry_out(place.run, bench, Console(file=io.StringIO()), clock=clock).complete
-    assert place.made() == {0: 6, 1: 6}
+    assert not execute_campaign(place.run, bench, Console(file=io.StringIO()), clock=clock).complete
+    assert place.measured() == {0: 6, 1: 6}
     assert place.dues() == [0.0, 6.0]

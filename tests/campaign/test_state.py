@@ -168,12 +168,13 @@ def test_shares_never_promise_more_than_there_is(
     share = next(iter(state.measurement_budgets(1, CELLS).values()))
     block = max(60.0 - spent, 0.0) / 5
     # A sated cell takes what it took; the others take all they are given.
-    sated = [stop == "precision" for stop in stops]
+    precise_enough = [stop == "precision" for stop in stops]
     used = sum(
-        min(wall, share) if enough else share for wall, enough in zip(walls, sated, strict=True)
+        min(wall, share) if enough else share
+        for wall, enough in zip(walls, precise_enough, strict=True)
     )
     assert share >= LEAST_BUDGET
-    if share > LEAST_BUDGET and not all(sated):
+    if share > LEAST_BUDGET and not all(precise_enough):
         assert used <= block * (1 + 1e-9)
 
 
@@ -189,7 +190,10 @@ def test_the_share_is_that_at_which_cells_take_what_there_is(
     drawn: list[tuple[float, float, bool]], left: float
 ) -> None:
     # Each cell takes no less than one sample, and a sated one no more than it took.
-    cells = [(least, least + more if sated else math.inf) for least, more, sated in drawn]
+    cells = [
+        (least, least + more if precise_enough else math.inf)
+        for least, more, precise_enough in drawn
+    ]
     share = fair_share(left, cells)
 
     def taken(share: float) -> float:

@@ -182,7 +182,7 @@ def test_a_cluster_is_its_hosts(tmp_path):
         ("hosts = []", "'cluster.hosts' is empty", 2),
         ('hosts = ["a",\n"b,c"]', "'b,c' is no host's name", 3),
         ('hosts = ["-x"]', "'-x' is no host's name", 2),
-        ('hosts = ["a", "b",\n"a"]', "'a' stands there twice", 3),
+        ('hosts = ["a", "b",\n"a"]', "'a' is listed twice", 3),
         ('hosts = ["a"]\nshell = "ssh"', "shell", 3),
         ('remote_shell = "ssh"', "hosts", 1),
     ],

@@ -16,9 +16,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
 
 def test_the_page_is_what_the_catalogue_yields(capsys):
     command(markdown=True)
-    made = capsys.readouterr().out
-    assert made == catalogue_markdown(kernels())
-    assert made == PAGE.read_text(encoding="utf-8"), "renew it: make docs"
+    page = capsys.readouterr().out
+    assert page == catalogue_markdown(kernels())
+    assert page == PAGE.read_text(encoding="utf-8"), "renew it: make docs"
 
 
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)

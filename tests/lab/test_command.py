@@ -75,19 +75,19 @@ def unchanged(folder: Path) -> Iterator[None]:
 
 @needs_a_lab
 def test_a_lab_stays_until_it_is_taken_down(unchanged: None, folder: Path) -> None:
-    made = json.loads(said("lab", "up", "torus-2d", "--name", "t", "--json"))
-    assert made["state"] == "up"
-    assert made["topology"] == {"kind": "torus", "dimensions": [4, 4]}
-    assert made["adapters"] == [{"rate": 12.5e6, "delay": 0.0}]
-    assert [host["name"] for host in made["hosts"]] == [f"node{n}" for n in range(1, 17)]
-    assert json.loads(said("lab", "list", "--json")) == [made]
+    lab = json.loads(said("lab", "up", "torus-2d", "--name", "t", "--json"))
+    assert lab["state"] == "up"
+    assert lab["topology"] == {"kind": "torus", "dimensions": [4, 4]}
+    assert lab["adapters"] == [{"rate": 12.5e6, "delay": 0.0}]
+    assert [host["name"] for host in lab["hosts"]] == [f"node{n}" for n in range(1, 17)]
+    assert json.loads(said("lab", "list", "--json")) == [lab]
     assert stat.S_IMODE((folder / "labs" / "t").stat().st_mode) == 0o700
     table = said("lab", "list")
     assert "4 x 4 torus" in table.replace("\n", " ")
     # Its hosts are what they are called, know each other by name, and have their own cores.
     assert said("lab", "run", "t", "--", "uname", "-n") == "node1\n"
     ask = "import os, socket; print(os.uname().nodename, socket.gethostbyname('node16'))"
-    last = made["hosts"][15]
+    last = lab["hosts"][15]
     words = ["lab", "run", "t", "--host", "node7", "--", sys.executable, "-c", ask]
     assert said(*words) == f"node7 {last['addresses'][0]}\n"
     allowed = "import os; print(sorted(os.sched_getaffinity(0)))"
@@ -342,8 +342,8 @@ def test_help_has_examples_and_names_the_shipped_specs() -> None:
 def test_a_lab_may_have_a_slurm_as_long_as_it_lives(unchanged: None, folder: Path) -> None:
     if without := slurm.why_not():
         pytest.skip(without)
-    made = json.loads(said("lab", "up", "single", "--name", "s", "--slurm", "--json"))
-    assert made["slurm"] is True
+    lab = json.loads(said("lab", "up", "single", "--name", "s", "--slurm", "--json"))
+    assert lab["slurm"] is True
     on_it = ["lab", "run", "s", "--"]
     nodes = said(*on_it, "sinfo", "--noheader", "--Node", "--format=%N %t").splitlines()
     assert sorted(nodes) == [f"node{n} idle" for n in range(1, 5)]
@@ -353,7 +353,7 @@ def test_a_lab_may_have_a_slurm_as_long_as_it_lives(unchanged: None, folder: Pat
     said("lab", "run", "s", "--host", "node3", "--", *submit, "srun uname -n; sleep 1000")
     wait_for(lambda: output.exists() and len(output.read_text().split()) == 4)
     assert sorted(output.read_text().split()) == [f"node{n}" for n in range(1, 5)]
-    spaces = [host["namespace"] for host in made["hosts"]]
+    spaces = [host["namespace"] for host in lab["hosts"]]
     running = network.processes_in(*spaces)
     assert len(running) >= 6  # a munged, a controller, and four nodes
     said("lab", "down", "s")

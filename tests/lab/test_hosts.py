@@ -18,7 +18,7 @@ from assay.records.directory import NODES, list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
 from assay.system.survey import read_nodes
-from campaign_lab import made
+from campaign_lab import measurement_counts
 
 reason = network.why_not()
 pytestmark = [
@@ -170,7 +170,7 @@ def test_a_host_is_cut_off_in_the_middle_and_resume_fills_what_needs_it(
     assert running.returncode == 1, said
     lost = cluster.hosts[3].addresses[0]
     assert f"Lost on the way: {lost}." in said
-    assert "Left out, for want of 4 nodes: network.barrier" in said
+    assert "Left out, for lack of 4 nodes: network.barrier" in said
     (run,) = list_runs(folder / "runs")
     assert not run.complete
     data = read_run(run.path)
@@ -178,14 +178,14 @@ def test_a_host_is_cut_off_in_the_middle_and_resume_fills_what_needs_it(
     counts = [m.cell.placement.nodes for m in data.measurements]
     assert (counts.count(2), counts.count(3)) == (2, 2)
     assert counts.count(4) < 2
-    before = made(run)
+    before = measurement_counts(run)
     done = assay(cluster, folder, "run", "--resume", "--no-report", "--json")
     assert done.returncode in (0, 1), done.stderr
     assert run.complete
     data = read_run(run.path)
     counts = [m.cell.placement.nodes for m in data.measurements]
     assert [counts.count(nodes) for nodes in (2, 3, 4)] == [2, 2, 2]
-    new = {name for name in made(run) if name not in before}
+    new = {name for name in measurement_counts(run) if name not in before}
     cells = {cell.id: cell.placement.nodes for cell in data.manifest.plan.cells}
     assert {cells[name.rpartition("-")[0]] for name in new} == {4}
     # What was cut off, and could not be reached to be ended, was ended when the host was back.

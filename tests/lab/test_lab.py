@@ -178,8 +178,8 @@ def test_what_a_killed_owner_left_is_found_and_removed() -> None:
 def cluster() -> Iterator[VirtualCluster]:
     if reason:
         pytest.skip(reason)
-    with VirtualCluster(2, rates=(GIGABIT, FAST_ETHERNET)) as made:
-        yield made
+    with VirtualCluster(2, rates=(GIGABIT, FAST_ETHERNET)) as created:
+        yield created
 
 
 @pytest.fixture

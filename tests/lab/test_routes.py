@@ -35,8 +35,8 @@ TOPOLOGIES = {
 
 @pytest.fixture(scope="module", params=TOPOLOGIES, ids=str)
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    with VirtualCluster(spec=TOPOLOGIES[request.param]) as made:
-        yield made
+    with VirtualCluster(spec=TOPOLOGIES[request.param]) as listener:
+        yield listener
 
 
 def forwards(cluster: Cluster, sender: str, receiver: str) -> int:
@@ -108,9 +108,9 @@ def test_neighbours_are_told_and_not_learned(cluster: Cluster) -> None:
             if cluster.shape.bridges
             else len(cluster.shape.adapters(host.name))
         )
-        told = [neighbour for neighbour in known if ":" not in neighbour["dst"]]
-        assert len(told) == each
-        assert all(neighbour["state"] == ["PERMANENT"] for neighbour in told)
+        reported = [neighbour for neighbour in known if ":" not in neighbour["dst"]]
+        assert len(reported) == each
+        assert all(neighbour["state"] == ["PERMANENT"] for neighbour in reported)
 
 
 def test_a_cluster_that_is_made_carries_packets_at_once(cluster: Cluster) -> None:
@@ -129,9 +129,9 @@ def seconds_for(cluster: Cluster, pairs: list[tuple[str, str]], size: int) -> fl
     host = {each.name: each for each in cluster.hosts}
 
     def listening() -> socket.socket:
-        made = socket.create_server(("0.0.0.0", PORT))
-        made.settimeout(PATIENCE)
-        return made
+        listener = socket.create_server(("0.0.0.0", PORT))
+        listener.settimeout(PATIENCE)
+        return listener
 
     with sockets(cluster, listening) as servers:
         connections = []
@@ -251,13 +251,13 @@ def has_netem() -> bool:
 )
 def test_queues_are_these(monkeypatch: pytest.MonkeyPatch, wire: Wire, lines: list[str]) -> None:
     """The rate is kept after the delay: what waits for its time does not wait for tokens, too."""
-    told: list[str] = []
-    monkeypatch.setattr(network, "batch", lambda command, lines, keep: told.extend(lines))
+    reported: list[str] = []
+    monkeypatch.setattr(network, "batch", lambda command, lines, keep: reported.extend(lines))
     network.limit("space", [("eth0", wire)])
-    assert len(told) == len(lines)
+    assert len(reported) == len(lines)
     assert all(
         said.startswith("qdisc add dev eth0 ") and said.endswith(line)
-        for said, line in zip(told, lines, strict=True)
+        for said, line in zip(reported, lines, strict=True)
     )
 
 

@@ -36,8 +36,8 @@ mpi.MPI_Finalize()
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SlurmCluster]:
-    with running_slurm(4, login=False) as made:
-        yield made
+    with running_slurm(4, login=False) as slurm:
+        yield slurm
 
 
 def ask(*words: str, timeout: float = 60) -> str:
@@ -51,8 +51,8 @@ def test_all_nodes_are_idle_and_run_what_is_asked(cluster: SlurmCluster) -> None
     names = sorted(ask("srun", "-N4", "hostname").split())
     assert names == ["node1", "node2", "node3", "node4"]
     # Hosts know each other by name, over the network that joins them.
-    told = ask("srun", "-N1", "getent", "hosts", "node3").split()
-    assert told == [cluster.cluster.hosts[2].addresses[0], "node3"]
+    addresses = ask("srun", "-N1", "getent", "hosts", "node3").split()
+    assert addresses == [cluster.cluster.hosts[2].addresses[0], "node3"]
 
 
 def test_an_mpi_job_runs_over_the_nodes(cluster: SlurmCluster, tmp_path: Path) -> None:

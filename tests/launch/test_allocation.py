@@ -183,7 +183,7 @@ SYSTEMS = {system.name: system for system in systems()}
 
 
 def called(
-    tmp_path: Path, scheduler: str, program: str, *words: str, told: str | None = None
+    tmp_path: Path, scheduler: str, program: str, *words: str, reported: str | None = None
 ) -> str:
     folder = tmp_path / "a b"
     folder.mkdir(exist_ok=True)
@@ -195,7 +195,7 @@ def called(
     environment = {**os.environ, "SLURM_JOB_ID": "71", "SLURM_NTASKS": "8"}
     done = subprocess.run(
         ["sh", str(script), *words],
-        **({"stdin": subprocess.DEVNULL} if told is None else {"input": told}),
+        **({"stdin": subprocess.DEVNULL} if reported is None else {"input": reported}),
         capture_output=True,
         text=True,
         timeout=20,
@@ -221,8 +221,8 @@ def test_each_scheduler_is_called_by_these_words(tmp_path: Path) -> None:
 
 
 def test_what_comes_through_a_pipe_is_passed_on(tmp_path: Path) -> None:
-    assert "<--input=all>" in called(tmp_path, "slurm", "srun", "n2", "prog", told="yes")
-    assert "noinput" not in called(tmp_path, "flux", "flux", "n2", "prog", told="yes")
+    assert "<--input=all>" in called(tmp_path, "slurm", "srun", "n2", "prog", reported="yes")
+    assert "noinput" not in called(tmp_path, "flux", "flux", "n2", "prog", reported="yes")
 
 
 def test_an_own_name_that_leads_nowhere_is_replaced_by_an_address(

@@ -113,10 +113,10 @@ def test_phases_are_shares_of_each_sample(tmp_path):
         phases={"compute": "0.9 / ppn", "halo": 0.25, "gather": "ppn > 2"},
     )
     record = measure(tmp_path, scenario, max_samples=20)
-    told = {series.metric: series.values for series in record.series}
-    assert list(told) == ["time", "compute", "halo"]  # nothing is told of a share of 0
-    assert told["compute"] == pytest.approx([0.45 * value for value in values(record)])
-    assert told["halo"] == pytest.approx([0.25 * value for value in values(record)])
+    values_of = {series.metric: series.values for series in record.series}
+    assert list(values_of) == ["time", "compute", "halo"]  # nothing is told of a share of 0
+    assert values_of["compute"] == pytest.approx([0.45 * value for value in values(record)])
+    assert values_of["halo"] == pytest.approx([0.25 * value for value in values(record)])
 
 
 def test_median_spread_and_correlation(tmp_path):

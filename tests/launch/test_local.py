@@ -311,16 +311,16 @@ def test_nothing_survives_an_assay_that_is_killed(tmp_path):
 def tiny(tmp_path_factory):
     """Toolchains and their builds of a miniature program, made once when first asked for."""
     cache = tmp_path_factory.mktemp("cache")
-    made: dict[str, tuple[Toolchain, Path]] = {}
+    builds: dict[str, tuple[Toolchain, Path]] = {}
 
     def build(name: str) -> tuple[Toolchain, Path]:
-        if name not in made:
+        if name not in builds:
             config = Config(toolchains={"openmpi": ToolchainConfig(mpi_prefix=PREFIX or None)})
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("ASSAY_CACHE", str(cache))
                 used = select_toolchain(name, config)
-                made[name] = used, build_kernels(used, sources=DATA / "tiny")
-        return made[name]
+                builds[name] = used, build_kernels(used, sources=DATA / "tiny")
+        return builds[name]
 
     return build
 

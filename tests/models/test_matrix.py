@@ -67,7 +67,7 @@ def test_without_a_matrix_nothing_is_fitted(tmp_path: Path) -> None:
     assert plan.between == {} and plan.fitted == ()
     assert {c.placement.order for c in plan.cells} == {"block", "cyclic", "reversed"}
     words = read_words(["order=block,fitted", "ppn=2"])
-    with pytest.raises(AssayError, match="nobody says what its ranks send") as refused:
+    with pytest.raises(AssayError, match="without a communication matrix") as refused:
         load_plan(find_suite("placement"), CONTEXT, 1, words, app=App(COMMAND))
     assert "--matrix" in refused.value.fix
 
@@ -88,7 +88,7 @@ def test_a_matrix_of_a_number_that_is_not_measured_is_refused(tmp_path: Path) ->
         ("0 1\nx 0\n", "no row of numbers", "line 2"),
         ("0 nan\n1 0\n", "at least 0", "line 1"),
         ("", "there are no numbers", "line 1"),
-        ("5 0\n0 7\n", "no message from a rank to another", "matrix.txt"),
+        ("5 0\n0 7\n", "no message between different ranks", "matrix.txt"),
     ],
 )
 def test_matrices_that_make_no_sense(tmp_path: Path, text: str, what: str, where: str) -> None:
@@ -104,7 +104,7 @@ def test_files_that_can_t_be_read(tmp_path: Path) -> None:
         read_matrix(tmp_path / "none.txt")
     assert refused.value.where == str(tmp_path / "none.txt") and refused.value.fix
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(AssayError, match="it is no text"):
+    with pytest.raises(AssayError, match="it is not text"):
         read_matrix(tmp_path / "binary")
 
 

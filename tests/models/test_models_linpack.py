@@ -18,8 +18,8 @@ from assay.models.linpack import (
     Found,
     is_open,
     read_search,
+    resolve,
     searches_for,
-    settle,
     sizing_text,
 )
 
@@ -53,59 +53,59 @@ found_by_search = st.builds(
 def test_the_order_by_time_is_that_of_the_operation_count() -> None:
     # A twentieth of 900 s at 100 Gflop/s are 4.5e12 operations: 2/3 18898^3 + 3/2 18898^2 =
     # 4.49995e12, and 18899 would be 4.50066e12.
-    settled = settle(cell(), dataclasses.replace(FOUND, memory_available=1e12), 900.0)
-    assert settled.largest is not None
-    assert (settled.largest.n, settled.largest.limit) == (18898, "time")
-    assert settled.parameters["n"] == 18898
-    assert settled.seconds == pytest.approx(45.0, rel=1e-3)
+    resolved = resolve(cell(), dataclasses.replace(FOUND, memory_available=1e12), 900.0)
+    assert resolved.largest is not None
+    assert (resolved.largest.n, resolved.largest.limit) == (18898, "time")
+    assert resolved.parameters["n"] == 18898
+    assert resolved.seconds == pytest.approx(45.0, rel=1e-3)
 
 
 def test_the_order_by_memory_fills_what_may_be_filled() -> None:
     # One rank, panels of one column: n^2 doubles, n of the right-hand side, 2 n of panels, 4 n of
     # the solution, and what pads columns to an odd number of cache lines.
     found = dataclasses.replace(FOUND, nb=1, p=1, depth=0, memory_available=1e9)
-    settled = settle(cell(1, fill=0.5), found, 1e9)
-    assert settled.largest is not None
-    assert settled.largest.limit == "memory"
-    assert settled.largest.n == pytest.approx(math.sqrt(0.5e9 / 8) - 3.5, abs=8)
+    resolved = resolve(cell(1, fill=0.5), found, 1e9)
+    assert resolved.largest is not None
+    assert resolved.largest.limit == "memory"
+    assert resolved.largest.n == pytest.approx(math.sqrt(0.5e9 / 8) - 3.5, abs=8)
 
 
 def test_what_the_search_found_is_taken_and_what_was_given_stays() -> None:
-    parameters = settle(cell(n=5000), FOUND, 900.0).parameters
+    parameters = resolve(cell(n=5000), FOUND, 900.0).parameters
     assert parameters | {"nb": 128, "p": 2, "broadcast": "ring", "swap": "spread"} == parameters
     assert (parameters["n"], parameters["depth"]) == (5000, 0)
     given = {"nb": 64, "p": 1, "broadcast": "library", "swap": "exchange", "depth": 1, "n": 7}
-    assert settle(cell(**given), FOUND, 900.0).parameters == {**OPEN, **given}
+    assert resolve(cell(**given), FOUND, 900.0).parameters == {**OPEN, **given}
     assert not is_open(cell(**given))
     assert is_open(cell(**{**given, "depth": -1}))
     assert not is_open(Cell("compute.dgemm", {"n": 0}, Placement(), "embedded"))
 
 
 def test_without_a_search_all_is_left_to_the_kernel_but_what_it_doesn_t_know() -> None:
-    settled = settle(cell(), None, 900.0)
-    assert settled.parameters == {**OPEN, "depth": 1}
-    assert (settled.largest, settled.seconds) == (None, None)
+    resolved = resolve(cell(), None, 900.0)
+    assert resolved.parameters == {**OPEN, "depth": 1}
+    assert (resolved.largest, resolved.seconds) == (None, None)
 
 
 @given(found_by_search, st.floats(0.01, 1.0), st.floats(0.01, 1.0), st.floats(1.0, 1e6))
 def test_no_order_exceeds_memory_or_time_and_the_next_larger_would(
     found: Found, fill: float, fraction: float, budget: float
 ) -> None:
-    settled = settle(cell(fill=fill, fraction=fraction), found, budget)
-    largest = settled.largest
+    resolved = resolve(cell(fill=fill, fraction=fraction), found, budget)
+    largest = resolved.largest
     assert largest is not None
 
     def fits(n: int) -> bool:
         return (
-            memory(settled.parameters, n, 4) <= fill * found.memory_available
+            memory(resolved.parameters, n, 4) <= fill * found.memory_available
             and linpack_flops(n) <= TIME_SHARE * budget * found.rate
         )
 
     assert fits(largest.n) or largest.n == 1
     assert not fits(largest.n + 1)
-    n = int(settled.parameters["n"])
+    n = int(resolved.parameters["n"])
     assert n == max(int(fraction * largest.n), 1)
-    assert settle(cell(fill=fill, fraction=fraction), found, budget) == settled
+    assert resolve(cell(fill=fill, fraction=fraction), found, budget) == resolved
 
 
 @given(found_by_search, st.floats(1.0, 1e6), st.floats(1.0, 10.0))
@@ -113,7 +113,7 @@ def test_more_time_and_more_memory_never_make_it_smaller(
     found: Found, budget: float, times: float
 ) -> None:
     def order(found: Found, budget: float) -> int:
-        return int(settle(cell(), found, budget).parameters["n"])
+        return int(resolve(cell(), found, budget).parameters["n"])
 
     richer = dataclasses.replace(found, memory_available=times * found.memory_available)
     assert order(found, times * budget) >= order(found, budget)
@@ -122,13 +122,13 @@ def test_more_time_and_more_memory_never_make_it_smaller(
 
 @given(found_by_search, st.floats(1.0, 1e5))
 def test_the_budget_that_the_sentence_names_lifts_the_limit(found: Found, budget: float) -> None:
-    largest = settle(cell(), found, budget).largest
+    largest = resolve(cell(), found, budget).largest
     assert largest is not None
     text = sizing_text(largest)
     assert f"limited by {largest.limit}" in text
     if largest.limit == "time":
         number, unit = text.partition("--budget '")[2].partition("'")[0].split()
-        lifted = settle(cell(), found, float(number) * {"min": 60.0, "h": 3600.0}[unit]).largest
+        lifted = resolve(cell(), found, float(number) * {"min": 60.0, "h": 3600.0}[unit]).largest
         assert lifted is not None and lifted.limit == "memory"
 
 
@@ -157,10 +157,10 @@ def test_facts_are_read_whole_or_not_at_all() -> None:
 
 
 def test_where_memory_is_not_told_time_alone_decides() -> None:
-    told = {name: value for name, value in FACTS.items() if name != "memory_available"}
-    found = read_search(told, 4)
+    facts = {name: value for name, value in FACTS.items() if name != "memory_available"}
+    found = read_search(facts, 4)
     assert found is not None
-    largest = settle(cell(), found, 900.0).largest
+    largest = resolve(cell(), found, 900.0).largest
     assert largest is not None and (largest.n, largest.limit) == (18898, "time")
     assert sizing_text(largest).endswith("how much memory is free is not known")
 

@@ -46,7 +46,7 @@ def test_a_trace_that_takes_too_long_is_refused_before_anything_is_launched():
     for name, span in ((FWQ, "quantum"), (FTQ, "interval"), (BARRIER, "quantum")):
         check = find_kernel(name).check
         assert check({span: 0.1, "count": 600}, Placement(ppn=2)) is None
-        assert "61 s a sample" in check({span: 0.1, "count": 610}, Placement(ppn=2))
+        assert "61 s per sample" in check({span: 0.1, "count": 610}, Placement(ppn=2))
 
 
 def test_shares_are_shown_as_percentages():
@@ -67,13 +67,13 @@ def test_traces_hold_every_quantum_of_every_rank():
     for record, name in ((fwq, "quantum"), (ftq, "pieces")):
         assert is_good(record), record
         samples = len(named(record, "time"))
-        told = int(record.facts["traces_told"])
+        traces = int(record.facts["traces_told"])
         assert record.batch == 300 and record.facts["ranks_traced"] == "0, 1"
-        assert 1 <= told <= min(samples, 20_000 // 600)
+        assert 1 <= traces <= min(samples, 20_000 // 600)
         assert len(named(record, "noise")) == len(named(record, "detour")) == samples
         for rank in (0, 1):
             values = named(record, name, rank)
-            assert len(values) == 300 * told and all(value >= 0 for value in values)
+            assert len(values) == 300 * traces and all(value >= 0 for value in values)
     # The sum of the quanta is the sample's time, whose first trace is told; the clock is read once
     # more at either end.
     for rank in (0, 1):

@@ -105,8 +105,8 @@ def test_factors_of_the_command_line_take_the_place_of_the_plan_s():
     }
     assert plan.choices == ()
     assert {c.placement.ppn for c in plan.cells if c.kernel == "memory.stream"} == {1, 2}
-    with pytest.raises(AssayError, match="No kernel of the plan has a parameter 'clas'") as told:
+    with pytest.raises(AssayError, match="No kernel of the plan has a parameter 'clas'") as caught:
         cells("clas=S")
-    assert "'class'" in str(told.value)
+    assert "'class'" in str(caught.value)
     with pytest.raises(AssayError, match="class"):
         cells("class=Z")

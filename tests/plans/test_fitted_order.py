@@ -58,9 +58,9 @@ def test_it_is_the_best_of_all_orders(nodes: int, ppn: int, seed: int) -> None:
 def test_it_is_never_worse_than_an_order_with_a_name(nodes: int, ppn: int, seed: int) -> None:
     matrix = drawn(nodes * ppn, seed, 0.2)
     fit = fit_order(matrix, nodes, ppn)
-    told = {order: between(matrix, order, nodes, ppn) for order in ORDERS}
-    assert fit.plain == pytest.approx(told)
-    assert fit.between <= min(told.values()) * (1 + 1e-12)
+    bytes_between = {order: between(matrix, order, nodes, ppn) for order in ORDERS}
+    assert fit.plain == pytest.approx(bytes_between)
+    assert fit.between <= min(bytes_between.values()) * (1 + 1e-12)
     assert between(matrix, fit.order, nodes, ppn) == pytest.approx(fit.between)
     assert sorted(fit.seats) == list(range(nodes * ppn))
     assert fit == fit_order(matrix, nodes, ppn)

@@ -31,11 +31,11 @@ def test_what_does_not_fit_into_memory_is_refused_before_anything_is_launched(tm
     assert len(measure(tmp_path, text, room).cells) == 2
     tight = PlanContext(2, memory=2 * 3 * 8 * 20000**2 - 1)
     with pytest.raises(
-        AssayError, match=r"compute.dgemm n=20000 needs 19\.2 GB a node, but 19\.2 GB"
-    ) as told:
+        AssayError, match=r"compute.dgemm n=20000 needs 19\.2 GB per node, but 19\.2 GB"
+    ) as caught:
         measure(tmp_path, text, tight)
-    assert "plan.toml:" in told.value.where
-    assert "smaller" in told.value.fix
+    assert "plan.toml:" in caught.value.where
+    assert "smaller" in caught.value.fix
     plan = measure(tmp_path, text, tight, head="portable = true\n")
     assert [cell.parameters["n"] for cell in plan.cells] == [100]
     assert "n=20000 needs" in plan.notes[0]
@@ -44,7 +44,7 @@ def test_what_does_not_fit_into_memory_is_refused_before_anything_is_launched(tm
 def test_an_order_that_memory_can_t_hold_is_refused(tmp_path):
     context = PlanContext(cores=4, memory=8e9)
     assert measure(tmp_path, 'kernel = "linpack"\nppn = 4\nn = 30000', context).cells
-    with pytest.raises(AssayError, match=r"needs .* a node"):
+    with pytest.raises(AssayError, match=r"needs .* per node"):
         measure(tmp_path, 'kernel = "linpack"\nppn = 4\nn = 32000', context)
     assert measure(tmp_path, 'kernel = "linpack"\nppn = 4', context).cells  # its own affair
 

@@ -66,7 +66,7 @@ def test_what_is_not_there_is_refused_before_anything_is_launched(tmp_path, line
         (["mode=read", "elements=1"], "no random places"),
         (["mode=read", "elements=1000"], ""),
         (["mode=update", "elements=0,1024"], ""),
-        (["mode=read", "elements=2147483648"], "needs 18.3 GB a node, but 16.0 GB are available"),
+        (["mode=read", "elements=2147483648"], "needs 18.3 GB per node, but 16.0 GB are available"),
     ],
 )
 def test_tables_that_cannot_be_are_refused(words, complaint):

@@ -12,7 +12,7 @@ from assay.errors import AssayError
 from assay.launch.fake.seats import ranks_of
 from assay.model.placement import Placement
 from assay.model.plan import Plan, PlanContext
-from assay.model.rank_order import order_misfit, read_order, seats_by_rank
+from assay.model.rank_order import order_problem, read_order, seats_by_rank
 from assay.plans.suites import load_plan
 from assay.plans.words import plan_from_words
 
@@ -47,7 +47,7 @@ def test_every_order_seats_every_rank_once(nodes: int, ppn: int, random: object)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     given_list = ",".join(map(str, shuffled))
     for order in ("block", "cyclic", "reversed", given_list):
-        assert order_misfit(read_order(order, ""), nodes * ppn) is None
+        assert order_problem(read_order(order, ""), nodes * ppn) is None
         seats = seats_by_rank(order, nodes, ppn)
         assert sorted(seats) == [(node, local) for node in range(nodes) for local in range(ppn)]
     block = seats_by_rank("block", nodes, ppn)
@@ -71,7 +71,7 @@ def test_a_plan_takes_words_and_lists(tmp_path: Path) -> None:
     ("order", "complaint", "fix"),
     [
         ('"blok"', "'order' can't be 'blok'", "Did you mean 'block'?"),
-        ('"0,2,1"', "order = '0,2,1', but there are 4 ranks", "one seat a rank"),
+        ('"0,2,1"', "order = '0,2,1', but there are 4 ranks", "one seat per rank"),
         ('"0,1,2,3,4"', "order = '0,1,2,3,4', but there are 4 ranks", ""),
         ('"0,1,1,3"', "'0,1,1,3' does not name each seat from 0 to 3 once", "each seat once"),
         ('"1,2,3,4"', "'1,2,3,4' does not name each seat from 0 to 3 once", ""),
@@ -141,7 +141,7 @@ def test_wrong_adapters(tmp_path: Path, adapter: str, complaint: str, fix: str) 
 
 def test_ranks_on_one_node_have_no_adapter(tmp_path: Path) -> None:
     words = {"ppn": 2, "adapter": "eth0"}
-    with pytest.raises(AssayError, match="ranks on one node talk through memory"):
+    with pytest.raises(AssayError, match="ranks on one node communicate through shared memory"):
         plan_from_words("network.barrier", context=FOUR, placement=words)
 
 

@@ -74,7 +74,7 @@ def test_every_feature_together():
     assert {c.placement.adapter for c in pings} == {None, "eth0"}
     sizes = [c.parameters["n"] for c in plan.cells if c.kernel == "compute.dgemm"]
     assert sizes == [400, 10, 20, 30, 40]
-    one_node = "adapter = 'eth0', but ranks on one node talk through memory."
+    one_node = "adapter = 'eth0', but ranks on one node communicate through shared memory."
     assert plan.notes == (f"Left out network.pingpong: {one_node}",)
     small = load_plan(DATA / "every-feature.toml", PlanContext(1, 1, "gcc", ("gcc",)))
     assert {c.kernel for c in small.cells} == {"npb.ep", "npb.cg", "compute.dgemm"}
@@ -126,9 +126,9 @@ def test_plans_include_others_with_their_own_factors(tmp_path):
     ],
 )
 def test_what_can_not_be_included_is_told(tmp_path, word, complaint):
-    with pytest.raises(AssayError) as told:
+    with pytest.raises(AssayError) as caught:
         load(tmp_path, f'schema = 1\ninclude = ["{word}"]\n[[measure]]\nkernel = "npb.ep"\n')
-    assert complaint in str(told.value)
+    assert complaint in str(caught.value)
 
 
 def test_a_plan_says_what_it_leaves_to_a_search(tmp_path):

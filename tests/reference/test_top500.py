@@ -94,7 +94,7 @@ def test_the_table_names_its_source_and_is_small():
 
 
 def test_it_imports_nothing_heavy():
-    told = subprocess.run(
+    printed = subprocess.run(
         [
             sys.executable, "-c",
             "import assay.reference.top500 as t, sys; t.places(1e12); "
@@ -102,4 +102,4 @@ def test_it_imports_nothing_heavy():
         ],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert told.stdout.strip() == "set()"
+    assert printed.stdout.strip() == "set()"

@@ -288,20 +288,20 @@ def test_the_bundle_is_made_once_and_a_broken_cache_is_repaired(monkeypatch, tmp
 
     from assay.charts.vega_bundle import javascript_bundle
 
-    made = []
+    created = []
 
     def fake(snippet):
-        made.append(snippet)
+        created.append(snippet)
         return "let x = '</script><!--';"
 
     monkeypatch.setattr(vl_convert, "javascript_bundle", fake)
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     first = javascript_bundle()
     assert "</script" not in first and "<!--" not in first
-    assert javascript_bundle() == first and len(made) == 1
+    assert javascript_bundle() == first and len(created) == 1
     (kept,) = (tmp_path / "cache").iterdir()
     kept.write_text(first[: len(first) // 2])
-    assert javascript_bundle() == first and len(made) == 2
+    assert javascript_bundle() == first and len(created) == 2
     (tmp_path / "blocked").write_text("")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "blocked"))
     assert javascript_bundle() == first

@@ -300,8 +300,8 @@ def test_a_job_around_assay_is_no_template_for_the_next(monkeypatch: pytest.Monk
 
 def qstat(**jobs: dict[str, object]) -> str:
     """qstat(1B) -f -F json."""
-    told = {"timestamp": 1, "pbs_version": "20.0.1", "pbs_server": "srv", "Jobs": jobs}
-    return json.dumps(told)
+    answer = {"timestamp": 1, "pbs_version": "20.0.1", "pbs_server": "srv", "Jobs": jobs}
+    return json.dumps(answer)
 
 
 @pytest.mark.parametrize(

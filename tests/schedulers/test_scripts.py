@@ -361,8 +361,8 @@ def test_exactly_the_words_arrive_and_nothing_else_is_run(
 ) -> None:
     place = place.replace("/", "-").strip(".") or "x"
     assume(len(os.fsencode(place)) < 200)
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
         (folder / "in").mkdir()
         directory = folder / "in" / place
         directory.mkdir()
@@ -424,8 +424,8 @@ def test_a_directive_holds_what_was_asked_or_the_request_is_refused(
 @pytest.mark.parametrize(
     ("changes", "hint"),
     [
-        ({"name": "two\nlines"}, r"The name 'two\\nlines' can't stand in a job script"),
-        ({"name": ""}, "The name '' can't stand"),
+        ({"name": "two\nlines"}, r"The name 'two\\nlines' can't be written into a job script"),
+        ({"name": ""}, "The name '' can't be written into a job script"),
         ({"options": SchedulerConfig(partition="a\n#SBATCH --uid=0")}, "The partition 'a"),
         ({"options": SchedulerConfig(account="\x1b[31m")}, "The account"),
         ({"options": SchedulerConfig(directives=("--a=1\n--b",))}, "The directive"),
@@ -467,7 +467,7 @@ def test_what_has_no_notation_is_refused(kind: str, changes: dict[str, object], 
 def test_each_scheduler_refuses_what_only_it_can_not_say(
     kind: str, changes: dict[str, object]
 ) -> None:
-    with pytest.raises(AssayError, match="can't stand in a job script"):
+    with pytest.raises(AssayError, match="can't be written into a job script"):
         MAKERS[kind]().script(make_request(kind, **changes))
 
 

@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.skipif(reason is not None, reason
 def slurm() -> Iterator[SlurmCluster]:
     # Partitions refuse what they can't hold at once, and commands give up sooner.
     settings = {"EnforcePartLimits": "ALL", "KillWait": "2", "MessageTimeout": "5"}
-    with running_slurm(4, settings=settings) as made:
-        yield made
+    with running_slurm(4, settings=settings) as started:
+        yield started
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from assay.records.directory import NODES, RunDirectory, list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
 from assay.system.survey import read_nodes
-from campaign_lab import made
+from campaign_lab import measurement_counts
 from open_mpi import OPEN_MPI, PREFIX
 from slurm_lab import reason, running_slurm
 
@@ -139,12 +139,12 @@ def test_a_node_dies_and_the_job_goes_on_without_it(slurm: SlurmCluster, tmp_pat
     assert {("network.barrier", n) for n in (2, 3)} <= set(measured)
     assert {("npb.cg", n) for n in (1, 2)} <= set(measured)
     assert ("network.barrier", 4) not in measured
-    before = made(run)
+    before = measurement_counts(run)
     slurm.await_idle()
     status = ended(submit(tmp_path, "run", "--resume", "--no-report", "--json"))
     assert status == 0, (tmp_path / "out").read_text()
     assert run.complete
-    counted = [name for name in made(run) if name not in before]
+    counted = [name for name in measurement_counts(run) if name not in before]
     cells = {cell.id: cell.placement.nodes for cell in data.manifest.plan.cells}
     assert {cells[name.rpartition("-")[0]] for name in counted} == {4}
     assert all(len(hosts) == 1 for hosts in nodes_measured(run).values())

@@ -139,9 +139,9 @@ def test_holes_in_the_design_are_said() -> None:
     rng = np.random.default_rng(5)
     factors = {"a": ["1", "1", "2", "2"] * 6, "b": ["x", "y", "x", "z"] * 6, "c": ["only"] * 24}
     found = anova(100.0 + rng.standard_normal(24), factors)
-    assert "c has one level: its effect can't be told." in found.missing
+    assert "c has one level: its effect can't be estimated." in found.missing
     assert any("2 of 6 combinations of a and b were not measured" in s for s in found.missing)
-    assert any("What a and b do together can't be told" in s for s in found.missing)
+    assert any("The interaction of a and b can't be separated" in s for s in found.missing)
     assert {effect.factors for effect in found.effects} == {("a",), ("b",)}
     assert found.effects[1].freedom == 2
 
@@ -153,13 +153,15 @@ def test_a_factor_that_goes_with_another_is_not_credited() -> None:
         100.0 + rng.standard_normal(20), {"a": a, "same": a, "b": ["x", "x", "y", "y"] * 5}
     )
     assert [effect.factors for effect in found.effects if len(effect.factors) == 1] == [("b",)]
-    assert sum("goes with the other factors" in sentence for sentence in found.missing) == 2
+    assert (
+        sum("is confounded with the other factors" in sentence for sentence in found.missing) == 2
+    )
 
 
 def test_without_repeats_interactions_are_left_out() -> None:
     found = anova([1.0, 2.0, 2.5, 3.4, 3.0, 4.6], {"a": list("xxyyzz"), "b": list("uvuvuv")})
     assert {effect.factors for effect in found.effects} == {("a",), ("b",)}
-    assert any("Too few values to tell what a and b do together" in s for s in found.missing)
+    assert any("Too few values to estimate the interaction of a and b" in s for s in found.missing)
     nothing = anova([1.0, 2.0], {"a": ["x", "y"]})
     assert nothing.effects == []
     assert nothing.missing

@@ -44,7 +44,7 @@ def test_planted_shares_come_back() -> None:
 def test_the_sentence_names_share_cause_and_what_was_seen() -> None:
     (share,) = attribute(planted(200, 2, steal_seconds=0.9)).shares
     assert share.sentence.startswith(f"{100 * share.share:.0f}%")
-    assert "of the variation goes with steal time: the hypervisor gave the CPUs" in share.sentence
+    assert "is explained by steal time: the hypervisor gave the CPUs" in share.sentence
     assert "in the quickest quarter of the launches" in share.sentence
 
 
@@ -107,11 +107,11 @@ def test_what_runs_while_a_rank_sleeps_does_not_displace_why_it_sleeps() -> None
         short = np.where(np.arange(48) % 2 == 0, 1.0, 0.0)
         log_cost = 2.0 * short * np.exp(0.1 * random.normal(size=48))
         log_cost += 0.1 * random.normal(size=48)
-        told = {
+        covariates = {
             "memory_pressure_seconds": 0.2 * short * np.exp(0.2 * random.normal(size=48)),
             "other_cpu_seconds": 2.0 + log_cost + 0.02 * random.normal(size=48),
         }
-        shares = attribute(make_repeats(np.exp(log_cost), told)).shares
+        shares = attribute(make_repeats(np.exp(log_cost), covariates)).shares
         assert shares[0].cause == "memory"
 
 
@@ -121,10 +121,10 @@ def test_waiting_is_the_way_in_which_a_quota_acts() -> None:
     held = np.where(np.arange(60) % 2 == 0, 0.5, 0.0) * (0.9 + 0.2 * random.random(60))
     wait = held + 0.01 * random.random(60)
     cost = np.exp(wait + 0.002 * random.normal(size=60))
-    told = {"worst_wait_seconds": wait, "quota_seconds": held}
-    assert [s.cause for s in attribute(make_repeats(cost, told)).shares] == ["quota"]
-    told["quota_seconds"] = np.zeros(60)
-    assert [s.cause for s in attribute(make_repeats(cost, told)).shares] == ["competition"]
+    covariates = {"worst_wait_seconds": wait, "quota_seconds": held}
+    assert [s.cause for s in attribute(make_repeats(cost, covariates)).shares] == ["quota"]
+    covariates["quota_seconds"] = np.zeros(60)
+    assert [s.cause for s in attribute(make_repeats(cost, covariates)).shares] == ["competition"]
 
 
 def test_counts_stand_in_only_for_times_that_are_unknown() -> None:
@@ -135,8 +135,8 @@ def test_counts_stand_in_only_for_times_that_are_unknown() -> None:
     assert [s.covariate for s in attribute(make_repeats(cost, count)).shares] == [
         "involuntary_switches"
     ]
-    told = count | {"wait_seconds": 0.01 * random.random(100)}
-    assert attribute(make_repeats(cost, told)).shares == []
+    covariates = count | {"wait_seconds": 0.01 * random.random(100)}
+    assert attribute(make_repeats(cost, covariates)).shares == []
 
 
 def test_sleep_is_the_way_in_which_short_memory_acts() -> None:
@@ -145,8 +145,8 @@ def test_sleep_is_the_way_in_which_short_memory_acts() -> None:
     asleep = short + 0.05 * random.random(80)
     cost = np.exp(asleep + 0.02 * random.normal(size=80))
     pressure = short * (0.2 + random.random(80))
-    told = {"memory_pressure_seconds": pressure, "asleep_seconds": asleep}
-    found = attribute(make_repeats(cost, told | {"io_pressure_seconds": asleep**2}))
+    covariates = {"memory_pressure_seconds": pressure, "asleep_seconds": asleep}
+    found = attribute(make_repeats(cost, covariates | {"io_pressure_seconds": asleep**2}))
     assert [s.cause for s in found.shares] == ["memory"]
     assert [s.cause for s in attribute(make_repeats(cost, {"asleep_seconds": asleep})).shares] == [
         "stopped"
@@ -398,13 +398,13 @@ def test_every_covariate_belongs_to_one_cause_or_to_none_on_purpose() -> None:
     root = Path(__file__).parents[2]
 
     source = (root / "native" / "harness" / "covariates.cpp").read_text()
-    told = set(re.findall(r'\{"(\w+)",\s*"\w+",\s*Combine::', source))
+    covariates = set(re.findall(r'\{"(\w+)",\s*"\w+",\s*Combine::', source))
     used = [reading.covariate for cause in CAUSES for reading in cause.readings]
     assert len(used) == len(set(used))
-    assert set(used) <= told
+    assert set(used) <= covariates
     # Spans, places, what is taken and causes nothing, and the CPU time that the clocks are compared
     # by.
-    assert told - set(used) == {
+    assert covariates - set(used) == {
         "sampling_seconds",
         "energy",
         "most_waiting_rank",

@@ -278,9 +278,9 @@ def test_cpus_of_ranks(ranks: tuple[RankRecord, ...], hosts: str, cores: str) ->
 
 
 def test_cpus_of_runs_that_tell_and_of_runs_that_do_not() -> None:
-    told = make_repeats(np.ones(3), {}, cores=("cpu0", "cpu1", "cpu0"))
-    bare = replace(make_repeats(np.ones(2), {}), utc=told.utc[:2] + 1.0)
-    (both,) = joined([told, bare])
+    repeats = make_repeats(np.ones(3), {}, cores=("cpu0", "cpu1", "cpu0"))
+    bare = replace(make_repeats(np.ones(2), {}), utc=repeats.utc[:2] + 1.0)
+    (both,) = joined([repeats, bare])
     assert both.cores == ("cpu0", "", "cpu1", "", "cpu0")
     assert joined([bare, bare])[0].cores == ()
     assert math.isclose(both.utc[1] - both.utc[0], 1.0)

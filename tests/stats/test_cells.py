@@ -249,8 +249,8 @@ def test_why_it_stopped(spread: float, complete: bool, rule: dict[str, int], sto
     found = [measured(BARRIER, i, v) for i, v in enumerate(values)]
     cell = only(found, [BARRIER], complete=complete, **rule)
     assert cell.metrics["time"].stop == stop
-    told = [c for c in cell.caveats if "was asked" in c]
-    assert len(told) == (stop != "precision")
+    sentences = [c for c in cell.caveats if "was asked" in c]
+    assert len(sentences) == (stop != "precision")
 
 
 def test_same_run_same_summaries_whatever_the_order() -> None:
@@ -299,7 +299,7 @@ CAVEATS = {
     "others": (changed(quiet(), covariates=COVARIATES | {"other_cpu_seconds": 0.5}), "0.5 CPUs"),
     "switches": (
         changed(quiet(), covariates=COVARIATES | {"involuntary_switches": 300.0}),
-        "150 times a second",
+        "150 times per second",
     ),
     "heat": (changed(quiet(), covariates=COVARIATES | {"throttle_events": 1.0}), "6 times"),
     "slow rank": (
@@ -313,9 +313,9 @@ CAVEATS = {
 @pytest.mark.parametrize("name", CAVEATS)
 def test_caveat_stands_next_to_its_number(name: str) -> None:
     found, words = CAVEATS[name]
-    told = only(found, [BARRIER]).caveats
-    assert len(told) == 1
-    assert words in told[0]
+    sentences = only(found, [BARRIER]).caveats
+    assert len(sentences) == 1
+    assert words in sentences[0]
 
 
 @pytest.mark.parametrize(
@@ -339,28 +339,28 @@ def test_small_disturbances_are_not_worth_a_sentence(covariates: dict[str, float
 def test_seats_of_ranks() -> None:
     values = noisy(11, 6, 40, spread=0.0002)
 
-    def told(**changes: object) -> list[str]:
+    def sentences(**changes: object) -> list[str]:
         seats = (seat(0), seat(1, **changes))
         found = [measured(BARRIER, i, v, seats=seats) for i, v in enumerate(values)]
         return only(found, [BARRIER]).caveats
 
-    assert ["1 of 2 ranks were not pinned" in c for c in told(pinned=False)] == [True]
-    assert ["1 of 2 ranks shared" in c for c in told(oversubscribed=True)] == [True]
+    assert ["1 of 2 ranks were not pinned" in c for c in sentences(pinned=False)] == [True]
+    assert ["1 of 2 ranks shared" in c for c in sentences(oversubscribed=True)] == [True]
 
 
 def test_starts_that_came_late_and_clocks_that_came_apart() -> None:
     collective = Cell("network.collective", {"op": "bcast", "bytes": 8}, Placement(ppn=2), "fake")
     values = noisy(11, 6, 40, spread=0.0002)
 
-    def told(**facts: float) -> list[str]:
+    def sentences(**facts: float) -> list[str]:
         found = [measured(collective, i, v, facts=facts) for i, v in enumerate(values)]
         return only(found, [collective]).caveats
 
     typical = float(np.median(values))
-    assert told(late_starts=9, late_kept=0, clock_error=0.009 * typical, clock_domains=2) == []
-    [late] = told(late_starts=9, late_kept=2)
+    assert sentences(late_starts=9, late_kept=0, clock_error=0.009 * typical, clock_domains=2) == []
+    [late] = sentences(late_starts=9, late_kept=2)
     assert late.startswith("12 of 240 samples began late on some rank")
-    [apart] = told(clock_error=0.05 * typical)
+    [apart] = sentences(clock_error=0.05 * typical)
     assert "hosts' clocks" in apart
     assert "5% of the time" in apart
 
@@ -377,8 +377,8 @@ def test_coarse_clock() -> None:
     coarse = ClockRecord("coarse", 1e-6, 1e-4)
     values = noisy(11, 6, 40, spread=0.0002)
     found = [measured(BARRIER, i, v, clock=coarse) for i, v in enumerate(values)]
-    [told] = only(found, [BARRIER]).caveats
-    assert "clock is coarse" in told
+    [sentences] = only(found, [BARRIER]).caveats
+    assert "clock is coarse" in sentences
     # The same time an operation, but a hundred operations between two looks at the clock.
     assert only(changed(found, batch=100), [BARRIER]).caveats == []
     # A rate's costs are per flop, far below a tick; it is the sample's own length that counts.
@@ -395,16 +395,16 @@ def test_dependent_samples() -> None:
         for k in range(1, 400):
             walk[k] = 0.9 * walk[k - 1] + 0.44 * rng.standard_normal()
         found.append(measured(BARRIER, i, 1.0 + 1e-4 * walk))
-    told = only(found, [BARRIER]).caveats
-    assert any("depend on their predecessors: 400 of a launch" in c for c in told)
+    sentences = only(found, [BARRIER]).caveats
+    assert any("depend on their predecessors: 400 of a launch" in c for c in sentences)
 
 
 def test_warmup_still_to_be_seen() -> None:
     rng = np.random.default_rng(6)
     slower = np.where(np.arange(80) < 20, 1.05, 1.0)
     found = [measured(BARRIER, i, slower + 1e-3 * rng.standard_normal(80)) for i in range(6)]
-    told = only(found, [BARRIER]).caveats
-    assert any("Not steady after warm-up in 6 of 6 launches" in c and "+5%" in c for c in told)
+    sentences = only(found, [BARRIER]).caveats
+    assert any("Not steady after warm-up in 6 of 6 launches" in c and "+5%" in c for c in sentences)
     assert not any("Not steady" in c for c in only(changed(found, warmup=20), [BARRIER]).caveats)
 
 
@@ -413,8 +413,8 @@ def test_short_launches_do_not_outvote_what_long_ones_show() -> None:
     slower = np.where(np.arange(80) < 20, 1.05, 1.0)
     found = [measured(BARRIER, i, slower + 1e-3 * rng.standard_normal(80)) for i in range(3)]
     found += [measured(BARRIER, i, 1.0 + 1e-3 * rng.standard_normal(10)) for i in range(3, 12)]
-    told = only(found, [BARRIER]).caveats
-    assert any("in 3 of 3 launches with samples enough to tell" in c for c in told)
+    sentences = only(found, [BARRIER]).caveats
+    assert any("in 3 of 3 launches with enough samples to test" in c for c in sentences)
 
 
 def test_drifting_launches() -> None:

@@ -119,12 +119,10 @@ def test_what_cannot_be_told_apart_is_said() -> None:
     rng = np.random.default_rng(3)
     values = 100 + rng.standard_normal(12)
     tied = variance_components(repeats(values, np.arange(12) // 4, np.arange(12) // 4))
-    assert {"Each day had one set of hosts: what either does can't be told apart."} <= {
-        *tied.untold
-    }
+    assert {"Each day had one set of hosts: the two effects can't be separated."} <= {*tied.untold}
     lone = variance_components(repeats(values, np.arange(12), np.zeros(12, dtype=int)))
     assert [part.level for part in lone.parts] == ["launches"]
-    assert any("Too few measurements a group" in sentence for sentence in lone.untold)
+    assert any("Too few measurements per group" in sentence for sentence in lone.untold)
     assert variance_components(repeats([1.0], [0], [0])).parts == []
 
 

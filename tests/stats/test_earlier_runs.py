@@ -8,17 +8,17 @@ import numpy as np
 
 from assay.model.cell import Cell
 from assay.records.group import read_group
-from assay.stats.fleet.earlier_runs import Occasion, occasions_before, with_now
+from assay.stats.fleet.earlier_runs import EarlierRun, earlier_runs_before, with_now
 from assay.stats.fleet.fleet import logarithms
 from fleet_builder import DGEMM, STRIDED, make_group
 
 
 def test_costs_stand_by_host_cell_and_occasion_with_the_present_last() -> None:
     before = [
-        Occasion("one", 10.0, {"x": {"n1": 1.0, "n2": 2.0}, "y": {"n2": 3.0}}),
-        Occasion("two", 20.0, {"x": {"n3": 4.0, "gone": 9.0}, "other": {"n1": 9.0}}),
+        EarlierRun("one", 10.0, {"x": {"n1": 1.0, "n2": 2.0}, "y": {"n2": 3.0}}),
+        EarlierRun("two", 20.0, {"x": {"n3": 4.0, "gone": 9.0}, "other": {"n1": 9.0}}),
     ]
-    now = Occasion("now", 30.0, {"y": {"n1": 5.0, "n3": 6.0}})
+    now = EarlierRun("now", 30.0, {"y": {"n1": 5.0, "n3": 6.0}})
     costs, utc = with_now(iter(before), now, ["n1", "n2", "n3"], ["x", "y"])
     assert utc.tolist() == [10.0, 20.0, 30.0]
     expected = np.full((3, 2, 3), np.nan)
@@ -41,7 +41,7 @@ def test_groups_before_one_come_with_their_medians_in_order_of_time(tmp_path: Pa
         return of
 
     groups = [make_group(tmp_path, hosts, cost(day), day=day) for day in range(3)]
-    found = occasions_before(read_group(groups[2].path), {DGEMM.id})
+    found = earlier_runs_before(read_group(groups[2].path), {DGEMM.id})
     assert [each.name for each in found] == [group.path.name for group in groups[:2]]
     assert found[0].utc < found[1].utc
     for day, occasion in enumerate(found):
@@ -50,7 +50,7 @@ def test_groups_before_one_come_with_their_medians_in_order_of_time(tmp_path: Pa
         assert occasion.costs.keys() == {DGEMM.id}
         for host, value in expected.items():
             np.testing.assert_allclose(occasion.costs[DGEMM.id][host], value, rtol=1e-9)
-    assert occasions_before(read_group(groups[0].path), {DGEMM.id, STRIDED.id}) == []
+    assert earlier_runs_before(read_group(groups[0].path), {DGEMM.id, STRIDED.id}) == []
 
 
 def test_logarithms_are_of_positive_finite_costs_alone() -> None:

@@ -29,7 +29,7 @@ def planted(n: int, sizes: tuple[float, float, float]) -> np.ndarray:
     return np.array([one[p] + other[q] for p, q in zip(a, b, strict=True)]) + both
 
 
-def made(rng: np.random.Generator, n: int, sizes: tuple[float, float, float]) -> np.ndarray:
+def simulated(rng: np.random.Generator, n: int, sizes: tuple[float, float, float]) -> np.ndarray:
     """The same with normal noise of 1."""
     return planted(n, sizes) + rng.standard_normal(6 * n)
 
@@ -37,7 +37,7 @@ def made(rng: np.random.Generator, n: int, sizes: tuple[float, float, float]) ->
 def test_shares_follow_from_the_sums_of_squares() -> None:
     """Hays' omega squared, written out for a balanced design by means of its cells."""
     n = 5
-    values = made(np.random.default_rng(1), n, (1.0, 2.0, 0.7))
+    values = simulated(np.random.default_rng(1), n, (1.0, 2.0, 0.7))
     a, b = design(n)
     cells = values.reshape(2, 3, n)
     grand = values.mean()
@@ -69,7 +69,7 @@ def test_intervals_hold_the_true_share() -> None:
     held = 0
     columns = dict(zip(("a", "b"), design(n), strict=True))
     for _ in range(trials):
-        found = anova(made(rng, n, sizes), columns, log=False, sizes=True)
+        found = anova(simulated(rng, n, sizes), columns, log=False, sizes=True)
         low, high = found.effects[0].share_ci95 or (1.0, 0.0)
         held += low <= truth <= high
     assert held >= 105
@@ -109,7 +109,7 @@ def test_what_few_values_do_not_show_of_a_tail() -> None:
 def test_the_twin_by_ranks_is_the_textbook_s() -> None:
     """A balanced design aligned by its cells' means, as Higgins & Tashtoush (1994) write it."""
     n = 4
-    values = made(np.random.default_rng(5), n, (0.4, 0.6, 0.5))
+    values = simulated(np.random.default_rng(5), n, (0.4, 0.6, 0.5))
     a, b = design(n)
     cells = values.reshape(2, 3, n)
     left = cells - cells.mean(axis=2, keepdims=True)
@@ -129,7 +129,7 @@ def test_the_twin_by_ranks_is_the_textbook_s() -> None:
 def test_ranks_don_t_mind_an_outlier() -> None:
     rng = np.random.default_rng(9)
     a, b = design(8)
-    values = made(rng, 8, (0.8, 0.0, 0.0))
+    values = simulated(rng, 8, (0.8, 0.0, 0.0))
     values[5] += 1000.0
     by_a = anova(values, {"a": a, "b": b}, log=False, sizes=True).effects[0]
     assert by_a.p_ranks is not None and by_a.p_ranks < 0.01

@@ -185,12 +185,12 @@ def planted(
     rng: np.random.Generator, counts: list[int], between: float, within: float
 ) -> list[LaunchEffort]:
     """Launches of two levels: standard deviations between them and of a sample."""
-    made = []
+    sizes = []
     for count in counts:
         values = 1.0 + between * rng.normal() + within * rng.normal(size=count)
         # An ideal interval of a median: its true width.
         width = Z * within * math.sqrt(math.pi / 2 / count)
-        made.append(
+        sizes.append(
             LaunchEffort(
                 value=2e-6 * float(np.median(values)),
                 half_width=width if count >= 6 else None,
@@ -200,7 +200,7 @@ def planted(
                 wall=0.05 + 1e-3 * count,
             )
         )
-    return made
+    return sizes
 
 
 @pytest.mark.parametrize("between", [0.01, 0.03, 0.1])

@@ -159,17 +159,19 @@ def test_kinds_that_machines_tell_are_taken_as_told() -> None:
     costs = fleet(11, nodes=40)
     costs[:5] *= 1.1  # too few to be seen as a kind
     assert sorted(compare(costs, CELLS).outliers().tolist()) == [0, 1, 2, 3, 4]
-    told = np.array([1] * 5 + [0] * 35)
-    found = compare(costs, CELLS, told)
+    known_kinds = np.array([1] * 5 + [0] * 35)
+    found = compare(costs, CELLS, known_kinds)
     assert found.outliers().size == 0
-    assert found.kinds.tolist() == told.tolist()
+    assert found.kinds.tolist() == known_kinds.tolist()
 
 
 @pytest.mark.parametrize("nodes", [8, 12, 40, 300])
 def test_chance_makes_no_kinds(nodes: int) -> None:
     rng = np.random.default_rng(nodes)
-    made = sum(bool(find_kinds(0.02 * rng.standard_normal((nodes, 3)))[1]) for _ in range(150))
-    assert made <= 4
+    split_fleets = sum(
+        bool(find_kinds(0.02 * rng.standard_normal((nodes, 3)))[1]) for _ in range(150)
+    )
+    assert split_fleets <= 4
 
 
 def test_dead_nodes_do_not_hide_kinds() -> None:

@@ -32,8 +32,8 @@ def two_groups(seed: int, waits: float, longer: float, **more: np.ndarray) -> Re
     random = np.random.default_rng(seed)
     cost = np.where(HALF, longer, 1.0) * np.exp(0.01 * random.normal(size=80))
     wait = np.where(HALF, waits, 1e-4) * np.exp(0.1 * random.normal(size=80))
-    told: Covariates = {"wait_seconds": 2.0 * wait, "worst_wait_seconds": 1.5 * wait}
-    return make_repeats(cost, told | {k: 2.0 * v for k, v in more.items()})
+    covariates: Covariates = {"wait_seconds": 2.0 * wait, "worst_wait_seconds": 1.5 * wait}
+    return make_repeats(cost, covariates | {k: 2.0 * v for k, v in more.items()})
 
 
 def test_a_stopped_rank_is_not_one_that_waited() -> None:
@@ -91,23 +91,26 @@ def test_ranks_that_wait_in_turn_lose_what_all_of_them_wait() -> None:
     """Four ranks, each held up for 5% of the time while the others wait for it."""
     wait = np.where(HALF, 0.2, 1e-4)
     cost = np.exp(0.002 * np.random.default_rng(4).normal(size=80)) / (1.0 - wait)
-    told = {"wait_seconds": 2.0 * wait, "worst_wait_seconds": 0.5 * wait}
-    (share,) = attribute(make_repeats(cost, told)).shares
+    covariates = {"wait_seconds": 2.0 * wait, "worst_wait_seconds": 0.5 * wait}
+    (share,) = attribute(make_repeats(cost, covariates)).shares
     assert share.cause == "competition" and share.share > 0.9 and not share.bounded
     # Of the one that waited longest it is only known that none waited longer.
-    del told["wait_seconds"]
-    (share,) = attribute(make_repeats(cost, told)).shares
+    del covariates["wait_seconds"]
+    (share,) = attribute(make_repeats(cost, covariates)).shares
     assert share.share > 0.9 and not share.bounded
 
 
 def test_the_most_that_can_be_lost() -> None:
-    told = {"wait_seconds": np.array([0.0, 0.2, 1.0]), "worst_wait_seconds": np.full(3, 0.125)}
-    found = most_lost(make_repeats(np.ones(3), told), COMPETITION)
+    covariates = {
+        "wait_seconds": np.array([0.0, 0.2, 1.0]),
+        "worst_wait_seconds": np.full(3, 0.125),
+    }
+    found = most_lost(make_repeats(np.ones(3), covariates), COMPETITION)
     # Per second of two; of the thread that waited longest there are four.
     assert found == pytest.approx(2.0 * np.arctanh([0.0, 0.1, 0.25]))
     placement = Placement(nodes=2, ppn=1, threads=3)
     cell = Cell("npb.ep", {"class": "A"}, placement, "embedded")
-    wide = most_lost(make_repeats(np.ones(3), told, cell=cell), COMPETITION)
+    wide = most_lost(make_repeats(np.ones(3), covariates, cell=cell), COMPETITION)
     assert wide == pytest.approx(2.0 * np.arctanh([0.0, 0.1, 0.375]))
 
 
@@ -128,8 +131,8 @@ def test_no_median_is_further_up_than_the_bound(losses: list[float], work: float
     """A launch's cost is its samples' median, its covariates are of all its samples."""
     lost = np.array(losses)
     span = lost.size * work + lost.sum()
-    told = {"sampling_seconds": np.array([span]), "wait_seconds": np.array([lost.sum()])}
-    found = most_lost(make_repeats(np.ones(1), told), COMPETITION)
+    covariates = {"sampling_seconds": np.array([span]), "wait_seconds": np.array([lost.sum()])}
+    found = most_lost(make_repeats(np.ones(1), covariates), COMPETITION)
     if found is not None:
         assert math.log(float(np.median(work + lost)) / work) <= found[0] + 1e-9
 

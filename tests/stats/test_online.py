@@ -87,8 +87,8 @@ def test_only_the_order_of_steps_moves_the_charts(seed, factor):
     values = shifted(lognormal, seed, factor, n=40, before=60)
     plain, mapped = Monitor(), Monitor()
     for value in values:
-        told = plain.add(float(value)), mapped.add(float(np.sqrt(value)))  # a monotone map
-        if any(told):  # what is told goes by sizes, and begins anew
+        alarms = plain.add(float(value)), mapped.add(float(np.sqrt(value)))  # a monotone map
+        if any(alarms):  # what is told goes by sizes, and begins anew
             break
         for one, other in zip(charts(plain), charts(mapped), strict=True):
             assert one.value == pytest.approx(other.value, abs=1e-9)

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from assay.stats.fleet.peers import CUT, KEPT, against_peers, chance, median_down, qn, reach
+from assay.stats.fleet.peers import (
+    CUT,
+    VARIANCE_LEFT,
+    against_peers,
+    chance,
+    median_down,
+    qn,
+    reach,
+)
 
 SAMPLE = [1.2, -0.4, 0.3, 2.2, -1.1, 0.7, 0.1]
 
@@ -58,9 +66,9 @@ def literal_t(values: list[float], place: int) -> float:
         inside = now
         kept = [values[i] for i in inside]
         centre = statistics.fmean(kept)
-        scale = math.sqrt(statistics.variance(kept) / KEPT)
+        scale = math.sqrt(statistics.variance(kept) / VARIANCE_LEFT)
     others = [values[i] for i in inside if i != place]
-    variance = statistics.variance(others) / KEPT
+    variance = statistics.variance(others) / VARIANCE_LEFT
     return (values[place] - statistics.fmean(others)) / math.sqrt(variance * (1 + 1 / len(others)))
 
 

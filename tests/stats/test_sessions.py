@@ -19,8 +19,10 @@ from variation_builder import normal, npb, run_of
 
 def at(times: list[float], session: list[int] | None = None, run: str = "r") -> Repeats:
     utc = np.array(times)
-    made = make_repeats(np.ones(utc.size), {}, utc=utc, run=(run,) * utc.size)
-    return made if session is None else replace(made, session=np.array(session, dtype=np.int64))
+    repeats = make_repeats(np.ones(utc.size), {}, utc=utc, run=(run,) * utc.size)
+    return (
+        repeats if session is None else replace(repeats, session=np.array(session, dtype=np.int64))
+    )
 
 
 def test_pauses_part_what_recorded_nothing() -> None:

@@ -260,10 +260,10 @@ def test_far_out_values_of_bell_curves_are_as_likely_as_told() -> None:
         sigma = NORMAL * n / (n - 0.8) * np.median(np.abs(values - middle), axis=1, keepdims=True)
         counts = (values > middle + FAR * sigma).sum(axis=1)
         for count in (1, 2, 3, 4):
-            found, told = (counts >= count).mean(), long_tail_p(count, n)
+            found, stated = (counts >= count).mean(), long_tail_p(count, n)
             # Never less than is true, within five standard errors, and not twice as much.
-            assert told > found - 5.0 * (found / 40_000) ** 0.5
-            assert told < 2.0 * found + 5.0 * (found / 40_000) ** 0.5
+            assert stated > found - 5.0 * (found / 40_000) ** 0.5
+            assert stated < 2.0 * found + 5.0 * (found / 40_000) ** 0.5
     assert long_tail_p(0, 20) == 1.0
 
 

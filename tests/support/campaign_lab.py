@@ -88,7 +88,7 @@ def wait_for(condition: Callable[[], object]) -> None:
     assert condition()
 
 
-def made(run: RunDirectory) -> Counter[str]:
+def measurement_counts(run: RunDirectory) -> Counter[str]:
     """How often each measurement was made, by its records in all streams."""
     return Counter(
         record.measurement for path in run.streams() for record in read_stream(path).measurements

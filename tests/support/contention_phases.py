@@ -74,7 +74,7 @@ def on_same_cores(
     return [seated, PlacementCandidate((cores, 1), (binding, order, adapter, "own"))]
 
 
-def told_phases(
+def simulated_phases(
     machine: SimulatedMachine, where: int | PlacementCandidate, random: np.random.Generator
 ) -> Placed:
     """What ranks tell at a placement in six launches: phases with noise, and no causes.
@@ -121,19 +121,19 @@ def known_facts(machine: SimulatedMachine, *, pingpong: bool) -> NodeModel:
     )
 
 
-def told_loss(
+def simulated_loss(
     machine: SimulatedMachine, where: int | PlacementCandidate, random: np.random.Generator
 ) -> Loss:
     """What a placement is found to lose against one rank per node, with ping-pong."""
     facts = known_facts(machine, pingpong=True)
-    one, here = told_phases(machine, 1, random), told_phases(machine, where, random)
+    one, here = simulated_phases(machine, 1, random), simulated_phases(machine, where, random)
     spread = dataclasses.replace(machine, nodes=machine.nodes * here.cores)
-    apart = told_phases(spread, 1, random)
-    twins = None
+    apart = simulated_phases(spread, 1, random)
+    same_cores = None
     if not isinstance(where, int):
-        beside = [told_phases(machine, twin, random) for twin in on_same_cores(machine, where)]
-        twins = equal_ranks_of(here, beside)
-    return loss_by_cores(split(here, one, apart, facts, twins), split(one, one, None, facts))
+        beside = [simulated_phases(machine, same, random) for same in on_same_cores(machine, where)]
+        same_cores = equal_ranks_of(here, beside)
+    return loss_by_cores(split(here, one, apart, facts, same_cores), split(one, one, None, facts))
 
 
 def learned(
@@ -143,10 +143,13 @@ def learned(
 
     With it, the placements with threads that it was not made from.
     """
-    one, full = told_phases(machine, 1, random), told_phases(machine, machine.cores, random)
-    told = {where: told_phases(machine, where, random) for where in with_threads(machine)}
-    given = calibration_placements(full, list(told.values()))
-    left = [where for where, placed in told.items() if placed not in given]
+    one, full = (
+        simulated_phases(machine, 1, random),
+        simulated_phases(machine, machine.cores, random),
+    )
+    simulated = {where: simulated_phases(machine, where, random) for where in with_threads(machine)}
+    given = calibration_placements(full, list(simulated.values()))
+    left = [where for where, placed in simulated.items() if placed not in given]
     return fit_contention_model(one, full, facts, given), left
 
 
@@ -177,8 +180,8 @@ def true_losses(
     """What a placement loses against one rank per node, by cause, as shares of its time."""
     candidate = plainly(where) if isinstance(where, int) else where
     one, all_ = machine.parts(plainly(1)), machine.parts(candidate)
-    twins = [machine.parts(twin) for twin in on_same_cores(machine, candidate)]
-    seated, separate = twins[0], twins[-1]
+    same_cores = [machine.parts(same) for same in on_same_cores(machine, candidate)]
+    seated, separate = same_cores[0], same_cores[-1]
     scale = one.factor / len(machine.seats(candidate).cores_used) / all_.factor
     whole = all_.time / all_.factor
     return {
@@ -209,7 +212,7 @@ class Named:
         random: np.random.Generator,
     ) -> None:
         """Count what a placement is found to lose against one rank per node."""
-        found = told_loss(machine, where, random).leading(0.02)
+        found = simulated_loss(machine, where, random).leading(0.02)
         truth = true_losses(machine, where)
         if lead_of(truth) < LEADS or max(causes_of(truth).values()) < TAKES:
             return

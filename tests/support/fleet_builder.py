@@ -65,8 +65,8 @@ def make_node(
         if rank_medians:
             records = [msgspec.structs.replace(r, rank_medians=[*rank_medians]) for r in records]
         if covariates:
-            told = {"sampling_seconds": 1.0, **covariates}
-            records = [msgspec.structs.replace(r, covariates=told) for r in records]
+            readings = {"sampling_seconds": 1.0, **covariates}
+            records = [msgspec.structs.replace(r, covariates=readings) for r in records]
         stream = f"{launch:04d}-a"
         (run.raw / f"{stream}.jsonl").write_bytes(make_stream(stream, records, host=host, utc=utc))
         run.append_launch(make_launch(stream, utc=utc))

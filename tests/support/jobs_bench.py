@@ -123,7 +123,10 @@ class Bench:
 
     def measuring(self) -> bool:
         """Whether a job has measured something, and not all of it."""
-        return len(list_runs(self.runs)) == 1 and sum(made(self.only_run()).values()) >= 3
+        return (
+            len(list_runs(self.runs)) == 1
+            and sum(measurement_counts(self.only_run()).values()) >= 3
+        )
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
@@ -133,7 +136,7 @@ def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
     assert condition()
 
 
-def made(run: RunDirectory) -> Counter[str]:
+def measurement_counts(run: RunDirectory) -> Counter[str]:
     """How often each measurement was made, by its records in all streams."""
     return Counter(
         record.measurement
@@ -157,7 +160,7 @@ def is_whole(bench: Bench, undisturbed: dict[str, list[float]]) -> None:
     assert run.complete
     assert run.broken_seal() == []
     assert counted(run).keys() == undisturbed.keys()
-    assert set(made(run).values()) == {1}
+    assert set(measurement_counts(run).values()) == {1}
 
 
 def read_json(text: str) -> object:

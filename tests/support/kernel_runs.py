@@ -188,11 +188,13 @@ def assert_phases(record: MeasurementRecord, *phases: str) -> None:
     # Of several ranks last the least and the most that any of them computed.
     spread = ["least_compute", "most_compute"] if phases[0] == "compute" and phases[1:] else []
     assert [whole.metric, *(part.metric for part in parts)] == ["time", *phases, *spread]
-    told = {series.metric: series.values for series in record.series}
+    values_of = {series.metric: series.values for series in record.series}
     for index, time in enumerate(whole.values):
-        assert 0 < sum(told[phase][index] for phase in phases) <= time
+        assert 0 < sum(values_of[phase][index] for phase in phases) <= time
         if spread:
-            least, mean, most = (told[name][index] for name in (spread[0], "compute", spread[1]))
+            least, mean, most = (
+                values_of[name][index] for name in (spread[0], "compute", spread[1])
+            )
             assert 0 <= least <= mean * (1 + 1e-12) and mean <= most * (1 + 1e-12) and most <= time
 
 

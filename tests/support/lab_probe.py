@@ -55,11 +55,11 @@ def inside(namespace: str, do: Callable[[], _T]) -> _T:
 
 def datagram_socket() -> socket.socket:
     """One that hears what comes to the host, and tells the TTL with which it came."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    made.bind(("0.0.0.0", PORT))
-    made.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
-    made.settimeout(PATIENCE)
-    return made
+    probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    probe.bind(("0.0.0.0", PORT))
+    probe.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
+    probe.settimeout(PATIENCE)
+    return probe
 
 
 @contextlib.contextmanager

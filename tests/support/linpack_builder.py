@@ -37,8 +37,8 @@ def cell(rate, *, ppn=2, phases=None, n=8, spread=0.004, toolchain="embedded", *
     placement = Placement(ppn=ppn, threads=options.pop("threads", 1), nodes=options.pop("nodes", 1))
     settings = {"nb": 192, "p": 1, "broadcast": "ring", "swap": "spread", "depth": 1} | options
     asked = {"n": 0, "fraction": order / 20_000, "matrix": settings.pop("matrix", "random")}
-    made = Cell("linpack", asked, placement, toolchain)
-    summary = make_summary(made, rate, n=n, spread=spread)
+    built = Cell("linpack", asked, placement, toolchain)
+    summary = make_summary(built, rate, n=n, spread=spread)
     seconds = linpack_flops(order) / rate
     shares = {"time": 1.0, **(PHASES if phases is None else phases)}
     metrics = {
@@ -72,8 +72,8 @@ def search(candidates=CANDIDATES, *, ppn=2, n=3000, memory=8e9, toolchain="embed
         f"candidate_{i}": f"{s} n={n}: {r:.4g}" for i, (s, r) in enumerate(candidates.items())
     }
     facts |= {f"candidate_{len(candidates) + i}": text for i, text in enumerate(early)}
-    made = Cell("linpack.search", {}, Placement(ppn=ppn), toolchain)
-    measurement = make_measurement(made, [linpack_flops(n) / rate])
+    built = Cell("linpack.search", {}, Placement(ppn=ppn), toolchain)
+    measurement = make_measurement(built, [linpack_flops(n) / rate])
     record = msgspec.structs.replace(measurement.record, facts=facts)
     return dataclasses.replace(measurement, record=record)
 
@@ -82,8 +82,8 @@ def run_of(cells, *, searches=(), prices=None, complete=True):
     """A run of these cells, with the clock's covariate and what searches found."""
     own = [
         dataclasses.replace(
-            made := make_measurement(c.cell, []),
-            record=msgspec.structs.replace(made.record, parameters=dict(c.parameters)),
+            built := make_measurement(c.cell, []),
+            record=msgspec.structs.replace(built.record, parameters=dict(c.parameters)),
         )
         for c in cells
     ]

@@ -21,16 +21,16 @@ SPREAD = (1.0, 1.004, 0.998, 1.002, 0.996, 1.001)
 Phases = Mapping[str, float]
 
 
-def told(cell: Cell, phases: Phases, replicate: int, noise: float) -> Measurement:
+def measured_phases(cell: Cell, phases: Phases, replicate: int, noise: float) -> Measurement:
     """A launch that tells phases; its time is their sum, 1% longer."""
     whole = sum(value for name, value in phases.items() if not name.endswith("_compute"))
-    made = make_measurement(cell, [1.01 * whole * noise], replicate)
+    measurement = make_measurement(cell, [1.01 * whole * noise], replicate)
     own = noise * SPREAD[(replicate + 2) % len(SPREAD)]
     more = [
         SampleSeries(name, "s", None, None, [], [value * own]) for name, value in phases.items()
     ]
-    record = msgspec.structs.replace(made.record, series=[*made.record.series, *more])
-    return dataclasses.replace(made, record=record)
+    record = msgspec.structs.replace(measurement.record, series=[*measurement.record.series, *more])
+    return dataclasses.replace(measurement, record=record)
 
 
 def stream(ppn: int, bandwidth: float, replicate: int) -> Measurement:
@@ -45,7 +45,7 @@ def run_of(
 ) -> RunData:
     cells = [cell for cell, _ in works]
     measurements = [
-        told(cell, phases, replicate, noise)
+        measured_phases(cell, phases, replicate, noise)
         for cell, phases in works
         for replicate, noise in enumerate(SPREAD)
     ]

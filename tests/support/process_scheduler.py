@@ -55,8 +55,8 @@ class ProcessScheduler:
     # ---- what assay asks -------------------------------------------------------------------------
 
     def script(self, request: JobRequest) -> str:
-        told = (f"export {name}={shlex.quote(v)}" for name, v in request.environment.items())
-        lines = ["#!/bin/sh", f"cd {shlex.quote(str(request.directory))} || exit 1", *told]
+        stored = (f"export {name}={shlex.quote(v)}" for name, v in request.environment.items())
+        lines = ["#!/bin/sh", f"cd {shlex.quote(str(request.directory))} || exit 1", *stored]
         return "\n".join([*lines, f"exec {shlex.join(request.command)}", ""])
 
     def submit(self, request: JobRequest, folder: Path) -> str:
@@ -167,15 +167,15 @@ class ProcessScheduler:
     def _status(self, home: Path) -> JobStatus:
         if not home.is_dir():
             return JobStatus("unknown")
-        told = json.loads((home / "state.json").read_text())
+        stored = json.loads((home / "state.json").read_text())
         status = JobStatus(
-            told["state"], told["reason"], told["exit"], name=self.order(home.name)["name"]
+            stored["state"], stored["reason"], stored["exit"], name=self.order(home.name)["name"]
         )
         return JobStatus("unknown") if status.ended and self.settings()["forgetful"] else status
 
     def _set(self, home: Path, state: str, reason: str = "", status: int | None = None) -> None:
-        told = {"state": state, "reason": reason, "exit": status}
-        _write(home / "state.json", json.dumps(told))
+        stored = {"state": state, "reason": reason, "exit": status}
+        _write(home / "state.json", json.dumps(stored))
 
     def keep(self, job: str) -> None:
         """A job's keeper: queue, processes, walltime, faults, end."""

@@ -20,7 +20,7 @@ Covariates = dict[str, np.ndarray]
 def make_repeats(cost: np.ndarray, covariates: Covariates, **changes: object) -> Repeats:
     """A cell's results, one a minute; samples were taken for 2 s each."""
     n = cost.size
-    made = Repeats(
+    repeats = Repeats(
         cell=Cell("npb.lu", {"class": "A"}, Placement(ppn=4), "embedded"),
         metric="time",
         unit="s",
@@ -32,7 +32,7 @@ def make_repeats(cost: np.ndarray, covariates: Covariates, **changes: object) ->
         hosts=("n1",) * n,
         covariates={"sampling_seconds": np.full(n, 2.0), **covariates},
     )
-    return replace(made, **changes)
+    return replace(repeats, **changes)
 
 
 def planted(n: int, seed: int, **parts: float) -> Repeats:

@@ -161,7 +161,7 @@ def make_failure(cell: Cell, error: str = "out of memory", *, wrong: bool = Fals
 
 def quick_cells() -> list[CellSummary]:
     """What the quick suite yields on the planted machine."""
-    made = [
+    summaries = [
         make_summary(
             make_cell("memory.stream", ppn=ppn, op=op),
             STREAM[op][ppn - 1],
@@ -171,16 +171,16 @@ def quick_cells() -> list[CellSummary]:
         for op in STREAM
         for ppn in (1, 2)
     ]
-    made += [make_summary(make_cell("compute.dgemm", n=n), rate) for n, rate in DGEMM.items()]
-    made.append(make_summary(make_cell("compute.dgemm", n=2000, threads=2), DGEMM_ALL))
+    summaries += [make_summary(make_cell("compute.dgemm", n=n), rate) for n, rate in DGEMM.items()]
+    summaries.append(make_summary(make_cell("compute.dgemm", n=2000, threads=2), DGEMM_ALL))
     for size in (0, *(1 << power for power in range(23))):
         latency = LATENCY + size / 11.0e9 + (0.3e-6 if size >= 1024 else 0.0)
-        made.append(make_summary(make_cell("network.pingpong", ppn=2, bytes=size), latency))
-    made.append(make_summary(make_cell("network.barrier", ppn=2), 0.61e-6, spread=0.02))
+        summaries.append(make_summary(make_cell("network.pingpong", ppn=2, bytes=size), latency))
+    summaries.append(make_summary(make_cell("network.barrier", ppn=2), 0.61e-6, spread=0.02))
     for (kernel, size), rates in NPB.items():
         for ppn, rate in enumerate(rates, 1):
-            made.append(make_summary(make_cell(kernel, ppn=ppn, **{"class": size}), rate))
-    return made
+            summaries.append(make_summary(make_cell(kernel, ppn=ppn, **{"class": size}), rate))
+    return summaries
 
 
 def make_measurement(cell: Cell, values: Sequence[float], replicate: int = 1) -> Measurement:

@@ -29,11 +29,11 @@ def running_slurm(
         pytest.skip(reason)
     with VirtualCluster(hosts + login, rates=(None,)) as cluster:
         nodes = cluster.hosts[1:] if login else cluster.hosts
-        made = SlurmCluster(cluster, nodes=nodes, settings=settings)
-        with made, pytest.MonkeyPatch.context() as patch:
-            for name, value in made.environment().items():
+        slurm = SlurmCluster(cluster, nodes=nodes, settings=settings)
+        with slurm, pytest.MonkeyPatch.context() as patch:
+            for name, value in slurm.environment().items():
                 patch.setenv(name, value)
-            yield made
+            yield slurm
 
 
 def follow(

@@ -34,7 +34,7 @@ def run_of(
     measurements = []
     for place, (cell, values) in enumerate(cells):
         for number, value in enumerate(values):
-            made = make_measurement(cell, [float(value)] * 3, number + 1)
+            measurement = make_measurement(cell, [float(value)] * 3, number + 1)
             host = hosts[number % len(hosts)]
             ranks = tuple(
                 RankRecord(r, host, 10 + r, r, [r], 0, True, False)
@@ -42,11 +42,11 @@ def run_of(
             )
             measurements.append(
                 replace(
-                    made,
+                    measurement,
                     launch=f"{number:04d}-{place}",
                     utc=began + every * (number + place / len(cells)),
                     ranks=ranks,
-                    record=msgspec.structs.replace(made.record, covariates={}),
+                    record=msgspec.structs.replace(measurement.record, covariates={}),
                 )
             )
     run = make_run([], measurements=measurements, launches=[], name=name)

@@ -44,9 +44,9 @@ def over_network(
     adapter: str | None, traffic: Sequence[AdapterTraffic], seats: tuple[RankRecord, ...] = ()
 ) -> Measurement:
     cell = Cell("network.pingpong", {"bytes": 8}, Placement(nodes=2, adapter=adapter), "embedded")
-    made = make_measurement(cell, [1.0, 1.1, 0.9, 1.0, 1.05])
-    record = msgspec.structs.replace(made.record, traffic=list(traffic))
-    return dataclasses.replace(made, record=record, ranks=seats or made.ranks)
+    measurement = make_measurement(cell, [1.0, 1.1, 0.9, 1.0, 1.05])
+    record = msgspec.structs.replace(measurement.record, traffic=list(traffic))
+    return dataclasses.replace(measurement, record=record, ranks=seats or measurement.ranks)
 
 
 def sent(adapter: str, most: float, host: str | None = "n1") -> AdapterTraffic:

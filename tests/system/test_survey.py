@@ -175,9 +175,9 @@ def test_words_arrive_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(place)
     monkeypatch.setenv("ASSAY_CACHE", "/c a;c'h`e")
     words = ["a b", "c'd", "$(touch x)", "; exit 9", 'q"', "é\n"]
-    told = "import json, os, sys\n"
-    told += "print(json.dumps([sys.argv[1:], os.getcwd(), os.environ['ASSAY_CACHE']]))"
-    command = remote_command([sys.executable, "-c", told, *words])
+    script = "import json, os, sys\n"
+    script += "print(json.dumps([sys.argv[1:], os.getcwd(), os.environ['ASSAY_CACHE']]))"
+    command = remote_command([sys.executable, "-c", script, *words])
     (reply,) = run_on_hosts(shell(tmp_path), ["h"], command, patience=30.0).values()
     assert reply.ok, reply.complaint
     assert json.loads(reply.out) == [words, str(place), "/c a;c'h`e"]
@@ -342,8 +342,8 @@ def test_each_other_kind_is_built_on_one_host_of_it(building: Path) -> None:
     )
     kinds = ["x", cpu_kind(), "y", "x"]
     nodes = [node(host, identity=kind) for host, kind in zip("abcd", kinds, strict=True)]
-    made = build(nodes, cluster)
-    assert made.executables == {
+    built = build(nodes, cluster)
+    assert built.executables == {
         "x": Path("/on/a"),
         "y": Path("/on/c"),
         cpu_kind(): building / "here",
@@ -351,12 +351,12 @@ def test_each_other_kind_is_built_on_one_host_of_it(building: Path) -> None:
     asked = (building / "asked").read_text().splitlines()
     assert sorted(line.split()[0] for line in asked) == ["a", "c"]
     assert all("kernels --build --toolchain site --json" in line for line in asked)
-    assert stat.S_IMODE(made.program.stat().st_mode) == 0o755
-    assert made.program.read_text() == selector_script(made.executables, nodes)
-    assert made.described["executables"] == {k: str(p) for k, p in made.executables.items()}
+    assert stat.S_IMODE(built.program.stat().st_mode) == 0o755
+    assert built.program.read_text() == selector_script(built.executables, nodes)
+    assert built.described["executables"] == {k: str(p) for k, p in built.executables.items()}
     # From a login node unlike all of them nothing is built here.
-    made = build([node("a", identity="x"), node("d", identity="x")], cluster)
-    assert made.program == Path("/on/a")
+    built = build([node("a", identity="x"), node("d", identity="x")], cluster)
+    assert built.program == Path("/on/a")
 
 
 def test_a_build_that_fails_elsewhere_says_where(building: Path) -> None:

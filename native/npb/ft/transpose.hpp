@@ -38,8 +38,8 @@ class Transpose {
   };
 
   // extents: of the array on all ranks of the group together. Before the transpose dimension
-  // `whole` is whole and dimension `cut` is dealt out as cut_shares says, a share a rank; after it
-  // `whole` is dealt out as whole_shares says and `cut` is whole. The third dimension stays.
+  // `whole` is whole and dimension `cut` is distributed as by cut_shares, a share per rank; after
+  // it `whole` is dealt out as whole_shares says and `cut` is whole. The third dimension stays.
   Transpose(MPI_Comm group, std::array<std::uint64_t, 3> extents, int whole, int cut,
             const std::vector<Share>& whole_shares, const std::vector<Share>& cut_shares,
             Options options);

@@ -16,8 +16,8 @@ namespace {
 
 // Ranks with clocks of their own, made out of the one clock of this machine: rank r reads the clock
 // k = r mod "domains", which is off by (-1)^k (k + 1) "offset" seconds and gains (k + 1) "drift"
-// seconds a second. All of it is planted, so the error of the global clock is known: within its own
-// bounds it must tell rank 0's time, now and "later" seconds from now, and nobody may keep an
+// seconds per second. All of it is planted, so the error of the global clock is known: within its
+// own bounds it must tell rank 0's time, now and "later" seconds from now, and nobody may keep an
 // appointment early.
 class Clocks : public Kernel {
  public:

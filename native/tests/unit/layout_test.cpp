@@ -68,7 +68,7 @@ TEST(order_follows_the_topology_and_not_the_numbers) {
 }
 
 TEST(a_numa_node_gives_its_own_cpus_alone) {
-  // Two packages of two NUMA nodes each, two cores a node, two hardware threads a core.
+  // Two packages of two NUMA nodes each, two cores per node, two hardware threads per core.
   std::vector<Cpu> cpus;
   for (int id = 0; id < 16; ++id) cpus.push_back({id, id % 8 / 4, id % 8 / 2, id % 4, id / 8});
   const auto ordered = in_pinning_order(cpus);
@@ -107,7 +107,7 @@ TEST(shared_cores_fill_before_the_next_one_begins) {
 }
 
 TEST(ranks_are_dealt_to_numa_nodes) {
-  // Two packages of two NUMA nodes each, four cores a node, two hardware threads a core.
+  // Two packages of two NUMA nodes each, four cores per node, two hardware threads per core.
   std::vector<Cpu> cpus;
   for (int id = 0; id < 32; ++id) cpus.push_back({id, id % 16 / 8, id % 16 / 4, id % 8, id / 16});
   const auto ordered = in_pinning_order(cpus);

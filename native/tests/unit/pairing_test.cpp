@@ -40,7 +40,7 @@ TEST(one_node_sends_from_its_first_half_to_its_second) {
 }
 
 TEST(senders_of_one_node_go_to_other_nodes_in_turn) {
-  // As in Luecke et al. (2005), 4.3: two ranks a node, node 0 to nodes 1 and 2.
+  // As in Luecke et al. (2005), 4.3: two ranks per node, node 0 to nodes 1 and 2.
   CHECK_EQUAL(partners({0, 0, 2, 2, 4, 4}), "0>2 1>4 ");
   CHECK_EQUAL(partners({0, 0, 0, 0, 4, 4, 4, 4}), "0>4 1>5 2>6 3>7 ");
   CHECK_EQUAL(partners({0, 0, 0, 3, 3, 3, 6, 6, 6}), "0>3 1>6 2>4 ");

@@ -48,7 +48,7 @@ class Chart:
     """A chart whose rows have ``median``, ``low``, ``high`` (``questions.common.figure_rows``).
 
     ``x``: the encoding of the horizontal axis. ``what``: the quantity upwards, in ``unit`` (SI).
-    ``hue``: the field that colours tell apart. ``names``: pairs of field and title that a point
+    ``hue``: the field that colours distinguish. ``names``: pairs of field and title that a point
     shows before its numbers. ``values``: by which the scale is chosen, where it is not by the
     medians; ``scale``: factor and prefix, where they are given.
     """

@@ -152,11 +152,11 @@ def band(y: Spec, hue: Spec, **channels: Spec) -> Spec:
     }
 
 
-def line(y: Spec, hue: Spec, told: Sequence[Spec], **channels: Spec) -> Spec:
+def line(y: Spec, hue: Spec, tooltip: Sequence[Spec], **channels: Spec) -> Spec:
     """The medians, joined. ``channels``: further encodings, such as strokeDash."""
     return {
         "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
-        "encoding": {"y": y, "color": hue, "tooltip": list(told), **channels},
+        "encoding": {"y": y, "color": hue, "tooltip": list(tooltip), **channels},
     }
 
 
@@ -256,7 +256,7 @@ def ideal_line(x: str, start: tuple[float, float], end: tuple[float, float]) -> 
 def scaled_fields(factor: float) -> list[Spec]:
     """What is drawn, in the axis's unit, beside what was measured in SI base units."""
     fields = {"y": "median", "y_low": "low", "y_high": "high"}
-    made: list[Spec] = [
+    layers: list[Spec] = [
         {
             "calculate": f"isValid(datum.{source}) ? datum.{source} / {factor!r} : null",
             "as": target,
@@ -264,10 +264,10 @@ def scaled_fields(factor: float) -> list[Spec]:
         for target, source in fields.items()
     ]
     interval = "format(datum.y_low, '.4~g') + ' to ' + format(datum.y_high, '.4~g')"
-    made.append(
+    layers.append(
         {"calculate": f"isValid(datum.low) ? {interval} : 'too few launches'", "as": "interval"}
     )
-    return made
+    return layers
 
 
 def tooltip(names: Sequence[tuple[str, str]], unit: str) -> list[Spec]:

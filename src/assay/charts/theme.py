@@ -1,4 +1,4 @@
-"""Colours of the figures: Okabe & Ito's palette, which colour-blind readers can tell apart.
+"""Colours of the figures: Okabe & Ito's palette, which colour-blind readers can distinguish.
 
 Each ground takes the hues of the palette that reach a contrast of 3:1 on it, best first (WCAG 2.2,
 1.4.11 for graphics).

@@ -29,15 +29,15 @@ def javascript_bundle() -> str:
     import vl_convert
 
     version = importlib.metadata.version("vl-convert-python")
-    kept = cache_directory() / f"vega-{version}.js"
+    cached = cache_directory() / f"vega-{version}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        text = kept.read_text(encoding="utf-8")
+        text = cached.read_text(encoding="utf-8")
         if text.endswith(_END):
             return text
     text = _embeddable(vl_convert.javascript_bundle(_SNIPPET)) + _END
     with contextlib.suppress(OSError, AssayError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(kept, text.encode())
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(cached, text.encode())
     return text
 
 

@@ -33,8 +33,8 @@ SUBCOMMANDS = {"lab": {"up": "up", "list": "list_labs", "run": "run", "down": "d
 
 app = App(
     name="assay",
-    help="Measure a machine or a cluster, and say what it is worth: how fast it is, how far from "
-    "its limits, and how sure that is.",
+    help="Measure a machine or a cluster, and report how fast it is, how far from its limits, "
+    "and with what confidence.",
     version=__version__,
     help_format="plaintext",
 )
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
     except CycloptsError as error:
         command = next((word for word in given if word in COMMANDS), "")
-        fix = f"`{' '.join(filter(None, ('assay', command, '--help')))}` says what it takes."
+        fix = f"`{' '.join(filter(None, ('assay', command, '--help')))}` shows its options."
         print_error(str(error), fix=fix)
         sys.exit(2)
     except AssayError as error:

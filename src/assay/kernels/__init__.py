@@ -51,19 +51,14 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
     return kernel
 
 
-def parameters_text(cell: Cell) -> str:
-    """``op=triad``: the parameters asked for, less those left to the kernel and the tacit ones."""
-    kernel = known_kernel(cell.kernel)
-    unsaid = {
+def left_to_kernel(name: str) -> dict[str, Value]:
+    """The defaults of a kernel that a cell's name omits: those it chooses, and the tacit ones."""
+    kernel = known_kernel(name)
+    return {
         parameter.name: parameter.default
         for parameter in (kernel.parameters if kernel else ())
         if parameter.tacit or parameter.default in _LEFT_OPEN
     }
-    return " ".join(
-        f"{name}={value}"
-        for name, value in cell.parameters.items()
-        if name not in unsaid or value != unsaid[name]
-    )
 
 
 def left_open(cell: Cell) -> list[str]:

@@ -70,9 +70,9 @@ class Kernel:
     refuse, before anything is launched, what can't be measured. ``even``: the ranks do the same, so
     that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
     cells leave open (their ``settled_by``): measured before all of them, and never again.
-    ``peers``: what each rank sends to each other one by itself; None where all are sent alike, so
-    that no order of ranks brings those together that talk most. ``outside``: a program of someone
-    else's, which no toolchain of assay's builds. ``pace``: operations that one core does in a
+    ``peers``: what each rank sends to each other one by itself; None where all send equally,
+    so that no rank order is better than another. ``outside``: a user's program, which assay doesn't
+    build. ``pace``: operations that one core does in a
     second, within a factor of a few and with what comes before the timed part: plans choose sizes
     by it, and no result comes of it.
     """
@@ -110,8 +110,8 @@ class Kernel:
 
 def phase(name: str, meaning: str) -> Metric:
     """The time of a phase; ranks differ in it, and what none spent time in is left out."""
-    told = f"{meaning}, mean over ranks"
-    return Metric(name, "s", "less", told, series=name, optional=True, phase=True)
+    text = f"{meaning}, mean over ranks"
+    return Metric(name, "s", "less", text, series=name, optional=True, phase=True)
 
 
 def is_phase(metric: Metric) -> bool:

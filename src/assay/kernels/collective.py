@@ -129,7 +129,8 @@ KERNELS = (
         work=_work,
         source="Barczak et al. (2003), 3.2; Hunold & Carpen-Amarie (2016, 2018)",
         min_ranks=2,
-        notes="One call a sample: where calls follow each other, ranks overlap the end of one with "
+        notes="One call per sample: where calls follow each other, ranks overlap the end of one "
+        "with "
         "the next, which is what timing = loop and network.barrier measure. With timing "
         "= appointed a sample is the time from a common start to the last finish; with timing = "
         "barrier it is the greatest of the ranks' own times, and the fact barrier_skew tells how "

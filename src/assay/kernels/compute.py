@@ -46,7 +46,7 @@ KERNELS = (
     ),
     Kernel(
         name="compute.peak",
-        title="Measured peak: fused multiply-adds out of registers",
+        title="Measured peak: fused multiply-adds in registers",
         parameters=(
             Parameter(
                 "width",

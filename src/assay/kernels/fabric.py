@@ -91,7 +91,7 @@ KERNELS = (
             Parameter(
                 "concurrent",
                 "no",
-                "no: one pair at a time, undisturbed; yes: as many disjoint pairs as there are",
+                "no: one pair at a time, undisturbed; yes: all disjoint pairs at once",
                 choices=("no", "yes"),
             ),
             Parameter(
@@ -104,8 +104,8 @@ KERNELS = (
             Parameter(
                 "most",
                 MOST_PAIRS,
-                "pairs to measure at most; of more a random part, with equally many for each node, "
-                "drawn anew in each launch",
+                "pairs to measure at most; of more, a random subset in each launch, with equally "
+                "many for each node",
                 low=1,
                 high=MOST_PAIRS,
             ),
@@ -140,8 +140,8 @@ KERNELS = (
             ),
         ),
         work=_one_message,
-        source="Barczak, Messom & Johnson (2003), 3.3: what messages between nodes tell of the "
-        "switches between them; rounds by Kirkman's circle method",
+        source="Barczak, Messom & Johnson (2003), 3.3: the topology of switches from messages "
+        "between nodes; rounds by Kirkman's circle method",
         min_ranks=2,
         headline="latency",
         notes="A sample is a pass over all pairs. Each visit begins with a trip that isn't timed. "
@@ -184,7 +184,7 @@ KERNELS = (
         work=_round_of_messages,
         source="Barczak, Messom & Johnson (2003), 3.3",
         min_ranks=2,
-        notes="The series 'hop' tells the hops one by one, without comparing two clocks. For a "
+        notes="The series 'hop' has the hops one by one, without synchronised clocks. For a "
         "token: half of a round trip between neighbours, one hop after the other. Together: from "
         "the receiver's start after a barrier until the message is there.",
         work_units={"bytes": "B"},

@@ -162,9 +162,10 @@ KERNELS = (
         "(2003); Edmundsson et al. (2004), 5.4",
         threaded=True,
         headline="rate",
-        notes="One sample is one solution of A x = b; the matrix is made anew before it, untimed. "
-        "Entries are uniform in (-0.5, 0.5) and the same at any process grid. What is left open "
-        "(n, nb, p, broadcast, swap, depth) is settled by the plan's linpack.search at the same "
+        notes="One sample is one solution of A x = b; the matrix is generated again before it, "
+        "untimed. "
+        "Entries are uniform in (-0.5, 0.5) and the same at any process grid. Parameters left open "
+        "(n, nb, p, broadcast, swap, depth) are set by the plan's linpack.search at the same "
         "placement, if it has one; else the kernel chooses, n by memory alone. Verified: HPL's "
         "scaled residual is below 16.",
         work_units={"flops": "flop"},
@@ -194,8 +195,9 @@ KERNELS = (
         source="successive halving: Karnin, Koren & Somekh, ICML 2013",
         threaded=True,
         headline="rate",
-        notes="Candidates are tried by turns, the slower half dropped each time; facts tell the "
-        "choice, and memory_available: what a rank may take of the fullest node. Verified: the "
+        notes="Candidates are tried in turn, the slower half dropped each time; facts tell the "
+        "choice, and memory_available: the memory that a rank may use on the fullest node. "
+        "Verified: the "
         "last trial's residual.",
         work_units={"flops": "flop"},
         formulas={"flops": f"{_FLOPS} of a trial"},

@@ -137,7 +137,7 @@ KERNELS = (
         source="Edmundsson et al. (2004), 5.2; Pepper & Gupta (2005)",
         min_ranks=2,
         headline="latency",
-        notes="One buffer for what is sent and one for what is received; the other ranks wait. "
+        notes="One buffer for sending and one for receiving; the other ranks wait. "
         "blocking: MPI_Send, MPI_Recv; nonblocking: MPI_Isend, MPI_Irecv, each waited for at once; "
         "persistent: the same by requests made once. " + _HOW_ONE_SIDED,
         work_units={"bytes": "B"},

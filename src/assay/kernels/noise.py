@@ -30,7 +30,7 @@ def _too_long(span: str) -> Check:
             return None
         return (
             f"count = {parameters['count']} with {span} = {float(parameters[span]):g} s would "
-            f"take {whole:.0f} s a sample, and at most {LONGEST_TRACE:.0f} s may be taken."
+            f"take {whole:.0f} s per sample, and at most {LONGEST_TRACE:.0f} s may be taken."
         )
 
     return check
@@ -90,7 +90,7 @@ KERNELS = (
         work=_no_work,
         source="Sottile & Minnich (2004)",
         headline="noise",
-        notes="Intervals are evenly spaced whatever happens, as a spectrum wants them.",
+        notes="Intervals are evenly spaced in all cases, as a spectrum needs them.",
         memory=_memory,
         check=_too_long("interval"),
     ),

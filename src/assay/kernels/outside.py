@@ -29,29 +29,29 @@ def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
 KERNELS = (
     Kernel(
         name=APP,
-        title="A command of your own",
+        title="A user's command",
         parameters=(
             Parameter("command", "", "the command, with placeholders for the placement"),
-            Parameter("time", "", "regular expression of what it prints its time by", tacit=True),
-            Parameter("verify", "", "regular expression of what it prints when right", tacit=True),
+            Parameter("time", "", "regular expression that matches the time it prints", tacit=True),
+            Parameter("verify", "", "regular expression that its output must match", tacit=True),
             Parameter("shell", 0, "whether a shell runs it", choices=(0, 1), tacit=True),
             Parameter(
                 "timeout",
                 0.0,
-                "most time that it may take; 0: by the quickest",
+                "time limit; 0: derived from the fastest launch",
                 "s",
                 low=0.0,
                 tacit=True,
             ),
         ),
         metrics=(
-            Metric("time", "s", "less", "as it prints it, else from its start to its end"),
+            Metric("time", "s", "less", "as printed by the command, else wall time"),
             Metric("wall", "s", "less", "from its start to its end", series="wall", optional=True),
             Metric(
                 "cpu",
                 "s",
                 "less",
-                "CPU time of it and of what it waited for",
+                "CPU time of the command and of the children it waited for",
                 series="cpu",
                 optional=True,
             ),

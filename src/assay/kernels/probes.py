@@ -124,20 +124,20 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: st
     return ProbeResult(asked.returncode, said)
 
 
-def _kept(key: str) -> Path:
+def _cached_path(key: str) -> Path:
     return cache_home() / "probes" / key
 
 
 def _recall(key: str) -> ProbeResult | None:
     try:
-        return ProbeResult(0, _kept(key).read_text("utf-8"))
+        return ProbeResult(0, _cached_path(key).read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return None
 
 
 def _keep(key: str, answer: ProbeResult) -> None:
     """Best effort: without a writable cache the next process asks again."""
-    path = _kept(key)
+    path = _cached_path(key)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as f:

@@ -17,5 +17,5 @@ def native_sources() -> Path:
     raise AssayError(
         "The native sources are missing.",
         where=str(package / "native"),
-        fix="Install assay anew: pip install --force-reinstall assay.",
+        fix="Reinstall assay: pip install --force-reinstall assay.",
     )

@@ -228,8 +228,8 @@ KERNELS = (
             Parameter(
                 "layout",
                 "own",
-                "own: a file each; shared: one file, each rank its part; strided: one file, the "
-                "ranks' records in turn",
+                "own: file per rank; shared: one file, a segment per rank; strided: one file, "
+                "the ranks' records interleaved",
                 choices=LAYOUTS,
             ),
             Parameter(
@@ -268,7 +268,7 @@ KERNELS = (
     ),
     Kernel(
         name="storage.metadata",
-        title="Empty files: created, looked at, removed",
+        title="Empty files: created, examined (stat), removed",
         parameters=(
             Parameter(
                 "op",

@@ -169,10 +169,10 @@ def _examine(
     problem, fix = _what_is_missing(name, mpicxx, cxx)
     if not problem and not shown.ok and not compiler.ok:
         problem = f"The toolchain '{name}' doesn't work: {shown.first_line}."
-        fix = "Install its MPI anew, or name another in assay.toml."
+        fix = "Reinstall its MPI, or name another in assay.toml."
     elif not problem and not compiler.ok:
         problem = f"The C++ compiler '{cxx}' doesn't work: {compiler.first_line}."
-        fix = "Install it anew, or name another as cxx in assay.toml."
+        fix = "Reinstall it, or name another as cxx in assay.toml."
     return Toolchain(
         name=name,
         kind=kind,

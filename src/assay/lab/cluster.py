@@ -199,7 +199,7 @@ def _entering(host: Host, folder: Path) -> list[str]:
     """What to put before a program's words to run it on a host.
 
     Besides the network, a host has its own name (UTS) and its own System V and POSIX queues (IPC):
-    by these MPI libraries tell whether two ranks may talk through memory. In the mounts that ``ip
+    by these MPI libraries decide whether two ranks may use shared memory. In the mounts that ``ip
     netns exec`` makes for this program alone, files of the folder stand in the place of /etc/hosts
     and of the adapters' speeds: for virtual ones the kernel tells 10 Gbit/s, whatever their rate.
     """

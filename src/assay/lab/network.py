@@ -86,7 +86,7 @@ def build(
     steps = 3 * len(shape.nodes) + len(shape.links)
     done = 0
 
-    def told(more: int) -> None:
+    def advance(more: int) -> None:
         nonlocal done
         done += more
         if progress is not None:
@@ -100,7 +100,7 @@ def build(
         if not shape.bridges:
             settings = _ROUTED.format(forward=int(node in shape.forwarding))
             run("ip", "netns", "exec", prefix + node, "sh", "-ec", settings, keep=keep)
-        told(1)
+        advance(1)
     for bridge in shape.bridges:
         add_bridge(prefix + shape.switches[0], bridge, keep=keep)
     for first in range(0, len(shape.links), _LINKS_AT_ONCE):
@@ -115,7 +115,7 @@ def build(
             for link, number in some
         ]
         batch(["ip"], lines, keep=keep)
-        told(len(some))
+        advance(len(some))
     macs = {
         (end.node, end.adapter): _mac(number, side)
         for number, link in enumerate(shape.links)
@@ -126,10 +126,10 @@ def build(
         batch(["ip", "-n", prefix + node], _inside(shape, node, adapters, macs), keep=keep)
         # Both ends: a switch sends a host no more than its link carries, whichever host sends.
         limit(prefix + node, [(end.adapter, wire) for end, _, wire in adapters], keep=keep)
-        told(1)
+        advance(1)
     for node in shape.nodes:
         _await_links(prefix + node, keep)
-        told(1)
+        advance(1)
 
 
 def _inside(

@@ -267,7 +267,9 @@ def _locked(folder: Path, name: str) -> Iterator[int]:
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
-        raise AssayError(f"The lab '{name}' was removed meanwhile.", fix="Begin anew.") from None
+        raise AssayError(
+            f"The lab '{name}' was removed in the meantime.", fix="Start again."
+        ) from None
     try:
         while True:
             # Who lists labs holds each for a moment, and what a killed maker began may go on.

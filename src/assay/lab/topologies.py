@@ -15,7 +15,7 @@ Ways, none of which is longer than it must be:
 - rows and columns: by the row's switch to hosts of the same row, by the column's to those of the
   same column, and to all others by the row's switch, the core, and the other row's switch;
 - fat tree: up to the spine whose number is the receiving host's, modulo the spines, and down
-  (D-mod-K: Zahavi et al. 2010): all that is sent to a host goes by one spine, and hosts spread over
+  (D-mod-K: Zahavi et al. 2010): traffic to a host uses one spine, and hosts are spread over the
   spines.
 """
 
@@ -52,7 +52,7 @@ class End:
 
 @dataclass(frozen=True)
 class Link:
-    """A cable: what each end sends goes by ``wire``."""
+    """A cable: what each end sends goes over ``wire``."""
 
     one: End
     other: End

@@ -98,11 +98,11 @@ def _reached(
     program = shutil.which(system.shell_program, path=environ.get("PATH", ""))
     if program is None:
         return ClusterConfig(hosts, "ssh", own_address(), "shell")
-    shell = str(_kept(remote_shell_script(system, program)))
+    shell = str(_cached_path(remote_shell_script(system, program)))
     return ClusterConfig(hosts, shell, own_address(), system.starter)
 
 
-def _kept(script: str) -> Path:
+def _cached_path(script: str) -> Path:
     """The script as a file that all hosts see: some MPIs start agents from other hosts, too."""
     digest = hashlib.sha256(script.encode()).hexdigest()[:16]
     path = cache_home() / "shells" / digest / "remote-shell"

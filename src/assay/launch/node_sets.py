@@ -9,9 +9,9 @@ from collections.abc import Sequence
 def choose_hosts(hosts: Sequence[str], nodes: int, node_set: int, seed: int) -> tuple[str, ...]:
     """So many of the hosts, in their order.
 
-    Node set 0 is the first ones; k is the k-th random draw, by the seed. A draw goes by the hosts'
-    names: of the same set, fewer nodes are some of the more, so that scaling compares a set with
-    its part, and where a host is lost the rest of a draw stays.
+    Node set 0 is the first ones; k is the k-th random draw, by the seed. It depends on the hosts'
+    names: the nodes of a smaller cell are a subset, so that scaling compares a set with its part,
+    and where a host is lost the rest of a draw stays.
     """
     if node_set == 0 or nodes >= len(hosts):
         return tuple(hosts[:nodes])

@@ -104,7 +104,7 @@ def _unfit(status: int | None, said: str) -> str:
     found = re.search(r"(?m)^assay-kernels: (the processor of host '.*' lacks .*)$", said)
     if found:
         return found[1]
-    return "the processor lacks what it was built for" if status == EXIT_PROCESSOR else ""
+    return "the processor lacks features that it was built for" if status == EXIT_PROCESSOR else ""
 
 
 def _how(status: int | None, said: str) -> str:

@@ -19,7 +19,7 @@ PLACEHOLDERS = {
     "smt": "off, or on where ranks and threads share cores; then also in OMP_PLACES",
     "order": "how ranks are numbered: block, cyclic, reversed or a list of seats",
     "adapter": "the network adapter, or default",
-    "hostfile": "a file of the hosts' names, one line a rank in the order of ranks",
+    "hostfile": "a file of the hosts' names, one line per rank in rank order",
     "rankfile": "a file of each rank's host and cores, as Open MPI reads it",
 }
 # How OpenMP's threads are bound where the command leaves the binding to assay.

@@ -44,7 +44,7 @@ def read_order(text: object, where: str) -> str:
     return ",".join(map(str, seats))
 
 
-def order_misfit(order: str, ranks: int) -> str | None:
+def order_problem(order: str, ranks: int) -> str | None:
     """A sentence on why so many ranks can't be in this order; None if they can."""
     if order in (*ORDERS, FITTED):
         return None

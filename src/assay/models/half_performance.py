@@ -102,6 +102,6 @@ def _below(first: RateAt, second: RateAt, target: float) -> HalfOrder:
     slope = (second.order / second.rate - first.order / first.rate) / (second.order - first.order)
     start = first.order / first.rate - slope * first.order
     rise = 1 / target - slope
-    if start <= 0 or rise <= 0:  # the rate doesn't fall towards small orders: nothing to go by
+    if start <= 0 or rise <= 0:  # the rate doesn't fall towards small orders: no basis
         return HalfOrder(float(first.order), "bounded", at_most=first.order)
     return HalfOrder(start / rise, "extrapolated", at_most=first.order)

@@ -74,7 +74,7 @@ class LargestOrder:
 
 
 @dataclass(frozen=True)
-class Settled:
+class ResolvedParameters:
     """What a cell is measured with.
 
     ``largest``: where its order was open and a search settled it. ``seconds``: that a solution
@@ -128,7 +128,7 @@ def read_search(facts: Mapping[str, Value], ranks: int) -> Found | None:
     return found if usable else None
 
 
-def settle(cell: Cell, found: Found | None, budget: float) -> Settled:
+def resolve(cell: Cell, found: Found | None, budget: float) -> ResolvedParameters:
     """What a cell of ``linpack`` is measured with, by a search and the plan's budget in seconds.
 
     What was given by hand stays. Without a search the kernel chooses by itself what is open.
@@ -141,12 +141,12 @@ def settle(cell: Cell, found: Found | None, budget: float) -> Settled:
     if parameters["depth"] == -1:
         parameters["depth"] = 1
     if found is None:
-        return Settled(parameters)
+        return ResolvedParameters(parameters)
     largest = None
     if "n" in open_:
         largest = largest_order(cell, parameters, found, budget)
         parameters["n"] = max(int(float(parameters["fraction"]) * largest.n), 1)
-    return Settled(parameters, largest, _flops(cell, parameters) / found.rate)
+    return ResolvedParameters(parameters, largest, _flops(cell, parameters) / found.rate)
 
 
 def largest_order(

@@ -29,8 +29,8 @@ def read_adapter(text: object, where: str) -> str:
     return ",".join(names)
 
 
-def adapter_misfit(adapter: str, nodes: int, there: Collection[str] | None) -> AssayError | None:
-    """Why so many nodes can't talk over this adapter; None if they can.
+def adapter_problem(adapter: str, nodes: int, there: Collection[str] | None) -> AssayError | None:
+    """Why so many nodes can't communicate over this adapter; None if they can.
 
     ``there``: the names of the adapters that a node has; None where they aren't known.
     """
@@ -38,7 +38,7 @@ def adapter_misfit(adapter: str, nodes: int, there: Collection[str] | None) -> A
         return None
     if nodes == 1:
         return AssayError(
-            f"adapter = '{adapter}', but ranks on one node talk through memory.",
+            f"adapter = '{adapter}', but ranks on one node communicate through shared memory.",
             fix="Leave 'adapter' out, or set nodes to 2 or more.",
         )
     missing = next((n for n in adapter.split(",") if there is not None and n not in there), None)

@@ -19,7 +19,7 @@ from assay.plans.levels import FactorLevel, Written
 from assay.units import parse_quantity
 
 # Which placeholders a command must have, all of one set, to obey a factor.
-_OBEYS: dict[str, tuple[frozenset[str], ...]] = {
+_VARIABLES: dict[str, tuple[frozenset[str], ...]] = {
     "nodes": (
         frozenset({"nodes"}), frozenset({"hostfile"}), frozenset({"rankfile"}),
         frozenset({"ranks", "ppn"}),
@@ -67,7 +67,7 @@ def read_app(
         if not 0 < seconds < math.inf:
             raise AssayError(f"'{timeout}' is no time.", where="--timeout", fix='Such as "10 min".')
     check_command(command, time or "", verify or "")
-    if matrix is not None and not _obeyed(command, "order"):
+    if matrix is not None and not _is_controlled(command, "order"):
         raise AssayError(
             "The command has no placeholder by which it could learn an order of ranks.",
             where="--matrix",
@@ -77,10 +77,10 @@ def read_app(
     return App(command, time or "", verify or "", seconds, shell, path)
 
 
-def _obeyed(command: str, factor: str) -> bool:
+def _is_controlled(command: str, factor: str) -> bool:
     """Whether a command has the placeholders to obey a factor. Raises AssayError for others."""
     used = placeholders(command)
-    return any(needed <= used for needed in _OBEYS[factor])
+    return any(needed <= used for needed in _VARIABLES[factor])
 
 
 def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
@@ -91,7 +91,7 @@ def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
     and only then. Raises AssayError for a command that makes no sense.
     """
     check_command(app.command, app.time, app.verify)
-    obeyed = {name for name in _OBEYS if _obeyed(app.command, name)}
+    controlled = {name for name in _VARIABLES if _is_controlled(app.command, name)}
     own: dict[str, tuple[Written, ...]] = {
         "command": (FactorLevel(app.command, "--app"),),
         "time": (FactorLevel(app.time, "--time"),),
@@ -99,20 +99,22 @@ def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
         "shell": (FactorLevel(int(app.shell), "--shell"),),
         "timeout": (FactorLevel(app.timeout, "--timeout"),),
     }
-    made: dict[str, Measure] = {}
+    changed_measures: dict[str, Measure] = {}
     for measure in measures:
         factors = {
             name: levels
             for name, levels in measure.factors.items()
-            if name in PLACEMENT_WORDS and name in obeyed
+            if name in PLACEMENT_WORDS and name in controlled
         }
         if "order" in factors:
             factors["order"] = _orders(factors["order"], app)
         known = set(measure.factors) <= {*PLACEMENT_WORDS, "toolchain", "class"}
         if known and factors:
             changed = dataclasses.replace(measure, kernel=APP, factors={**factors, **own})
-            made.setdefault(measure.where, changed)  # one for all kernels of a [[measure]]
-    return list(made.values()) or [Measure(APP, own, "--app", search=True)]
+            changed_measures.setdefault(
+                measure.where, changed
+            )  # one for all kernels of a [[measure]]
+    return list(changed_measures.values()) or [Measure(APP, own, "--app", search=True)]
 
 
 def _orders(written: tuple[Written, ...], app: App) -> tuple[Written, ...]:

@@ -15,10 +15,10 @@ from assay.model.plan import PlanContext
 from assay.model.rank_order import FITTED
 from assay.model.replication import Replication
 from assay.plans.factors import FACTORS, values_of
-from assay.plans.feasibility import misfit_of, with_factor
+from assay.plans.feasibility import infeasibility, with_factor
 from assay.plans.fitted_cells import with_fitted_order
 from assay.plans.levels import Names, Written
-from assay.plans.plan_target import Fitting, Misfit
+from assay.plans.plan_target import Fitting, Infeasible
 
 MOST_CELLS = 100_000
 
@@ -88,19 +88,19 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
         if depth == len(order):
             if measure.keep is None or measure.keep.value(names, where=measure.keep_where):
                 cell = _make_cell(names, kernel, parameters, context)
-                misfit = misfit_of(cell, kernel, context, measure.where)
-                if misfit is None and cell.placement.order == FITTED:
+                infeasible = infeasibility(cell, kernel, context, measure.where)
+                if infeasible is None and cell.placement.order == FITTED:
                     try:
                         cell = with_fitted_order(cell, kernel, fitting)
-                    except Misfit as unfit:
-                        misfit = unfit
-                if misfit is None:
+                    except Infeasible as infeasible_order:
+                        infeasible = infeasible_order
+                if infeasible is None:
                     fitting.choices |= dict.fromkeys(fitting.pending.values())
                     yield cell
                 elif fitting.portable:
-                    fitting.notes.setdefault(f"Left out {kernel.name}: {misfit.what}")
+                    fitting.notes.setdefault(f"Left out {kernel.name}: {infeasible.what}")
                 else:
-                    raise misfit
+                    raise infeasible
             return
         factor = order[depth]
         for written in measure.factors.get(factor, (None,)):
@@ -108,18 +108,18 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
             fitting.pending.pop(factor, None)
             try:
                 values = list(values_of(factor, written, kernel, names, fitting))
-            except Misfit as misfit:
+            except Infeasible as infeasible:
                 if not fitting.portable:
                     raise
-                fitting.notes.setdefault(f"Left out {kernel.name}: {misfit.what}")
+                fitting.notes.setdefault(f"Left out {kernel.name}: {infeasible.what}")
                 continue
             for value in values:
                 try:
                     known = with_factor(names, factor, value, kernel, where, fitting)
-                except Misfit as misfit:
+                except Infeasible as infeasible:
                     if not fitting.portable:
                         raise
-                    fitting.notes.setdefault(f"Left out {kernel.name}: {misfit.what}")
+                    fitting.notes.setdefault(f"Left out {kernel.name}: {infeasible.what}")
                     continue
                 yield from walk(depth + 1, known)
 

@@ -22,7 +22,7 @@ from assay.plans.levels import (
     read_parameter,
     spread,
 )
-from assay.plans.plan_target import Fitting, Misfit
+from assay.plans.plan_target import Fitting, Infeasible
 
 PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
@@ -63,7 +63,7 @@ def values_of(
         if isinstance(written, LargestLevel) and parameter.choices:
             choice = largest_choice(written, parameter, kernel, names, fitting.context)
             if choice.value is None:
-                raise Misfit(f"{choice.why}.", where=written.where)
+                raise Infeasible(f"{choice.why}.", where=written.where)
             fitting.pending[factor] = f"{kernel.name}: {factor}={choice.value}, {choice.why}."
             yield choice.value
             return
@@ -152,7 +152,7 @@ def _count(level: FactorLevel, factor: str, names: Names) -> int:
     else:
         value = raw
     if isinstance(raw, str) and (value != int(value) or value < 1):
-        raise Misfit(f'{factor} = "{raw}" would be {value:g}.', where=level.where)
+        raise Infeasible(f'{factor} = "{raw}" would be {value:g}.', where=level.where)
     if value != int(value) or value < 1:
         raise AssayError(
             f"'{factor}' must be a whole number of at least 1, not {raw}.", where=level.where

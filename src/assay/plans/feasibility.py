@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from assay.kernels import parameters_text
 from assay.kernels.catalogue import Kernel
+from assay.kernels.naming import cell_name
 from assay.model.cell import Cell
 from assay.model.placement import Placement, Value
 from assay.model.plan import PlanContext
-from assay.model.rank_order import order_misfit
-from assay.plans.adapters import adapter_misfit
+from assay.model.rank_order import order_problem
+from assay.plans.adapters import adapter_problem
 from assay.plans.levels import Names
-from assay.plans.plan_target import Fitting, Misfit
+from assay.plans.plan_target import Fitting, Infeasible
 from assay.units import counted, format_quantity
 
 
@@ -22,10 +22,10 @@ def with_factor(
     if factor == "nodes":
         machine = fitting.context.nodes
         if int(value) > machine:
-            raise Misfit(f"nodes = {value}, but there {_are(machine, 'node')}.", where=where)
+            raise Infeasible(f"nodes = {value}, but there {_are(machine, 'node')}.", where=where)
     elif factor == "smt":
         if value == "on" and fitting.context.threads_per_core == 1:
-            raise Misfit(
+            raise Infeasible(
                 "smt = on, but a core has 1 hardware thread here.",
                 where=where,
                 fix='"each" takes it where there are more.',
@@ -33,19 +33,19 @@ def with_factor(
     elif factor == "ppn":
         ranks = known["ranks"] = int(known["nodes"]) * int(value)
         if ranks < kernel.min_ranks:
-            raise Misfit(
+            raise Infeasible(
                 f"{counted(ranks, 'rank')}, but it needs at least {kernel.min_ranks}.",
                 where=where,
                 fix=f"Set ppn or nodes so that there are {kernel.min_ranks} ranks or more.",
             )
         if kernel.max_ranks is not None and ranks > kernel.max_ranks:
-            raise Misfit(
+            raise Infeasible(
                 f"{counted(ranks, 'rank')}, but it takes at most {kernel.max_ranks}.", where=where
             )
         _check_cores(int(value), 1, str(known["smt"]), where, fitting)
     elif factor == "threads":
         if int(value) > 1 and not kernel.threaded:
-            raise Misfit(
+            raise Infeasible(
                 f"threads = {value}, but '{kernel.name}' has no threads.",
                 where=where,
                 fix="Leave threads at 1.",
@@ -56,19 +56,19 @@ def with_factor(
     elif (parameter := kernel.parameter(factor)) and parameter.numa_node and int(value) >= 0:
         _has_numa_node(int(value), where, fitting.context)
     elif factor == "order":
-        misfit = order_misfit(str(value), int(known["ranks"]))
-        if misfit is not None:
-            raise Misfit(misfit, where=where, fix="List one seat a rank.")
+        infeasible = order_problem(str(value), int(known["ranks"]))
+        if infeasible is not None:
+            raise Infeasible(infeasible, where=where, fix="List one seat per rank.")
     elif factor == "adapter":
-        wrong = adapter_misfit(str(value), int(known["nodes"]), fitting.context.adapters)
+        wrong = adapter_problem(str(value), int(known["nodes"]), fitting.context.adapters)
         if wrong is not None:
-            raise Misfit(wrong.what, where=where, fix=wrong.fix)
+            raise Infeasible(wrong.what, where=where, fix=wrong.fix)
     return known
 
 
 def _has_numa_node(node: int, where: str, context: PlanContext) -> None:
     if context.numa and node not in context.numa:
-        raise Misfit(
+        raise Infeasible(
             f"There is no NUMA node {node}.",
             where=where,
             fix=f"NUMA nodes here: {', '.join(map(str, sorted(context.numa)))}.",
@@ -87,7 +87,7 @@ def _check_numa_node(names: Names, where: str, fitting: Fitting) -> None:
     have = context.numa[node] * (context.threads_per_core if shared else 1)
     what = "hardware thread" if shared else "core"
     if ppn * threads > have and not (fitting.oversubscribe and have):
-        raise Misfit(
+        raise Infeasible(
             f"binding = numa:{node} with {counted(ppn, 'rank')} of {counted(threads, 'thread')}"
             f" needs {counted(ppn * threads, what)}, but NUMA node {node} has {have}.",
             where=where,
@@ -105,29 +105,31 @@ def _check_cores(ppn: int, threads: int, smt: str, where: str, fitting: Fitting)
         fix = 'Ask for less, or let threads share cores with smt = "on".'
     if ppn * threads > have and not fitting.oversubscribe:
         asked = f"ppn = {ppn}" + (f" with threads = {threads}" if threads > 1 else "")
-        raise Misfit(
+        raise Infeasible(
             f"{asked} needs {counted(ppn * threads, what)}, but a node has {have}.",
             where=where,
             fix=fix,
         )
 
 
-def misfit_of(cell: Cell, kernel: Kernel, context: PlanContext, where: str) -> Misfit | None:
+def infeasibility(
+    cell: Cell, kernel: Kernel, context: PlanContext, where: str
+) -> Infeasible | None:
     """Why a cell can't be measured on this machine, of what its parameters and placement tell."""
     placement = cell.placement
     wrong = kernel.check(cell.parameters, placement) if kernel.check else None
     if wrong is not None:
-        return Misfit(wrong, where=where)
+        return Infeasible(wrong, where=where)
     crowded = _crowded_numa_node(placement, context)
     if crowded is not None:
-        return Misfit(crowded, where=where, fix="Ask for another binding.")
+        return Infeasible(crowded, where=where, fix="Ask for another binding.")
     if kernel.memory is None or context.memory is None:
         return None
     need = kernel.memory(cell.parameters, placement.ranks, placement.threads) * placement.ppn
     if need <= context.memory:
         return None
-    return Misfit(
-        f"{kernel.name} {parameters_text(cell)} needs {format_quantity(need, 'B')} a node, but "
+    return Infeasible(
+        f"{cell_name(cell)} needs {format_quantity(need, 'B')} per node, but "
         f"{format_quantity(context.memory, 'B')} are available.",
         where=where,
         fix="Take a smaller size, or fewer ranks per node.",

@@ -10,7 +10,7 @@ from assay.errors import AssayError
 from assay.kernels.catalogue import Kernel
 from assay.model.cell import Cell
 from assay.model.rank_order import FITTED, ORDERS
-from assay.plans.plan_target import Fitting, Misfit
+from assay.plans.plan_target import Fitting, Infeasible
 from assay.units import counted
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
     alone = min(placement.nodes, placement.ppn) == 1
     matrix = None if alone or many else _matrix_of(cell, kernel, fitting)
     if many and not alone:
-        order, why = "block", f"none is looked for of more than {MOST_RANKS} ranks"
+        order, why = "block", f"no order is fitted for more than {MOST_RANKS} ranks"
     elif matrix is None:
         order, why = "block", "no order suits its messages better than others"
     else:
         fit = fit_order(matrix, placement.nodes, placement.ppn)
         order, why = fit.order, f"{fit.saved:.0%} fewer bytes between nodes than in block order"
         if fit.saved <= 0:
-            why = "none that was looked at sends fewer bytes between nodes"
+            why = "no order tried sends fewer bytes between nodes"
     short = order if len(order) <= 24 else f"{order[:20]},…"
     fitting.pending["order"] = f"{on}: order {short}: {why}."
     cell = msgspec.structs.replace(cell, placement=msgspec.structs.replace(placement, order=order))
@@ -58,13 +58,12 @@ def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
     messages = fitting.messages
     if messages is None:
         raise AssayError(
-            "No order can be fitted to a command of which nobody says what its ranks send each "
-            "other.",
+            "No order can be fitted to a command without a communication matrix.",
             where=f"order = {FITTED}",
             fix="Name the file of its communication matrix: --matrix FILE.",
         )
     if messages.ranks != ranks:
-        raise Misfit(
+        raise Infeasible(
             f"order = {FITTED} on {counted(ranks, 'rank')}, but the communication matrix is of "
             f"{messages.ranks}.",
             where=messages.where,

@@ -174,7 +174,7 @@ def text_of(path: Path) -> str:
     except OSError as error:
         why = error.strerror or str(error)
     except UnicodeDecodeError:
-        why = "it is no text"
+        why = "it is not text"
     raise AssayError(
         f"The communication matrix can't be read: {why}.",
         where=str(path),
@@ -196,7 +196,7 @@ def _with_messages(path: Path, matrix: Matrix) -> Matrix:
     if matrix.sum() - np.trace(matrix) > 0:
         return matrix
     raise AssayError(
-        "The communication matrix holds no message from a rank to another.",
+        "The communication matrix has no message between different ranks.",
         where=str(path),
         fix="Count what the program sends at that number of ranks, two at least.",
     )

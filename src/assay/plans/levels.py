@@ -271,7 +271,7 @@ def _number(level: FactorLevel, name: str, unit: str, names: Names) -> int | flo
         try:
             expression = parse_expression(raw)
         except AssayError:
-            what = not_a_quantity.what if unit else f"It takes a plain number, not '{raw}'."
+            what = not_a_quantity.what if unit else f"It takes a single number, not '{raw}'."
             fix = not_a_quantity.fix if unit else ""
             raise AssayError(f"'{name}': {what}", where=level.where, fix=fix) from None
         return expression.number(names, where=level.where)

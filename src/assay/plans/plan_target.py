@@ -33,7 +33,7 @@ class Fitting:
     are just being made, by factor. ``searched``, ``measured``: ids of the cells of measures that
     are a search, and of those that are not. ``stretch``: how much more time a launch of all cells
     has than the plan gives it. ``messages``: what a command's ranks send each other,
-    None if nobody knows; ``fitted``: ids of the cells whose order suits what theirs send.
+    None if unknown; ``fitted``: ids of the cells whose order suits what theirs send.
     """
 
     context: PlanContext
@@ -49,5 +49,5 @@ class Fitting:
     fitted: set[str] = field(default_factory=set)
 
 
-class Misfit(AssayError):
+class Infeasible(AssayError):
     """A level that is right by itself and too much, or too little, for this machine."""

@@ -1,7 +1,7 @@
 """The run directory: made, found, locked, appended to, sealed. The files are the database.
 
 ``manifest.json`` is written once, when there is a plan, ``raw/*.jsonl`` by the kernels,
-``launches.jsonl`` a line a launch; tables, report and seal follow from them and may be made again
+``launches.jsonl`` a line per launch; tables, report and seal follow from them and may be made again
 at any time.
 """
 
@@ -241,7 +241,7 @@ def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
         return msgspec.json.decode(content, type=kind)
     except msgspec.DecodeError as error:
         raise AssayError(
-            f"This is not what was written: {error}.",
+            f"This file was changed after it was written: {error}.",
             where=str(path),
             fix="The file was damaged or edited; the raw records in the run are unharmed.",
         ) from None

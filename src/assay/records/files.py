@@ -16,7 +16,7 @@ from assay.errors import AssayError
 # What flock says where a file system has no locks.
 _LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 BUSY = "Another assay is working on this run."
-_KEPT = "what was complete is kept, and `assay run --resume` goes on."
+_KEPT = "complete data are kept, and `assay run --resume` goes on."
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
@@ -60,7 +60,7 @@ def hold(path: Path, *, patience: float = 0.0) -> Iterator[None]:
     lock at the server (NFS(5), since 2.6.12), so that it holds between nodes as well, unless the
     file system is mounted with ``local_lock=flock`` or ``nolock``; Lustre needs the mount option
     ``flock``, and with ``localflock`` each node locks by itself alone. Where a file system has no
-    locks at all, none is held: what is written is told apart by names then, never overwritten.
+    locks at all, none is held: what is written is distinguished by names then, never overwritten.
 
     Raises AssayError where the file can't be made or another process keeps the lock.
     """

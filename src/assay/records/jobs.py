@@ -101,7 +101,7 @@ class JobEnd(msgspec.Struct, frozen=True):
 
 
 @dataclass
-class JobStory:
+class JobHistory:
     """What is known of one job: its lines put together."""
 
     number: int
@@ -146,19 +146,19 @@ class JobBook:
                 events.append(msgspec.json.decode(line, type=JobEvent))
         return events
 
-    def jobs(self) -> list[JobStory]:
+    def jobs(self) -> list[JobHistory]:
         """The jobs by number."""
-        found: dict[int, JobStory] = {}
+        found: dict[int, JobHistory] = {}
         for event in self.events():
-            story = found.setdefault(event.number, JobStory(event.number))
+            story = found.setdefault(event.number, JobHistory(event.number))
             story.events.append(event)
             if getattr(story, event.event) is None:
                 setattr(story, event.event, event)
         return [found[number] for number in sorted(found)]
 
-    def job(self, number: int) -> JobStory:
+    def job(self, number: int) -> JobHistory:
         """One job, known or not."""
-        return next((s for s in self.jobs() if s.number == number), JobStory(number))
+        return next((s for s in self.jobs() if s.number == number), JobHistory(number))
 
     def append(self, event: JobEvent) -> None:
         """Add a line, once for each event of a job. Raises AssayError where it can't be written."""

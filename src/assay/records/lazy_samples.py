@@ -101,5 +101,5 @@ class StoredSeries(Sequence[SampleSeries]):
             raise AssayError(
                 "The stream was changed while it was being read.",
                 where=str(self._path),
-                fix="Read the run again when nobody writes to it.",
+                fix="Read the run again when no program writes to it.",
             ) from None

@@ -115,7 +115,7 @@ class MeasurementBegin(msgspec.Struct, frozen=True, tag_field="record", tag="beg
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
-    """For the live display, a few a second. ``half_width`` is relative, null if not yet known.
+    """For the live display, a few per second. ``half_width`` is relative, null if not yet known.
 
     ``share``: of the sample under way, 0 to 1, where the kernel tells; ``rate``: its own so far, in
     the unit of the kernel's metric ``rate``.

@@ -170,7 +170,7 @@ def measurement_table(run: RunData) -> pl.DataFrame:
 
 
 def sample_table(run: RunData) -> pl.DataFrame:
-    """One row a sample, all of them in memory; columns are documented in docs/formats/runs.md."""
+    """One row per sample, all of them in memory; columns are documented in docs/formats/runs.md."""
     import polars as pl
 
     parts = list(_sample_parts(run))
@@ -221,7 +221,7 @@ def _series_of(measurement: Measurement) -> Iterator[dict[str, object]]:
 
 
 def _exploded(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
-    """A row a sample, of rows a series."""
+    """A row per sample, from rows per series."""
     import polars as pl
 
     schema = sample_columns()

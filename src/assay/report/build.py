@@ -122,7 +122,7 @@ def _unfinished(run: RunData, cells: Sequence[CellSummary]) -> str:
     hosts = f"{names_text(lost)} no longer answered. " if lost else ""
     return (
         f"This run is incomplete: {have} of {counted(whole, 'cell')} have numbers so far. {hosts}"
-        f"`assay run --resume {path}` measures what is missing and repeats nothing."
+        f"`assay run --resume {path}` measures the missing cells and repeats none."
     )
 
 

@@ -110,7 +110,7 @@ def print_kernel(kernel: Kernel, out: Console) -> None:
             unit = kernel.work_units.get(quantity, "")
             known = value is not None
             text = (
-                format_quantity(value, unit) if known else "depends on what is chosen at run time"
+                format_quantity(value, unit) if known else "depends on settings chosen at run time"
             )
             out.print(f"  {quantity}: {text}")
     out.print(f"\nSource: {kernel.source}", soft_wrap=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.kernels import known_kernel, parameters_text
-from assay.questions.common.selection import placement_text, quantity_text
+from assay.kernels import known_kernel
+from assay.kernels.naming import metric_name, parameters_text, placement_text
+from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import Column, Entry, Table, Tone
 from assay.stats.core.model import UNTRIED, CellSummary, MetricSummary
 from assay.units import MISSING
@@ -99,7 +100,7 @@ def _row(cell: CellSummary, several: bool, scattered: bool, notes: dict[str, int
     name, metric = found
     return [
         *first,
-        Entry(name),
+        Entry(metric_name(name)),
         Entry(quantity_text(metric.median, metric.unit, metric.ci95), metric.median),
         Entry(quantity_text(metric.min, metric.unit), metric.min),
         Entry(quantity_text(metric.max, metric.unit), metric.max),

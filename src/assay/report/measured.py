@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.kernels import parameters_text
-from assay.questions.common.selection import placement_text
+from assay.kernels.naming import cell_name, metric_name, placement_text
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted, format_quantity
 
@@ -27,7 +26,7 @@ def _print_cell(cell: CellSummary, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    heading = Text(f"{cell.kernel} {parameters_text(cell.cell)}".rstrip(), style="bold")
+    heading = Text(cell_name(cell.cell), style="bold")
     heading.append(f"  {placement_text(cell.cell.placement)}, {cell.cell.toolchain}", style="dim")
     console.print(heading)
     if cell.metrics:
@@ -50,7 +49,7 @@ def _line(name: str, metric: MetricSummary) -> list[RenderableType]:
     spread = "" if metric.cov is None else f", CoV {metric.cov:.2%}"
     launches = counted(metric.n, "launch")
     return [
-        Text(name),
+        Text(metric_name(name)),
         Text(format_quantity(metric.median, metric.unit, metric.ci95), style="bold cyan"),
         Text(f"{low} … {high}"),
         Text(f"{launches}, {metric.samples:,} samples{spread}, stop: {metric.stop}", style="dim"),

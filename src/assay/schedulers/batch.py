@@ -50,8 +50,8 @@ def unpolled(executor: type[E]) -> type[E]:
         return None
 
     members = {"_NAME_": "assay", "_start_queue_poll_thread": no_polling}
-    made: type[E] = type(f"Unpolled{executor.__name__}", (executor,), members)
-    return made
+    subclass: type[E] = type(f"Unpolled{executor.__name__}", (executor,), members)
+    return subclass
 
 
 class Batch(ABC):
@@ -164,7 +164,7 @@ class Batch(ABC):
         return {job: status.name for job, status in self.status(ids).items() if status.name}
 
     def cancel(self, ids: Iterable[str]) -> None:
-        """End these jobs; those that have ended, or that nobody knows, are passed over."""
+        """End these jobs; those that have ended, or that are unknown, are passed over."""
         for job in ids:
             answer = self.run(self.cancel_command(job))
             if answer.status == 0 or self.gone.search(answer.said) or self.has_ended(answer):
@@ -172,7 +172,7 @@ class Batch(ABC):
             raise AssayError(
                 f"{self.title} does not cancel the job {job}: {_reason(answer.said)}.",
                 detail=answer.said,
-                fix="End it by hand.",
+                fix="End it with the scheduler's command.",
             )
 
     def run(self, command: list[str], *, stdin: Path | None = None) -> CommandResult:
@@ -206,7 +206,7 @@ class Batch(ABC):
                 f"{self.title} took the job, and its id can't be read.",
                 where=str(script),
                 detail=answer.said,
-                fix="Look for it by hand before another is submitted.",
+                fix="Look for it with the scheduler's command before you submit another.",
             )
         return job
 

@@ -107,5 +107,5 @@ def _silent(scheduler: str, what: str, detail: str = "") -> SchedulerSilent:
     return SchedulerSilent(
         f"{scheduler} does not answer: {what}.",
         detail=detail,
-        fix="Ask again later; what it runs goes on meanwhile.",
+        fix="Ask again later; running jobs continue.",
     )

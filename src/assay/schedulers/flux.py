@@ -131,18 +131,18 @@ class FluxScheduler(Batch):
         return _SEPARATOR.join(jobs)
 
     def cancel(self, ids: Iterable[str]) -> None:
-        """End these jobs; those that have ended, or that nobody knows, are passed over."""
+        """End these jobs; those that have ended, or that are unknown, are passed over."""
         super().cancel(job for whole in ids for job in whole.split(_SEPARATOR))
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         """flux-jobs(1)."""
         asked = list(dict.fromkeys(ids))
         single = [job for whole in asked for job in whole.split(_SEPARATOR)]
-        told = self._told(single) if single else {}
+        statuses = self._statuses(single) if single else {}
         forgotten = JobStatus("unknown", "Flux does not know the job")
         found = {}
         for whole in asked:
-            tasks = [told.get(_ascii(job), forgotten) for job in whole.split(_SEPARATOR)]
+            tasks = [statuses.get(_ascii(job), forgotten) for job in whole.split(_SEPARATOR)]
             found[whole] = tasks[0] if len(tasks) == 1 else of_array(dict(enumerate(tasks)))
         return found
 
@@ -181,19 +181,19 @@ class FluxScheduler(Batch):
             )
         return found
 
-    def _told(self, jobs: list[str]) -> dict[str, JobStatus]:
+    def _statuses(self, jobs: list[str]) -> dict[str, JobStatus]:
         answer = self.run(
             [*_flux(), "jobs", "-a", "--suppress-header", f"--format={_FORMAT}", *jobs]
         )
         if answer.status != 0 and not answer.out.strip() and not self.gone.search(answer.said):
             raise unreadable(self.title, "flux jobs", answer)
-        told = {}
+        statuses = {}
         for line in answer.out.splitlines():
             fields = line.strip().split("|", 4)
             if len(fields) != 5:
                 raise unreadable(self.title, "flux jobs", answer)
-            told[_ascii(fields[0])] = _status(*fields[1:])
-        return told
+            statuses[_ascii(fields[0])] = _status(*fields[1:])
+        return statuses
 
 
 def _status(word: str, returncode: str, exception: str, note: str) -> JobStatus:

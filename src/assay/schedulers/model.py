@@ -176,7 +176,7 @@ class BatchScheduler(Protocol):
         ...
 
     def cancel(self, ids: Iterable[str]) -> None:
-        """End these jobs; those that have ended, or that nobody knows, are passed over.
+        """End these jobs; those that have ended, or that are unknown, are passed over.
 
         Raises AssayError with the scheduler's words, and SchedulerSilent if there is no answer.
         """

@@ -131,8 +131,8 @@ class PbsScheduler(Batch):
         if not answer.out.strip() and (answer.status == 0 or _GONE.search(answer.said)):
             return {}
         try:
-            told = json.loads(answer.out, strict=False)
-            jobs = told.get("Jobs", {})
+            reported = json.loads(answer.out, strict=False)
+            jobs = reported.get("Jobs", {})
             return {str(job): dict(fields) for job, fields in jobs.items()}
         except (ValueError, AttributeError, TypeError):
             raise unreadable(self.title, "qstat", answer) from None
@@ -230,13 +230,13 @@ def _read_full(text: str) -> dict[str, Mapping[str, Any]]:
 
 def _sorted_out(
     asked: Iterable[str],
-    told: Mapping[str, Mapping[str, Any]],
+    reported: Mapping[str, Mapping[str, Any]],
     own: Mapping[int, tuple[JobState, str]],
 ) -> dict[str, JobStatus]:
     """The status of each job asked for, an array's from its tasks, on whatever server."""
     jobs: dict[str, JobStatus] = {}
     tasks: dict[str, dict[int, JobStatus]] = {}
-    for name, fields in told.items():
+    for name, fields in reported.items():
         match = _ID.fullmatch(name)
         if match is None:
             continue
@@ -256,11 +256,11 @@ def _sorted_out(
 
 
 def _accounted(
-    asked: Iterable[str], told: Mapping[str, Mapping[str, Any]]
+    asked: Iterable[str], reported: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, JobAccounting]:
     """What was used by each job that has ended, on whatever server."""
     by_number: dict[str, Mapping[str, Any]] = {}
-    for name, fields in told.items():
+    for name, fields in reported.items():
         match = _ID.fullmatch(name)
         if match is not None and match["task"] is None:
             by_number[match["number"]] = fields

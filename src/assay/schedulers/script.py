@@ -87,10 +87,10 @@ def _is_text(text: str) -> bool:
 
 
 def refused(what: str, value: str, why: str) -> AssayError:
-    """The error for a value that can't stand in a job script."""
+    """The error for a value that can't be written into a job script."""
     shown = value if value.isprintable() else ascii(value)[1:-1]
     return AssayError(
-        f"The {what} '{shown}' can't stand in a job script: {why}.",
+        f"The {what} '{shown}' can't be written into a job script: {why}.",
         where="[scheduler]",
         fix="Correct it in assay.toml, or choose another name or place for the run.",
     )

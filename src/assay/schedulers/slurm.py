@@ -100,7 +100,7 @@ class SlurmScheduler(Batch):
         options = request.options
         path = str(request.output)
         if "\\" in path:
-            raise refused("output file", path, "Slurm takes a backslash for a sign of its own")
+            raise refused("output file", path, "Slurm treats a backslash as special")
         if request.tasks == 1:
             output = path.replace("%", "%%")
         else:

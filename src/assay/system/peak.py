@@ -131,7 +131,7 @@ def _clock(system: System, measured: float | None) -> tuple[float, ClockSource, 
             return highest, "cpufreq maximum", "turbo exceeds it by an unknown amount", True
         if highest < f.maximum:
             return highest, "cpufreq maximum", "the cap set in the kernel", False
-        words = "the highest turbo clock, which all cores together seldom hold"
+        words = "the highest turbo clock, which all cores together rarely reach"
         return highest, "cpufreq maximum", words, False
     if f.base is not None:
         return f.base, "base", "the nominal clock; turbo may exceed it", False

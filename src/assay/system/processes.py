@@ -1,4 +1,4 @@
-"""Processes as /proc shows them: who descends from whom, what each has used, who is busiest."""
+"""Processes as /proc shows them: parents and children, what each has used, which is busiest."""
 
 from __future__ import annotations
 

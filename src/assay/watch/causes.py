@@ -2,7 +2,7 @@
 
 Most covariates are times that the program lost to something: waiting for a CPU, stolen, held
 back, stalled. A cause that takes l seconds per second instead of k leaves (1 − l)/(1 − k) of the
-speed, which stands beside the 1/r that steps r times as long have. Counts become times by what one
+speed, compared with the 1/r that steps r times as long have. Counts become times by what one
 of them costs at most (``_COSTS``). What changed is named with both values, the largest share of the
 slowdown first.
 """

@@ -62,6 +62,6 @@ def check_folder(folder: Path) -> Path:
         raise AssayError(
             "The folder holds heartbeats already.",
             where=str(folder),
-            fix="Name a folder of its own for each program that is watched, or empty this one.",
+            fix="Use a separate folder for each watched program, or empty this one.",
         )
     return folder.resolve()

@@ -113,7 +113,7 @@ class _Following:
         self.began = time.monotonic()
         self.utc = time.time()
         self._ended: set[int] = set()
-        self.telling = Reporter(
+        self.reporter = Reporter(
             program, self.sampler, self.series, log, self.host, self.began, quiet=options.quiet
         )
         self._stopped = (0.0, 0.0)
@@ -126,7 +126,7 @@ class _Following:
         """Until the program has ended and its output is through."""
         cpu = time.process_time()
         relay_cpu = 0.0
-        self.telling.write(
+        self.reporter.write(
             WatchStart(
                 SCHEMA,
                 __version__,
@@ -144,7 +144,7 @@ class _Following:
             ended = self._follow()
         except Exception as error:  # the program is worth more than what we know of it
             where = traceback.extract_tb(error.__traceback__)[-1]
-            self.telling.note(
+            self.reporter.note(
                 f"assay can't follow any more ({type(error).__name__}: {error}, "
                 f"{Path(where.filename).name}:{where.lineno}); the program goes on."
             )
@@ -181,11 +181,11 @@ class _Following:
             if ended is not None:
                 break
             if self.sampler.due(now):
-                self.telling.sample()
-            self.telling.causes(now)
-            self.telling.overdue(now)
+                self.reporter.sample()
+            self.reporter.causes(now)
+            self.reporter.overdue(now)
             self._hints()
-            self.telling.write(None)
+            self.reporter.write(None)
             if self.options.terminal and now - self._drawn >= _REDRAW:
                 self._draw(now)
         for frame in self.program.last_frames():
@@ -195,7 +195,7 @@ class _Following:
                 self._step("", step)
         self._heartbeats(time.monotonic(), last=True)
         self._hints()
-        self.telling.causes(None)
+        self.reporter.causes(None)
         return ended
 
     def _only_wait(self) -> int:
@@ -217,14 +217,14 @@ class _Following:
                 for step in self.lines.feed(frame.kind, frame.time, frame.data):
                     self._step("", step)
         elif frame.kind == relay.FAILED:
-            self.telling.note(
+            self.reporter.note(
                 f"The program's output is lost: {frame.data.decode('utf-8', 'replace')}."
             )
         elif frame.kind == relay.LOST:
             if self.lines is not None:
                 self.lines.pause()
-            self.telling.note(
-                "Some of the program's output was not looked at: assay was stopped or slow."
+            self.reporter.note(
+                "Some of the program's output was not read: assay was stopped or slow."
             )
         return len(frame.data)
 
@@ -271,11 +271,11 @@ class _Following:
             series.reach(step.time)
             return series
         if series.hanging is not None:
-            self.telling.went_on(series, step)
+            self.reporter.recovered(series, step)
         for given, change in series.add(step):
-            if self.telling.log is not None:
+            if self.reporter.log is not None:
                 at = given.time * 1e-9 - self.began
-                self.telling.write(
+                self.reporter.write(
                     StepLine(
                         name,
                         series.monitor.step,
@@ -287,7 +287,7 @@ class _Following:
                     )
                 )
             if change is not None:
-                self.telling.changed(series, change, given)
+                self.reporter.changed(series, change, given)
         return series
 
     def _was_stopped(self, step: Step) -> bool:
@@ -299,13 +299,13 @@ class _Following:
 
     def _hints(self) -> None:
         if self.lines is not None and self.lines.buffered and not self.options.use_pty:
-            self.telling.once(
+            self.reporter.once(
                 f"Lines come in bursts of about {self.lines.buffered}: the program keeps them "
                 "back. --pty gives it a terminal, so that it prints each at once."
             )
         for host, together in self.together.items():
             if together.apart:
-                self.telling.once(
+                self.reporter.once(
                     f"Of {host} {together.apart} processes or threads mark steps of their own "
                     "and are left out."
                 )
@@ -315,7 +315,7 @@ class _Following:
         series = max(self.series.values(), key=lambda s: s.last or 0, default=None)
         last = series.last * 1e-9 if series is not None and series.last is not None else self.began
         text = status(
-            series, self.telling.alarms, now - last, self.lines.lines if self.lines else None
+            series, self.reporter.alarms, now - last, self.lines.lines if self.lines else None
         )
         width = 80
         with contextlib.suppress(OSError):
@@ -324,7 +324,7 @@ class _Following:
 
     def _end(self, ended: int, wall: float, used: float) -> WatchEnd:
         sources = [series.summary() for series in self.series.values()]
-        self.telling.notes += self._missing()
+        self.reporter.notes += self._missing()
         code = exit_status(ended)
         summary = WatchEnd(
             schema=SCHEMA,
@@ -334,15 +334,15 @@ class _Following:
             wall=wall,
             exit=code,
             signal=os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else None,
-            outcome="alarm" if self.telling.alarms else "ok" if sources else "nothing seen",
+            outcome="alarm" if self.reporter.alarms else "ok" if sources else "nothing seen",
             sources=sources,
-            changes=self.telling.changes,
-            hangs=self.telling.hangs,
+            changes=self.reporter.changes,
+            hangs=self.reporter.hangs,
             cost=Cost(used, used / max(wall, 1e-9)),
-            notes=self.telling.notes,
+            notes=self.reporter.notes,
         )
-        self.telling.write(summary)
-        self.telling.write(None)
+        self.reporter.write(summary)
+        self.reporter.write(None)
         return summary
 
     def _missing(self) -> list[str]:

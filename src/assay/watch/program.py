@@ -56,14 +56,20 @@ class Program:
         self.continued = False
         before = hold()
         outputs, sources = _outputs(use_pty)
-        frames, told = os.pipe()
+        frames, frames_end = os.pipe()
         listened, control = os.pipe()
         with contextlib.suppress(OSError):
             import fcntl
 
-            fcntl.fcntl(told, _F_SETPIPE_SZ, _ROOM)
-        passed = [*sources, told, listened]
-        words = [sources[0], sources[1] if len(sources) > 1 else -1, int(terminal), told, listened]
+            fcntl.fcntl(frames_end, _F_SETPIPE_SZ, _ROOM)
+        passed = [*sources, frames_end, listened]
+        words = [
+            sources[0],
+            sources[1] if len(sources) > 1 else -1,
+            int(terminal),
+            frames_end,
+            listened,
+        ]
         self._frames, self._control = frames, control
         try:
             self._relay = subprocess.Popen(

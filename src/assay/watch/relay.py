@@ -53,7 +53,7 @@ class Relay:
             self._poll.register(descriptor, select.POLLIN)
         os.set_blocking(frames, False)
         self._pending = bytearray()
-        self._deaf = False
+        self._blocked = False
         self._lost = 0
         self._commands = b""
         self._status = b""
@@ -85,7 +85,7 @@ class Relay:
         now = time.monotonic_ns()
         to = self.sources[source]
         self._put(source, to, data)
-        self._tell(OUT if to == 1 else ERR, data, now)
+        self._send_frame(OUT if to == 1 else ERR, data, now)
         return True
 
     def _put(self, source: int, to: int, data: bytes) -> None:
@@ -101,7 +101,7 @@ class Relay:
             if to not in self._failed:
                 self._failed.add(to)
                 name = "standard output" if to == 1 else "standard error"
-                self._tell(FAILED, f"{name}: {error.strerror}".encode())
+                self._send_frame(FAILED, f"{name}: {error.strerror}".encode())
         if self._shared[to]:
             self._line_start = data.endswith(b"\n")
             self._draw()
@@ -111,22 +111,22 @@ class Relay:
         self._poll.unregister(source)
         os.close(source)
 
-    def _tell(self, kind: int, data: bytes, now: int = 0) -> None:
+    def _send_frame(self, kind: int, data: bytes, now: int = 0) -> None:
         """A frame to assay watch, unless it doesn't listen. Frames are sent whole or not at all."""
         if self.frames is None:
             return
-        if self._deaf:
+        if self._blocked:
             self._flush(0.0)
             if self._pending:
                 self._lost += len(data)
                 return
-            self._deaf = False
+            self._blocked = False
             lost = struct.pack("<Q", self._lost)
             self._pending += FRAME.pack(LOST, time.monotonic_ns(), len(lost)) + lost
             self._lost = 0
         self._pending += FRAME.pack(kind, now or time.monotonic_ns(), len(data)) + data
         self._flush(_PATIENCE)
-        self._deaf = bool(self._pending)
+        self._blocked = bool(self._pending)
 
     def _flush(self, patience: float) -> None:
         deadline = time.monotonic() + patience
@@ -175,7 +175,7 @@ class Relay:
                 for source in list(self.sources):
                     while source in self.sources and self._pass(source):
                         pass
-                self._tell(END, b"")
+                self._send_frame(END, b"")
 
     def _erase(self) -> None:
         if self._shown:

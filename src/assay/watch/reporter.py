@@ -63,7 +63,7 @@ class Reporter:
         self.notes: list[str] = []
         self._quiet = quiet
         self._pending: list[_Pending] = []
-        self._told: set[str] = set()
+        self._noted: set[str] = set()
 
     @property
     def alarms(self) -> int:
@@ -116,10 +116,10 @@ class Reporter:
                 line,
             )
             ratio = change.ratio if change.kind != "unsteady" else max(change.ratio, 1.05)
-            told = time.monotonic()
-            ready = max(told + _CAUSE_AFTER, onset + _CAUSE_SINCE)
+            reported = time.monotonic()
+            ready = max(reported + _CAUSE_AFTER, onset + _CAUSE_SINCE)
             self._pending.append(_Pending(line.id, onset, ratio, ready, first.began + self.began))
-            if not self.sampler.readings or told - self.sampler.readings[-1].time > 0.2:
+            if not self.sampler.readings or reported - self.sampler.readings[-1].time > 0.2:
                 self.sample()
             self.sampler.look_at_others()
 
@@ -145,7 +145,7 @@ class Reporter:
                 calm_until=each.calm_until,
             )
             if why is None:
-                why = ChangeCauses([], "too short to tell by the covariates", 0.0, 0)
+                why = ChangeCauses([], "too short for the covariates to show a cause", 0.0, 0)
             index = each.id - 1
             self.changes[index] = msgspec.structs.replace(self.changes[index], why=why)
             self.write(CauseLine(each.id, time.monotonic() - self.began, why))
@@ -187,7 +187,7 @@ class Reporter:
                     over=False,
                 )
 
-    def went_on(self, series: StepSeries, step: Step) -> None:
+    def recovered(self, series: StepSeries, step: Step) -> None:
         """A step after a hang."""
         assert series.hanging is not None
         waited = step.time * 1e-9 - series.hanging
@@ -206,8 +206,8 @@ class Reporter:
     def once(self, sentence: str) -> None:
         """A note, the first time that it comes."""
         word = sentence[:24]
-        if word not in self._told:
-            self._told.add(word)
+        if word not in self._noted:
+            self._noted.add(word)
             self.note(sentence)
 
     def note(self, sentence: str) -> None:

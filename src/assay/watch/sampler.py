@@ -80,7 +80,7 @@ class SampledValue:
 
 
 def rates(before: SampledValue, after: SampledValue) -> dict[str, float]:
-    """Counters a second, and the later gauges; what either lacks is missing.
+    """Counters per second, and the later gauges; what either lacks is missing.
 
     The wait is that of the thread that waited most, for the others wait for it.
     """

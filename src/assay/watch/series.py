@@ -14,7 +14,7 @@ from assay.watch.steps import Step
 # A value a while is enough: shorter steps are taken together, so that following them stays cheap.
 _SHORTEST = 0.005
 _FIRST = 20
-_KEPT = 4000
+_MOST_STEPS = 4000
 
 
 class StepSeries:
@@ -35,8 +35,8 @@ class StepSeries:
         self.hanging: float | None = None
         self._group: int | None = None
         self._waiting: list[Step] = []
-        self._times: deque[tuple[int, int]] = deque(maxlen=_KEPT)
-        self._lasts: deque[tuple[int, int, float]] = deque(maxlen=_KEPT)
+        self._times: deque[tuple[int, int]] = deque(maxlen=_MOST_STEPS)
+        self._lasts: deque[tuple[int, int, float]] = deque(maxlen=_MOST_STEPS)
 
     @property
     def steps(self) -> int:
@@ -132,8 +132,8 @@ class StepSeries:
         values = np.array(self.values)
         counts = np.array(self.counts)
         steps = self.steps
-        kept = values[monitor.warmup :] if values.size > 2 * monitor.warmup else values
-        found = summarise(kept) if kept.size else None
+        steady = values[monitor.warmup :] if values.size > 2 * monitor.warmup else values
+        found = summarise(steady) if steady.size else None
         goal = self.of or steps
         outliers = monitor.outliers
         return StepSummary(
@@ -145,9 +145,9 @@ class StepSeries:
             min=found.min if found else None,
             max=found.max if found else None,
             mean=float(np.average(values, weights=counts)) if values.size else None,
-            cov=found.cov if found and kept.size > 1 else None,
-            p95=found.p95 if found and kept.size >= 20 else None,
-            p99=found.p99 if found and kept.size >= 100 else None,
+            cov=found.cov if found and steady.size > 1 else None,
+            p95=found.p95 if found and steady.size >= 20 else None,
+            p99=found.p99 if found and steady.size >= 100 else None,
             normal=normal_range(monitor),
             outliers=len(outliers),
             largest=max((seconds for _, seconds in outliers), default=None),

@@ -83,7 +83,7 @@ class StepLines:
             return []
         self.matched += len(found)
         if self._time_group:
-            return [step for match in found if (step := self._told(match, time))]
+            return [step for match in found if (step := self._reported_step(match, time))]
         return self._timed(found, time)
 
     def finish(self, time: int) -> list[Step]:
@@ -117,7 +117,7 @@ class StepLines:
                 self._usual[shape] += 1
                 self._example.setdefault(shape, line)
 
-    def _told(self, match: re.Match[bytes], time: int) -> Step | None:
+    def _reported_step(self, match: re.Match[bytes], time: int) -> Step | None:
         """The time that the line tells."""
         assert self._time_group is not None
         seconds = _seconds(match[self._time_group])

@@ -25,14 +25,14 @@ STATSMODELS = f"statsmodels {statsmodels.__version__}"
 def inputs() -> dict[str, list[float]]:
     """Series of times, skewed, tied and wide, rounded so that the file holds them exactly."""
     rng = np.random.default_rng(2003)
-    made = {
+    results = {
         "one": 100.0 + rng.standard_normal(24),
         "two": 101.0 + 2.0 * rng.standard_normal(31),
         "skewed": 100.0 + rng.lognormal(0.0, 0.8, 40),
         "coarse": np.round(100.0 + rng.standard_normal(37), 0),
         "long": 100.0 + rng.standard_t(3, 301),
     }
-    return {name: [round(float(x), 6) for x in values] for name, values in made.items()}
+    return {name: [round(float(x), 6) for x in values] for name, values in results.items()}
 
 
 def design() -> dict[str, list]:

@@ -67,7 +67,7 @@ def _system(n: int, kind: str = "random", seed: int = 1) -> tuple[np.ndarray, np
     return a, _column(seed, -1, n)
 
 
-def _told(record: MeasurementRecord, metric: str) -> np.ndarray:
+def _total(record: MeasurementRecord, metric: str) -> np.ndarray:
     (series,) = (each for each in record.series if each.metric == metric)
     return np.array(series.values)
 
@@ -78,7 +78,7 @@ def _assert_solved(record: MeasurementRecord) -> None:
     n = int(record.parameters["n"])
     kind = str(record.parameters.get("matrix", "random"))
     a, b = _system(n, kind, int(record.parameters.get("seed", 1)))
-    x = _told(record, "solution")
+    x = _total(record, "solution")
     assert x.shape == (n,)
     # Backward error, by another program than the one that measures it: a small multiple of the
     # unit roundoff for elimination with partial pivoting on such matrices.
@@ -159,7 +159,7 @@ def test_shares_told_rise_to_one() -> None:
     """By the panels' share of the operations: after half of the columns 7/8 are done."""
     (record,) = measure(faulty(), _solution(80, 10), samples=(1, 1))
     left = 1 - np.arange(1, 9) / 8
-    assert _told(record, "told") == pytest.approx(1 - left**3)
+    assert _total(record, "told") == pytest.approx(1 - left**3)
 
 
 # ---- The kernel ---------------------------------------------------------------------------------

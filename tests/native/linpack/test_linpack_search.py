@@ -11,15 +11,17 @@ from kernel_runs import assert_verified, measure, measure_faults, plain, sanitiz
 
 pytestmark = pytest.mark.slow
 
-TOLD = re.compile(r"nb=(\d+) p=(\d+) broadcast=([a-z-]+) swap=(\w+) depth=([01]) n=(\d+): (\S+)")
+CANDIDATE = re.compile(
+    r"nb=(\d+) p=(\d+) broadcast=([a-z-]+) swap=(\w+) depth=([01]) n=(\d+): (\S+)"
+)
 
 
 def check(record: MeasurementRecord, ranks: int) -> list[tuple[str, ...]]:
     """What must hold of any search; the candidates it tells of."""
     assert_verified(record)
     facts = record.facts
-    told = [facts[f"candidate_{i}"] for i in range(int(facts["candidates"]))]
-    candidates = [TOLD.fullmatch(str(each)).groups() for each in told]  # type: ignore[union-attr]
+    texts = [facts[f"candidate_{i}"] for i in range(int(facts["candidates"]))]
+    candidates = [CANDIDATE.fullmatch(str(each)).groups() for each in texts]  # type: ignore[union-attr]
     choice = [str(facts[name]) for name in ("nb", "p", "broadcast", "swap", "depth", "n")]
     (rate,) = (float(rate) for *settings, rate in candidates if settings == choice)
     assert float(facts["rate"]) == pytest.approx(rate, rel=1e-3)

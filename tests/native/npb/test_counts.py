@@ -107,14 +107,14 @@ def expected(kernel: Kernel, size: str, ranks: int) -> tuple[Work, Peers | None]
 )
 def test_messages_and_bytes_are_what_is_sent(kernel: Kernel, size: str, ranks: int) -> None:
     """In all; and from each rank to each other, where the catalogue tells it."""
-    formula, told = expected(kernel, size, ranks)
+    formula, peers = expected(kernel, size, ranks)
     found = sent_by(kernel.name, {"class": size}, ranks)
     tolerance = TOLERANCES[ranks]
     assert found.messages == pytest.approx(formula["messages"], rel=tolerance), found
     assert found.bytes == pytest.approx(formula["sent"], rel=tolerance), found
-    if told is not None:
-        assert found.peers.keys() == told.keys()
-        for pair, sent in told.items():
+    if peers is not None:
+        assert found.peers.keys() == peers.keys()
+        for pair, sent in peers.items():
             assert sent == pytest.approx(found.peers[pair], rel=1e-9), pair
 
 
@@ -124,6 +124,6 @@ def test_who_is_sent_what_adds_up_to_what_is_sent(kernel: Kernel) -> None:
     if kernel.peers is None:
         return
     for size, ranks in product(("S", "A", "C"), (2, 5, 12, 32)):
-        told = kernel.peers({"class": size}, ranks, 1)
-        assert all(one != other and max(one, other) < ranks for one, other in told)
-        assert sum(told.values()) <= kernel.work({"class": size}, ranks, 1)["sent"] * (1 + 1e-9)
+        peers = kernel.peers({"class": size}, ranks, 1)
+        assert all(one != other and max(one, other) < ranks for one, other in peers)
+        assert sum(peers.values()) <= kernel.work({"class": size}, ranks, 1)["sent"] * (1 + 1e-9)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.kernels.naming import placement_text
 from assay.model.placement import Placement
 from assay.questions.common.selection import (
     best,
@@ -11,7 +12,6 @@ from assay.questions.common.selection import (
     cores,
     covariate,
     evidence,
-    placement_text,
     points,
     quantity_text,
     ratio,

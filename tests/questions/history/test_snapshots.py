@@ -20,7 +20,9 @@ def shot(**facts: str) -> dict[str, str]:
     return dict(facts)
 
 
-def told(before: str, between: str, after: str) -> list[tuple[str | None, str | None, bool]]:
+def changes_between(
+    before: str, between: str, after: str
+) -> list[tuple[str | None, str | None, bool]]:
     """A letter a run: the value of its only fact."""
     found = differences(
         *([shot(x=value) if value != "-" else {} for value in part]
@@ -46,7 +48,7 @@ def told(before: str, between: str, after: str) -> list[tuple[str | None, str | 
     ],
 )
 def test_what_coincides(runs: tuple[str, str, str], expected: list[object]) -> None:
-    assert told(*runs) == expected
+    assert changes_between(*runs) == expected
 
 
 def test_what_coincides_comes_first() -> None:

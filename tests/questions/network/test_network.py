@@ -213,7 +213,7 @@ def test_other_ways_of_sending_are_evidence_and_not_the_verdict():
     ]
     found = answer([*both, *posted, *plain])
     assert found.verdict == answer(plain).verdict
-    row = rows(found)["Latency within a node at 0 B, mode=preposted / the plain ping-pong"]
+    row = rows(found)["Latency within a node at 0 B, mode=preposted / the blocking ping-pong"]
     assert row.value == pytest.approx(0.8)
     wide = next(row for row in found.evidence if "bidirectional" in row.note)
     assert wide.value == pytest.approx(16e9)

@@ -23,7 +23,7 @@ from assay.questions.nodes.model import MeasuredNode
 from assay.records.group import read_group
 from assay.report import write_report
 from assay.report.group import build_group
-from assay.stats.fleet.earlier_runs import occasions_before
+from assay.stats.fleet.earlier_runs import earlier_runs_before
 from fleet_builder import BARRIER, CELLS, DAY, DGEMM, STRIDED, Cost, make_group, make_node
 
 HOSTS = [f"n{i}" for i in range(1, 9)]
@@ -204,11 +204,14 @@ def test_six_groups_tell_drift_and_consistency(tmp_path: Path) -> None:
     # A run of one host alone is no occasion; one of another time neither.
     make_node(tmp_path, "n1", costs(), name="alone", utc=1.78e9)
     group = read_group(last.path)
-    before = occasions_before(group, {cell.id for cell in CELLS})
+    before = earlier_runs_before(group, {cell.id for cell in CELLS})
     assert [each.name for each in before] == [f"group-00{day}" for day in range(5)]
     assert before[0].costs[DGEMM.id].keys() == set(HOSTS)
     third = read_group(tmp_path / "group-002")
-    assert [each.name for each in occasions_before(third, {DGEMM.id})] == ["group-000", "group-001"]
+    assert [each.name for each in earlier_runs_before(third, {DGEMM.id})] == [
+        "group-000",
+        "group-001",
+    ]
     found = find(group)
     assert found.earlier_runs == 5
     by_name = {suspect.node: suspect for suspect in found.suspects}
@@ -231,7 +234,7 @@ def test_single_runs_of_a_day_are_one_occasion(tmp_path: Path) -> None:
             make_node(tmp_path, host, costs(), name=f"{day}-{host}", utc=utc)
     group = read_group(make_group(tmp_path, HOSTS, costs(), day=10_000).path)
     # Two hosts can't be held against each other.
-    before = occasions_before(group, {cell.id for cell in CELLS})
+    before = earlier_runs_before(group, {cell.id for cell in CELLS})
     (occasion,) = before
     assert occasion.name == "2026-05-29"
     assert occasion.costs[STRIDED.id].keys() == set(HOSTS)
@@ -241,8 +244,8 @@ def test_single_runs_of_a_day_are_one_occasion(tmp_path: Path) -> None:
 
 
 def test_the_report_shows_whom_to_look_at_first(tmp_path: Path) -> None:
-    made = make_group(tmp_path / "runs", HOSTS, costs({("n5", "memory.stream"): 1.2}))
-    group = read_group(made.path)
+    built = make_group(tmp_path / "runs", HOSTS, costs({("n5", "memory.stream"): 1.2}))
+    group = read_group(built.path)
     model = build_group(group, find(group))
     (section,) = model.sections
     table = section.tables[0]
@@ -300,8 +303,8 @@ def test_nodes_are_compared_once_per_report(
 
 
 def test_a_node_that_is_measured_twice_is_told_by_number(tmp_path: Path) -> None:
-    made = make_group(tmp_path / "runs", ["n1", "n2", "n1", "n3"], costs())
-    group = read_group(made.path)
+    built = make_group(tmp_path / "runs", ["n1", "n2", "n1", "n3"], costs())
+    group = read_group(built.path)
     found = find(group)
     assert [node.name for node in found.measurements] == ["n1 (0)", "n2", "n1 (2)", "n3"]
     model = build_group(group, found)

@@ -72,15 +72,15 @@ def chosen(run: RunData) -> dict[str, Placement]:
 
 def with_energy(run: RunData, power: Callable[[Cell], float | None]) -> RunData:
     """The same, where each launch's nodes took so many W over 10 s."""
-    made = []
+    measurements = []
     for measurement in run.measurements:
         watts = power(measurement.cell)
         more = {"sampling_seconds": 10.0, "energy": None if watts is None else 10.0 * watts}
         record = msgspec.structs.replace(
             measurement.record, covariates={**measurement.record.covariates, **more}
         )
-        made.append(dataclasses.replace(measurement, record=record))
-    return dataclasses.replace(run, measurements=tuple(made))
+        measurements.append(dataclasses.replace(measurement, record=record))
+    return dataclasses.replace(run, measurements=tuple(measurements))
 
 
 def test_speed_cost_and_energy_may_be_three_placements() -> None:

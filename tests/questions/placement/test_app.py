@@ -66,9 +66,9 @@ def test_it_is_named_skipped_and_never_recommended(lab: SearchLab, pair: tuple[s
     for how, where in zip(pair, ("2 ranks", "1 rank × 2 threads"), strict=True):
         assert f"{where}: {SAID[how]}" in caveats, caveats
     assert caveats.count("it is not recommended") == 2
-    told = " ".join(map(str, [section["verdict"], *section["advice"]]))  # type: ignore[misc]
-    assert "1 rank" in told and "2 ranks" not in told and "2 threads" not in told
-    assert "program.py 1 1" in told and "program.py 2 1" not in told
+    text = " ".join(map(str, [section["verdict"], *section["advice"]]))  # type: ignore[misc]
+    assert "1 rank" in text and "2 ranks" not in text and "2 threads" not in text
+    assert "program.py 1 1" in text and "program.py 2 1" not in text
     # Nothing that failed is tried again; a hanging one leaves no record at all.
     data = read_run(lab.only_run().path)
     tried = Counter((m.cell.placement.ppn, m.cell.placement.threads) for m in data.measurements)

@@ -44,9 +44,9 @@ def check(placement: ModuleType, run: RunData, searches: int, candidates: int) -
     found, broken = placement.judge(run)
     assert broken == []
     assert [len(each.search.cells) for each in found] == [candidates] * searches
-    told = find_outcomes(summarise_cells(run), run)
-    for each, outcome in zip(found, told, strict=True):
-        assert each.asked <= each.made
+    outcomes = find_outcomes(summarise_cells(run), run)
+    for each, outcome in zip(found, outcomes, strict=True):
+        assert each.asked <= each.taken
         assert each.right, (each.chosen, each.times)
         answered = placement.dataclasses.replace(each, chosen=outcome.best)
         assert answered.right, (outcome.best, each.times)

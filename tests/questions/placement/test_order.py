@@ -122,7 +122,7 @@ def test_how_many_bytes_in_words() -> None:
     effect = by_order(run)["cyclic"]
     assert effect.sent is not None and effect.sent_in_block is not None
 
-    def told(between: float, block: float) -> str:
+    def sentence_of(between: float, block: float) -> str:
         return bytes_text(
             dataclasses.replace(
                 effect,
@@ -131,10 +131,10 @@ def test_how_many_bytes_in_words() -> None:
             )
         )
 
-    assert told(3.1, 1.0) == ": 3.1 times the bytes between nodes"
-    assert told(1.0, 1.0) == ": as many bytes between nodes"
-    assert told(0.62, 1.0) == ": 62.0% of the bytes between nodes"
-    assert told(1.0, 0.0) == ": bytes between nodes, where block order has none"
+    assert sentence_of(3.1, 1.0) == ": 3.1 times the bytes between nodes"
+    assert sentence_of(1.0, 1.0) == ": equally many bytes between nodes"
+    assert sentence_of(0.62, 1.0) == ": 62.0% of the bytes between nodes"
+    assert sentence_of(1.0, 0.0) == ": bytes between nodes, where block order has none"
     assert bytes_text(dataclasses.replace(effect, sent=None)) == ""
 
 

@@ -164,8 +164,8 @@ def test_a_run_without_a_search_answers_nothing(run: RunData) -> None:
 def test_candidates_of_a_search_are_no_matter_of_other_answers(run: RunData) -> None:
     report = build_report(run, summarise_cells(run))
     sections = {section.id: section for section in report.sections}
-    told = " ".join(e.label for e in sections["speed"].evidence)
-    assert "CG" in told and "threads" not in told
+    labels = " ".join(e.label for e in sections["speed"].evidence)
+    assert "CG" in labels and "threads" not in labels
 
 
 def test_figures_show_what_was_tried_and_what_was_not(run: RunData) -> None:

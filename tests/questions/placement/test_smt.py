@@ -53,9 +53,9 @@ def test_all_is_all_cores_or_all_hardware_threads(tmp_path: Path) -> None:
 
 
 def test_more_than_there_is_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match="ppn = 5 needs 5 cores, but a node has 4") as told:
+    with pytest.raises(AssayError, match="ppn = 5 needs 5 cores, but a node has 4") as caught:
         plan_of(tmp_path, "ppn = 5", FOUR)
-    assert 'smt = "on"' in str(told.value)
+    assert 'smt = "on"' in str(caught.value)
     with pytest.raises(AssayError, match="ppn = 9 needs 9 hardware threads, but a node has 8"):
         plan_of(tmp_path, 'smt = "on"\nppn = 9', FOUR)
     with pytest.raises(AssayError, match="a core has 1 hardware thread here"):

@@ -29,7 +29,7 @@ from contention_phases import (
     learned,
     on_same_cores,
     plainly,
-    told_phases,
+    simulated_phases,
     with_threads,
 )
 
@@ -137,8 +137,8 @@ def test_twins_sit_on_the_very_same_cores() -> None:
 
 
 def parts(found: object) -> dict[str, float]:
-    told = {str(one): found.component(one).value for one in COMPONENTS}  # type: ignore[attr-defined]
-    return {name: value for name, value in told.items() if abs(value) > 1e-9}
+    components = {str(one): found.component(one).value for one in COMPONENTS}  # type: ignore[attr-defined]
+    return {name: value for name, value in components.items() if abs(value) > 1e-9}
 
 
 def test_threads_are_what_they_take_longer_than_ranks_on_the_same_cores() -> None:
@@ -283,7 +283,7 @@ def test_threads_and_bindings_are_predicted(pingpong: bool, stated: float) -> No
         model, left = learned(machine, known_facts(machine, pingpong=pingpong), random)
         assert model is not None
         for where in left[:: max(len(left) // 8, 1)]:
-            predicted = model.predict(told_phases(machine, where, random))
+            predicted = model.predict(simulated_phases(machine, where, random))
             if predicted is None:
                 continue
             cases += 1

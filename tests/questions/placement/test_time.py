@@ -26,7 +26,7 @@ from assay.models.placement.placed import Demand, NodeModel, Placed, share_withi
 from assay.models.placement.prediction import fit_contention_model
 from assay.models.placement.time_breakdown import Split, loss_by_cores, split
 from contention import SimulatedMachine, draw_machine
-from contention_phases import Named, known_facts, plainly, rank_counts, told_phases
+from contention_phases import Named, known_facts, plainly, rank_counts, simulated_phases
 
 # Six launches, so that there are intervals; a percent between the slowest and the quickest.
 SPREAD = np.array([1.0, 1.004, 0.998, 1.002, 0.996, 1.001]) / 1.0005
@@ -125,11 +125,11 @@ def test_what_is_lost_and_why() -> None:
     assert losses.leading(0.02) == MESSAGES
     assert losses.cause_share(MESSAGES).value == pytest.approx(0.8 / 3.0)
     known = NodeModel(near=lambda size: size / 1e10, far=lambda size: size / 1e9)
-    told = loss_by_cores(split(two, one, None, known), split(one, one, None, known))
-    assert told.leading(0.02) == BETWEEN
+    loss = loss_by_cores(split(two, one, None, known), split(one, one, None, known))
+    assert loss.leading(0.02) == BETWEEN
     alike = NodeModel(near=lambda size: size / 1e8, far=lambda size: size / 1e9)
-    told = loss_by_cores(split(two, one, None, alike), split(one, one, None, alike))
-    assert told.leading(0.02) == MESSAGES
+    loss = loss_by_cores(split(two, one, None, alike), split(one, one, None, alike))
+    assert loss.leading(0.02) == MESSAGES
     assert losses.leading(0.5) is None
     few = dataclasses.replace(two, launches=two.launches[:5])
     assert loss_by_cores(split(few, one, None), split(one, one, None)).leading(0.02) is None
@@ -224,13 +224,13 @@ def test_placements_between_are_predicted(pingpong: bool) -> None:
     good = cases = 0
     for machine in machines(120):
         random = np.random.default_rng((10, machine.seed))
-        spots = {ppn: told_phases(machine, ppn, random) for ppn in rank_counts(machine)}
+        measured = {ppn: simulated_phases(machine, ppn, random) for ppn in rank_counts(machine)}
         model = fit_contention_model(
-            spots[1], spots[machine.cores], known_facts(machine, pingpong=pingpong)
+            measured[1], measured[machine.cores], known_facts(machine, pingpong=pingpong)
         )
         assert model is not None
         for ppn in rank_counts(machine)[1:-1]:
-            predicted = model.predict(spots[ppn])
+            predicted = model.predict(measured[ppn])
             if predicted is None:
                 continue
             cases += 1

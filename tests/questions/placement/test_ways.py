@@ -34,7 +34,7 @@ from assay.records.model import Measurement, RunData
 from assay.records.schema import RankRecord
 from assay.stats.cells.summarise import summarise_cells
 from assay.system.model import Memory, NumaNode, Processor
-from phase_runs import SPREAD, Phases, run_of, stream, told
+from phase_runs import SPREAD, Phases, measured_phases, run_of, stream
 from report_builder import SYSTEM, make_run
 
 # Two NUMA nodes of four cores of two hardware threads; the second ones are numbered from 8 on.
@@ -124,7 +124,7 @@ def why_of(
 
 
 def test_seats_are_what_records_and_the_system_tell() -> None:
-    run = on_eight(make_run([], measurements=[told(*PLAIN[2], 1, 1.0)]))
+    run = on_eight(make_run([], measurements=[measured_phases(*PLAIN[2], 1, 1.0)]))
     cpus = cpus_of(run)
     assert cpus.number_of_domains == 2
     found = affinity_of(run.measurements, cpus)
@@ -135,7 +135,9 @@ def test_seats_are_what_records_and_the_system_tell() -> None:
         ("compact", "on", {0: 2}, 1.0),
     ):
         cell, phases = cg(1.0, 0.1, ppn=2, threads=2, binding=binding, smt=smt)
-        (one,) = on_eight(make_run([], measurements=[told(cell, phases, 1, 1.0)])).measurements
+        (one,) = on_eight(
+            make_run([], measurements=[measured_phases(cell, phases, 1, 1.0)])
+        ).measurements
         sits = affinity_of([one], cpus)
         assert sits is not None and (sits.used_by_domain, sits.domains_per_rank) == (loads, reach)
         assert sits.shared == (smt == "on")
@@ -281,8 +283,8 @@ def test_what_stays_in_the_caches_never_waits_for_memory() -> None:
         (msgspec.structs.replace(cell, parameters={"class": "S"}), phases) for cell, phases in PLAIN
     ]
     cached = msgspec.structs.replace(EIGHT, processor=SYSTEM.processor)
-    for told_of, share in ((PLAIN, 0.5), (small, 0.0)):
-        run = on_eight(run_of(told_of, STREAMS))
+    for phases_of, share in ((PLAIN, 0.5), (small, 0.0)):
+        run = on_eight(run_of(phases_of, STREAMS))
         system = msgspec.structs.replace(
             cached, processor=msgspec.structs.replace(cached.processor, cores=CORES)
         )

@@ -105,9 +105,9 @@ def test_without_a_curve_memory_is_not_accused() -> None:
     run = saturated()
     bare = [m for m in run.measurements if m.cell.kernel != "memory.stream"]
     run = dataclasses.replace(run, measurements=tuple(bare))
-    told = causes(run)
-    assert told.remark == "Why: CG class B: unclear."
-    assert any("saturation curve" in line for line in told.limits)
+    result = causes(run)
+    assert result.remark == "Why: CG class B: unclear."
+    assert any("saturation curve" in line for line in result.limits)
 
 
 def test_a_curve_of_an_earlier_run_will_do() -> None:
@@ -133,8 +133,8 @@ def test_records_that_do_not_tell_how_uneven_ranks_are_say_so() -> None:
     (work,) = find_breakdowns(summarise_cells(bare), bare)
     assert work.plain[1].split.component(IMBALANCE).value == 0.0
     assert any("How unevenly" in line for line in causes(bare).limits)
-    told = run_of([cg(1, 4.0), cg(4, 2.0, 1.0)], STREAMS)
-    assert not any("How unevenly" in line for line in causes(told).limits)
+    result = run_of([cg(1, 4.0), cg(4, 2.0, 1.0)], STREAMS)
+    assert not any("How unevenly" in line for line in causes(result).limits)
 
 
 def test_ranks_that_take_turns_on_cores_do_not_tell_of_memory() -> None:
@@ -224,8 +224,8 @@ def test_work_that_scales_needs_no_cause_and_scatter_names_none() -> None:
     few = dataclasses.replace(
         few, measurements=tuple(m for m in few.measurements if m.replicate < 5)
     )
-    told = "Why: CG class B: unclear, too few launches."
-    assert causes(few).remark == told
+    result = "Why: CG class B: unclear, too few launches."
+    assert causes(few).remark == result
 
 
 def test_a_run_that_tells_no_phases_says_that_it_does_not_know() -> None:
@@ -237,9 +237,9 @@ def test_a_run_that_tells_no_phases_says_that_it_does_not_know() -> None:
         for m in run.measurements
     ]
     run = dataclasses.replace(run, measurements=tuple(bare))
-    told = causes(run)
-    assert told.remark == "" and told.evidence == []
-    assert any("was not measured" in line for line in told.limits)
+    result = causes(run)
+    assert result.remark == "" and result.evidence == []
+    assert any("was not measured" in line for line in result.limits)
     assert "Why" not in answered(run).verdict
 
 
@@ -318,7 +318,7 @@ def app(ppn: int, wall: float, user: float, system: float, replicate: int) -> Me
         "own",
     )
     noise = SPREAD[replicate]
-    made = make_measurement(cell, [wall * noise], replicate)
+    measurement = make_measurement(cell, [wall * noise], replicate)
     series = [
         SampleSeries("wall", "s", None, None, [], [wall * noise]),
         SampleSeries("cpu", "s", None, None, [], [(user + system) * noise]),
@@ -330,15 +330,15 @@ def app(ppn: int, wall: float, user: float, system: float, replicate: int) -> Me
         "steal_seconds": 0.0,
     }
     record = msgspec.structs.replace(
-        made.record, series=[*made.record.series, *series], covariates=covariates
+        measurement.record, series=[*measurement.record.series, *series], covariates=covariates
     )
-    return dataclasses.replace(made, record=record)
+    return dataclasses.replace(measurement, record=record)
 
 
 def commands(of: Callable[[int], tuple[float, float, float]]) -> RunData:
-    made = [app(ppn, *of(ppn), replicate) for ppn in (1, 2, 4) for replicate in range(6)]
-    run = run_of([], other=made)
-    cells = {m.cell.id: m.cell for m in made}
+    measurement = [app(ppn, *of(ppn), replicate) for ppn in (1, 2, 4) for replicate in range(6)]
+    run = run_of([], other=measurement)
+    cells = {m.cell.id: m.cell for m in measurement}
     search = Search(tuple(cells), ())
     plan = msgspec.structs.replace(run.manifest.plan, cells=tuple(cells.values()), search=search)
     return dataclasses.replace(run, manifest=msgspec.structs.replace(run.manifest, plan=plan))
@@ -358,11 +358,11 @@ OUTSIDE = {
 @pytest.mark.parametrize("cause", OUTSIDE)
 def test_commands_are_explained_as_far_as_can_be_seen(cause: str) -> None:
     run = commands(OUTSIDE[cause])
-    told = causes(run)
-    assert told.remark.startswith("Why, seen from outside: ./a.out with 4 ranks loses")
-    assert cause in told.remark
-    assert all("seen from outside" in row.label for row in told.evidence)
-    assert any("12 involuntary context switches" in row.note for row in told.evidence)
+    result = causes(run)
+    assert result.remark.startswith("Why, seen from outside: ./a.out with 4 ranks loses")
+    assert cause in result.remark
+    assert all("seen from outside" in row.label for row in result.evidence)
+    assert any("12 involuntary context switches" in row.note for row in result.evidence)
     ((*_, four),) = cpu_time_shares(summarise_cells(run), run)
     assert float(four.shares.sum()) == pytest.approx(1.0)
     assert four.serial is not None

@@ -87,7 +87,7 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         pytest.skip(reason)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "labs"))
     names = {"slow": "100 Mbit/s", "quick": "10 Gbit/s"}
-    made = []
+    measurements = []
     try:
         for name, rate in names.items():
             spec = tmp_path / f"{name}.toml"
@@ -95,11 +95,11 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                 'schema = 1\ncores = 1\n[topology]\nkind = "single"\nhosts = 2\n'
                 f'[[adapter]]\nrate = "{rate}"\n'
             )
-            made.append(name)
+            measurements.append(name)
             assay("lab", "up", str(spec), "--name", name)
         yield
     finally:
-        for name in made:
+        for name in measurements:
             assay("lab", "down", name)
         assert labs() == []
 
@@ -170,7 +170,7 @@ def test_what_moves_nothing_never_waits_for_memory(tmp_path: Path) -> None:
     assert "memory" not in causes(run).remark.partition("EP class")[2]
     slower = found["npb.mg"].machine.slowdown(2)
     assert slower is not None
-    if slower * (1.0 - found["npb.mg"].machine.doubt) > 1.25:
+    if slower * (1.0 - found["npb.mg"].machine.uncertainty) > 1.25:
         # Two streams surely slow each other down: two ranks that stream can't be sure not to.
         interval = contention["npb.mg"].ci95
         assert interval is not None and interval[1] > 0.0

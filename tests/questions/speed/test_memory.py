@@ -22,8 +22,8 @@ L1, L2, L3, DRAM = 1e-9, 4e-9, 15e-9, 100e-9
 
 
 def cell(kernel, value, *, ppn=1, binding="compact", toolchain="embedded", **parameters):
-    made = Cell(kernel, parameters, Placement(ppn=ppn, binding=binding), toolchain)
-    return make_summary(made, value, **({"elements": 1000} if kernel == "memory.stream" else {}))
+    built = Cell(kernel, parameters, Placement(ppn=ppn, binding=binding), toolchain)
+    return make_summary(built, value, **({"elements": 1000} if kernel == "memory.stream" else {}))
 
 
 def latency_of(size, capacities=((48 * KIB, L1), (1280 * KIB, L2), (48 * MIB, L3))):

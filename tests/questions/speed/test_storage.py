@@ -51,13 +51,13 @@ def planted(cell, value, *, cached=None, filesystem="ext4", latency=None, spread
     return summary, replace(measurement, record=record)
 
 
-def run_of(made):
-    cells = [summary for summary, _ in made]
-    return cells, make_run(cells, measurements=[measurement for _, measurement in made])
+def run_of(drawn):
+    cells = [summary for summary, _ in drawn]
+    return cells, make_run(cells, measurements=[measurement for _, measurement in drawn])
 
 
-def part_of(*made):
-    return TOPIC.part(find(*run_of(made)))
+def part_of(*drawn):
+    return TOPIC.part(find(*run_of(drawn)))
 
 
 def find(cells, run):
@@ -79,17 +79,17 @@ def test_a_run_without_storage_has_no_part():
 
 def test_the_headline_is_what_reached_the_device():
     """Buffered writes stayed in the cache, however fast; buffered reads came from the device."""
-    made = [
+    drawn = [
         file_cell("write", "buffered", 5e9, cached=1.0),
         file_cell("write", "fsync", 200e6, cached=0.0),
         file_cell("write", "direct", 180e6),  # a system that doesn't tell, and a method that does
         file_cell("read", "buffered", 300e6, cached=0.01),
         file_cell("reread", "buffered", 9e9, cached=1.0),
     ]
-    part = part_of(*made)
+    part = part_of(*drawn)
     assert part.remark == ("storage writes 200 MB/s [199, 201] and reads 300 MB/s [298, 302]")
     assert [point.metric.median for point in part.headline] == [200e6, 300e6]
-    answer = answer_of(*run_of(made))
+    answer = answer_of(*run_of(drawn))
     assert answer.status == "answered"
     assert answer.verdict == ("Storage writes 200 MB/s [199, 201] and reads 300 MB/s [298, 302].")
 
@@ -164,10 +164,12 @@ def test_ranks_and_ways_are_compared():
         parallel_cell("read", "shared", 98e6, ppn=2),
     )
     found = rows(part)
-    assert found["Parallel write, 1 → 2 ranks, a file each, posix"].value == pytest.approx(1.5)
-    assert found["Parallel write, 2 ranks, one file in turns, mpiio"].value == 50e6
+    assert found["Parallel write, 1 → 2 ranks, file per rank, posix"].value == pytest.approx(1.5)
+    assert found["Parallel write, 2 ranks, shared file, strided, mpiio"].value == 50e6
     (advice,) = part.advice  # 2% more is not worth a word
-    assert advice.startswith("With 2 ranks, write a file each, posix: 3.00 times the bandwidth")
+    assert advice.startswith(
+        "With 2 ranks, write with file per rank, posix: 3.00 times the bandwidth"
+    )
 
 
 def test_files_are_counted_on_the_most_ranks():
@@ -178,9 +180,9 @@ def test_files_are_counted_on_the_most_ranks():
         metadata_cell("stat", 300_000),
     )
     assert {label: row.value for label, row in rows(part).items()} == {
-        "Files: create, 2 ranks, own directories": 12_000,
+        "Files: create, 2 ranks, directory per rank": 12_000,
         "Files: create, 2 ranks, one directory": 7_000,
-        "Files: stat, 2 ranks, own directories": 300_000,
+        "Files: stat, 2 ranks, directory per rank": 300_000,
     }
     assert part.remark.startswith("storage does storage.metadata op=stat")
 
@@ -198,14 +200,14 @@ def test_failures_are_named():
     assert any("too little space" in caveat for caveat in answer.caveats)
 
 
-def figures(*made):
-    return {figure.id: figure for figure in figures_of("speed", *run_of(made))}
+def figures(*drawn):
+    return {figure.id: figure for figure in figures_of("speed", *run_of(drawn))}
 
 
 def test_figures_hold_the_planted_numbers_and_can_be_drawn():
     from assay.charts.drawing import svg
 
-    made = figures(
+    drawn = figures(
         *(file_cell("write", "fsync", r * 100.0, record=r) for r in (4096, 65536, MIB)),
         *(file_cell("read", "direct", r * 90.0, record=r) for r in (4096, MIB)),
         parallel_cell("write", "own", 100e6, ppn=1),
@@ -214,8 +216,8 @@ def test_figures_hold_the_planted_numbers_and_can_be_drawn():
         metadata_cell("create", 12_000),
         metadata_cell("create", 7_000, layout="shared"),
     )
-    assert set(made) == {f"storage-{n}" for n in ("writing", "reading", "parallel", "metadata")}
-    curves = made["storage-writing"].rows + made["storage-reading"].rows
+    assert set(drawn) == {f"storage-{n}" for n in ("writing", "reading", "parallel", "metadata")}
+    curves = drawn["storage-writing"].rows + drawn["storage-reading"].rows
     assert [(r["record"], r["operation"], r["median"]) for r in curves] == [
         (4096, "write", 409_600.0),
         (65536, "write", 6_553_600.0),
@@ -223,16 +225,16 @@ def test_figures_hold_the_planted_numbers_and_can_be_drawn():
         (4096, "read", 368_640.0),
         (MIB, "read", 94_371_840.0),
     ]
-    assert [(r["way"], r["ranks"], r["median"]) for r in made["storage-parallel"].rows] == [
-        ("write: a file each, posix", "1 rank", 100e6),
-        ("write: a file each, posix", "2 ranks", 150e6),
-        ("read: one file in parts, mpiio_collective", "2 ranks", 150e6),
+    assert [(r["way"], r["ranks"], r["median"]) for r in drawn["storage-parallel"].rows] == [
+        ("write: file per rank, posix", "1 rank", 100e6),
+        ("write: file per rank, posix", "2 ranks", 150e6),
+        ("read: shared file, segmented, mpiio_collective", "2 ranks", 150e6),
     ]
-    assert [(r["who"], r["median"]) for r in made["storage-metadata"].rows] == [
+    assert [(r["who"], r["median"]) for r in drawn["storage-metadata"].rows] == [
         ("2 ranks, a directory each", 12_000),
         ("2 ranks, one directory", 7_000),
     ]
-    for figure in made.values():
+    for figure in drawn.values():
         assert all(set(row) == {field.name for field in figure.fields} for row in figure.rows)
         assert "NaN" not in svg(figure)
 

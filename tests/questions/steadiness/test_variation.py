@@ -7,6 +7,7 @@ import pytest
 
 from asking import figures_of, reply_to
 from assay.charts.drawing import svg
+from assay.kernels.naming import cell_labels
 from assay.questions.common.answer import Answer
 from assay.questions.common.question import Measured
 from assay.questions.steadiness.variation.figures import figures as figures_from
@@ -417,11 +418,10 @@ def test_of_many_cells_the_middle_and_the_ends_are_told():
 
 
 def test_labels_tell_cells_apart_and_no_more():
-    from assay.questions.steadiness.variation.labels import labels_of
 
     cells = [npb("ep"), npb("lu"), npb("lu", ppn=4), npb("ft", size="A"), npb("ft", size="B")]
     cells += [npb("cg", nodes=4, ppn=2), *(npb("cg", nodes=2, ppn=2, node_set=k) for k in (1, 2))]
-    labels = list(labels_of(cells).values())
+    labels = list(cell_labels(cells).values())
     assert labels == [
         "EP", "LU on 2 ranks", "LU on 4 ranks", "FT class A", "FT class B",
         "CG on 4 nodes", "CG on 2 nodes node set 1", "CG on 2 nodes node set 2",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.campaign.engine.execute import carry_out, new_run, prepare
+from assay.campaign.engine.execute import execute_campaign, new_run, prepare
 from assay.campaign.machine.bench import MeasuredMachine
 from assay.config import Config
 from assay.kernels.probes import cache_home
@@ -32,7 +32,7 @@ def measure_cells(
     bench = prepare(machine, plan, console)
     with _root(root, shared=machine.context.nodes > 1) as folder:
         run = new_run(machine, bench, plan, folder, command)
-        return summarise_cells(carry_out(run, bench, console, kept=root is not None))
+        return summarise_cells(execute_campaign(run, bench, console, keep=root is not None))
 
 
 def runs_folder(config: Config, runs: Path | None, *, keep: bool) -> Path | None:

@@ -86,7 +86,7 @@ def tell_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> None
     named = "; ".join(describe_cell(cell) for cell in cells[:NAMED])
     more = f"; and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
     nodes = max(cell.placement.nodes for cell in cells)
-    lines = [f"Left out, for want of {nodes} nodes: {named}{more}."]
+    lines = [f"Left out for lack of {nodes} nodes: {named}{more}."]
     if lost:
         lines.insert(0, f"Lost on the way: {names_text(list(lost))}.")
     lines.append(f"Once there are enough: assay run --resume {run.manifest.run}")

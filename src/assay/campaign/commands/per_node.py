@@ -48,22 +48,22 @@ def measure_members(
         number = max((story.number for story in book.jobs()), default=0) + 1
         book.append(JobEvent("submitted", number, time.time(), nodes=1, members=sorted(hosts)))
     with GroupWatch(run.path, request.members, console) as watch:
-        crew = _Crew(run, number, cluster.remote_shell, hosts)
+        member_set = _MemberSet(run, number, cluster.remote_shell, hosts)
         ending: Ending | None = None
         try:
-            while crew.at_work():
-                watch.look(f"{crew.at_work()} nodes at work")
+            while member_set.at_work():
+                watch.look(f"{member_set.at_work()} nodes at work")
                 time.sleep(LOOK)
         except KeyboardInterrupt:
             ending = Ending("stopped")
             console.print("Ending; Ctrl-C again leaves at once.", style="dim")
         finally:
-            crew.end()
+            member_set.end()
     book.ended(number, ending.how if ending else "ended")
     if ending is not None:
         return ending
     left = unfinished_members(run.path, request.members)
-    return Ending("ended" if left else "complete", crew.complaints())
+    return Ending("ended" if left else "complete", member_set.complaints())
 
 
 def assign(
@@ -85,7 +85,7 @@ def assign(
     return dict(zip(missing, free, strict=False))
 
 
-class _Crew:
+class _MemberSet:
     """One assay a host, held by its standard input: when that is let go of, it ends."""
 
     def __init__(
@@ -101,8 +101,8 @@ class _Crew:
         try:
             for task, host in enumerate(self._hosts):
                 variables = {**environment(), TASK_VARIABLE: str(task)}
-                told = [f"{name}={value}" for name, value in variables.items()]
-                command = shlex.join(["env", *told, *words, "--leashed"])
+                settings = [f"{name}={value}" for name, value in variables.items()]
+                command = shlex.join(["env", *settings, *words, "--leashed"])
                 self._start(remote_shell, host, f"cd {shlex.quote(str(Path.cwd()))} && {command}")
         except BaseException:
             self.end()

@@ -10,7 +10,7 @@ import msgspec
 
 from assay.campaign.commands.finish import exit_status, interrupted, present
 from assay.campaign.commands.run_request import RunOptions
-from assay.campaign.engine.execute import carry_out, new_run, prepare, tell_choices
+from assay.campaign.engine.execute import execute_campaign, new_run, prepare, tell_choices
 from assay.campaign.engine.state import Interruption
 from assay.campaign.jobs.job import deadline_here, make_ready
 from assay.campaign.jobs.submission import (
@@ -218,7 +218,7 @@ def _cluster(config: Config) -> ClusterConfig:
 def _measure(run: RunDirectory, bench: Bench, how: StartOptions) -> int:
     """Carry a run out in this process, and present it."""
     try:
-        data = carry_out(run, bench, how.console, deadline=deadline_here())
+        data = execute_campaign(run, bench, how.console, deadline=deadline_here())
     except Interruption:
         return interrupted(run, how.console)
     cells = present(data, report=how.after.report, as_json=how.after.as_json)

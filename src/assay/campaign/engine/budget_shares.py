@@ -27,9 +27,9 @@ def fair_share(left: float, cells: Sequence[tuple[float, float]]) -> float:
         return bisect_right(leasts, share), bisect_right(needs, share)
 
     def taken(share: float) -> float:
-        reached, sated = sharing(share)
+        reached, precise = sharing(share)
         above = least_sums[-1] - least_sums[reached]
-        return need_sums[sated] + share * (reached - sated) + above
+        return need_sums[precise] + share * (reached - precise) + above
 
     most = needs[-1] if needs else math.inf
     # Between two neighbouring ends the cells that take just the share are the same ones.
@@ -41,5 +41,5 @@ def fair_share(left: float, cells: Sequence[tuple[float, float]]) -> float:
     if place == 0:
         return LEAST_BUDGET
     low = ends[place - 1]
-    reached, sated = sharing(low)
-    return max(low + (left - taken(low)) / max(reached - sated, 1), LEAST_BUDGET)
+    reached, precise = sharing(low)
+    return max(low + (left - taken(low)) / max(reached - precise, 1), LEAST_BUDGET)

@@ -17,8 +17,9 @@ class CellState:
 
     ``wall``: seconds it took. ``sampling``: those of them that went into samples; the rest is
     set-up and verification. ``sample``: what one sample takes, expected before the first was
-    taken. ``sated``: it had enough before its time was up. ``short``: it had as many samples as it
-    was to have, which were fewer than the plan's most. ``facts``: of a search, what it found.
+    taken. ``precise_enough``: it had enough before its time was up.
+    ``short``: it had as many samples as it was to have, which were fewer than the plan's most.
+    ``facts``: of a search, what it found.
     ``left_out``: there are not hosts enough for it now. ``idle``: it is one of a search's
     candidates, and not asked for now. ``failed_in``: the block that its failure was met in, if it
     is known.
@@ -30,7 +31,7 @@ class CellState:
     wall: float | None = None
     sampling: float = 0.0
     sample: float = 0.0
-    sated: bool = False
+    precise_enough: bool = False
     short: bool = False
     failure: str | None = None
     satisfied: bool = False
@@ -66,7 +67,7 @@ class CellState:
     def expected(self, budget: float) -> float:
         """Seconds that a measurement granted ``budget`` may be expected to take."""
         most = max(budget, self.least)
-        return min(most, SPARE * (self.wall or 0.0)) if self.sated else most
+        return min(most, SPARE * (self.wall or 0.0)) if self.precise_enough else most
 
 
 @dataclass(frozen=True)
@@ -88,17 +89,17 @@ def tally_of(
     expected = done = unknown = known = 0
     seconds = walls = 0.0
     for state in states:
-        made, pending = len(state.values), state.pending
+        measured, pending = len(state.values), state.pending
         launches = 1 if state.search else min_launches
         if state.cell.id in chosen:
-            launches = made + 1
-        done += made
-        expected += max(made, launches * pending)
+            launches = measured + 1
+        done += measured
+        expected += max(measured, launches * pending)
         if state.wall is not None:
             walls += state.wall
             known += 1
         if pending:
-            missing = max(launches - made, 1)
+            missing = max(launches - measured, 1)
             if state.wall is not None or state.sample:
                 seconds += (state.sample if state.wall is None else state.wall) * missing
             else:

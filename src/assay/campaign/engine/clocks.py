@@ -62,7 +62,7 @@ class MachineClock:
         """A machine's clock is what it is."""
 
 
-class Wakefulness:
+class AwakeTime:
     """Notices that the machine has slept, or that its clock was set, between two looks."""
 
     def __init__(self, clock: CampaignClock) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.campaign.engine.state import CampaignState
-from assay.kernels import known_kernel, parameters_text
+from assay.kernels import known_kernel
+from assay.kernels.naming import cell_name
 from assay.launch.executor import LaunchOrder
 from assay.model.cell import Cell
 from assay.model.placement import Value
@@ -41,17 +42,16 @@ class Silent:
 
 
 def describe_cell(cell: Cell, used: Mapping[str, Value] | None = None) -> str:
-    """A cell in a few words: ``npb.cg class=A · 2 ranks``.
+    """A cell in a few words: ``CG class A · 2 ranks``.
 
     ``used``: the parameters that it is measured with, of which the size is shown where the plan
     left it open.
     """
     if used and cell.parameters.get("n") == 0:
         cell = msgspec.structs.replace(cell, parameters={**cell.parameters, "n": used["n"]})
-    words = f"{cell.kernel} {parameters_text(cell)}".rstrip()
     placement = cell.placement
     threads = f" × {placement.threads} threads" if placement.threads != 1 else ""
-    return f"{words} · {counted(placement.ranks, 'rank')}{threads}"
+    return f"{cell_name(cell)} · {counted(placement.ranks, 'rank')}{threads}"
 
 
 class _SampleUnderWay:

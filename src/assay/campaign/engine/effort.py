@@ -75,7 +75,7 @@ class Efforts:
     def most(self, replicate: int, cells: Collection[Cell]) -> dict[str, int]:
         """The most samples that each of a block's cells is to take, by their ids.
 
-        What it goes by are the launches of earlier blocks, without gaps, so that it makes no
+        It is based on the launches of earlier blocks, without gaps, so that it makes no
         difference what a killed run did out of turn.
         """
         together = Counter(map(_place, cells)) if self._launches else {}

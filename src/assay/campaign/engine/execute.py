@@ -17,7 +17,7 @@ from assay.campaign.commands.finish import tell_left_out
 from assay.campaign.engine.clocks import CampaignClock
 from assay.campaign.engine.display import Display, Silent
 from assay.campaign.engine.loop import Campaign
-from assay.campaign.engine.sessions import Sessions, Teller, carry_on
+from assay.campaign.engine.sessions import SessionReporter, Sessions, carry_on
 from assay.campaign.engine.state import CampaignState
 from assay.campaign.machine.bench import Bench, MeasuredMachine
 from assay.campaign.machine.building import build_display
@@ -89,19 +89,19 @@ def begin_run(
     )
 
 
-def carry_out(
+def execute_campaign(
     run: RunDirectory,
     bench: Bench,
     console: Console,
     *,
-    kept: bool = True,
+    keep: bool = True,
     deadline: float | None = None,
     patience: float = 0.0,
     clock: CampaignClock | None = None,
 ) -> RunData:
     """Measure what is missing in the run, file it and seal it.
 
-    A run that is not ``kept`` gets neither tables nor seal: its streams alone are read. One whose
+    A run that is not ``keep`` gets neither tables nor seal: its streams alone are read. One whose
     cells could not all be measured, for want of hosts, says which and stays incomplete. Sessions
     are waited for by the bench's clock; with a ``clock`` of the caller's, one alone is measured,
     now, and the run stays incomplete if more are to come. Raises Interruption with everything filed
@@ -128,25 +128,25 @@ def carry_out(
         with display or nullcontext(), stopping_at_sigterm():
             try:
                 if manifest.plan.replication.repeated:
-                    teller = Teller(console, display)
+                    reporter = SessionReporter(console, display)
                     sessions = Sessions(
-                        run, manifest, clock or bench.clock, teller.tell, teller.tick
+                        run, manifest, clock or bench.clock, reporter.report, reporter.tick
                     )
                     data, left_out, more = carry_on(
                         sessions,
                         execute,
                         one=clock is not None,
                         deadline=deadline,
-                        between=_file_whole if kept else lambda data: None,
+                        between=_file_whole if keep else lambda data: None,
                     )
                 else:
                     data, left_out = execute()
             except BaseException:
-                if kept:
+                if keep:
                     with suppress(AssayError):
                         _file(read_run(run.path))
                 raise
-        if kept:
+        if keep:
             _file(data)
             if not left_out and not more:
                 run.seal(_summary(run, data))

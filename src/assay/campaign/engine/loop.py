@@ -113,7 +113,7 @@ class Campaign:
         while (block := self._state.next_block()) is not None:
             replicate, cells = block
             pending = {cell.id for cell in cells}
-            self._settle(cells)
+            self._resolve(cells)
             before, waiting = self._launched, False
             number = self._state.first + replicate
             for group in block_order(self._manifest.plan, number, pending):
@@ -146,8 +146,10 @@ class Campaign:
         for record in launches.values():
             ours = record.session == session
             if ours and record.outcome in ("crash", "timeout") and record.blamed:
-                guilty = self._state.cells.get(record.blamed.rpartition("-")[0])
-                self._state.blame(record, [guilty.cell] if guilty else [], progressed=True)
+                failed_cell = self._state.cells.get(record.blamed.rpartition("-")[0])
+                self._state.blame(
+                    record, [failed_cell.cell] if failed_cell else [], progressed=True
+                )
 
     def _in_time(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
         """Of cells that one launch would measure, those that would end before the deadline.
@@ -160,14 +162,14 @@ class Campaign:
         budgets = self._state.measurement_budgets(replicate, cells)
         needs = {c.id: self._state.cells[c.id].expected(budgets[c.id]) for c in cells}
         left = self._deadline - time.time() - self._overhead
-        kept = []
+        remaining = []
         for cell in cells:
             if needs[cell.id] <= left:
-                kept.append(cell)
+                remaining.append(cell)
                 left -= needs[cell.id]
-        if not kept and not self._launched and left > 0:
+        if not remaining and not self._launched and left > 0:
             return [min(cells, key=lambda cell: needs[cell.id])]
-        return kept
+        return remaining
 
     def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
         """Launch cells of one placement; after a crash, again without the one it died in."""
@@ -201,14 +203,14 @@ class Campaign:
                 raise AssayError(
                     f"The kernels could not write their records: {record.error}.",
                     where=str(order.stream),
-                    fix=f"Free some space, then `assay run --resume {self._run.path}`: what was "
-                    "complete is kept.",
+                    fix=f"Free some space, then `assay run --resume {self._run.path}`: complete "
+                    f"data are kept.",
                 )
             if record.outcome == "interrupted":
                 raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
             if record.outcome == "lost":
-                self._observer.note(f"{record.error}; what it left is done on other hosts.")
+                self._observer.note(f"{record.error}; its remaining work is done on other hosts.")
             elif record.outcome != "complete":
                 self._state.blame(record, left, progressed=len(left) < len(waiting))
             elif left:
@@ -284,20 +286,20 @@ class Campaign:
             seed=plan.seed,
         )
 
-    def _settle(self, cells: Sequence[Cell]) -> None:
+    def _resolve(self, cells: Sequence[Cell]) -> None:
         """Find the parameters to measure cells with; how they came is said once."""
         for cell in cells:
-            settlement = self._state.settle(cell)
-            self._parameters[cell.id] = settlement.settled.parameters
-            if settlement.note and settlement.note not in self._notes:
-                self._notes.add(settlement.note)
-                self._observer.note(settlement.note)
+            resolution = self._state.resolve(cell)
+            self._parameters[cell.id] = resolution.resolved.parameters
+            if resolution.note and resolution.note not in self._notes:
+                self._notes.add(resolution.note)
+                self._observer.note(resolution.note)
 
     def _follow(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> LaunchRecord:
         self._observer.launching(replicate, order, cells)
         launch = self._executor.start(order)
         tail = StreamTail(order.stream)
-        heard = time.monotonic()
+        last_record = time.monotonic()
         ask_after = SILENCE
         # A command that was given its time says nothing until it ends.
         limit = order.timeout if order.timeout < math.inf else 0.0
@@ -306,14 +308,14 @@ class Campaign:
             while True:
                 record = launch.wait(LOOK)
                 for news in tail.records():
-                    heard, ask_after = time.monotonic(), SILENCE
+                    last_record, ask_after = time.monotonic(), SILENCE
                     self._observer.record(news)
                 self._observer.tick(self._state)
                 if record is not None:
                     return record
                 if time.time() >= self._deadline:
                     return msgspec.structs.replace(launch.stop(), outcome="interrupted")
-                silence = time.monotonic() - heard
+                silence = time.monotonic() - last_record
                 if silence > patience:
                     return self._give_up(launch, order)
                 if silence > ask_after:

@@ -16,7 +16,7 @@ EXPECTED_SHARE = 0.25
 
 
 class SearchProgress(Protocol):
-    """What a search goes by: a cell's costs (s) by block, and how and when it failed."""
+    """What a search is based on: a cell's costs (s) by block, and how and when it failed."""
 
     cell: Cell
     values: dict[int, float]
@@ -34,7 +34,7 @@ class ChosenCells:
     def __init__(self, plan: Plan) -> None:
         self._searches = placement_searches(plan)
         self.candidates = frozenset(plan.search.optional if plan.search else ())
-        self._fewest = plan.replication.min_launches
+        self._min_launches = plan.replication.min_launches
         self._known: dict[tuple[int, int], tuple[object, SearchStatus]] = {}
 
     def next_block(
@@ -52,7 +52,7 @@ class ChosenCells:
             lacking = [
                 state.cell
                 for search in self._searches
-                for state in self._asked(search, states, number)
+                for state in self._requested(search, states, number)
                 if state.failure is None and not state.left_out and number not in state.values
                 if can_have(state, number)
             ]
@@ -62,11 +62,11 @@ class ChosenCells:
 
     def share(self, states: Mapping[str, SearchProgress]) -> float:
         """The part of the time left that one measurement of a candidate may take."""
-        made = sum(len(states[name].values) for name in self.candidates)
-        expected = math.ceil(EXPECTED_SHARE * self._fewest * len(self.candidates))
-        return 1.0 / max(expected - made, 2 * len(self._searches), 1)
+        done = sum(len(states[name].values) for name in self.candidates)
+        expected = math.ceil(EXPECTED_SHARE * self._min_launches * len(self.candidates))
+        return 1.0 / max(expected - done, 2 * len(self._searches), 1)
 
-    def _asked(self, search: PlacementSearch, states: Mapping[str, S], block: int) -> list[S]:
+    def _requested(self, search: PlacementSearch, states: Mapping[str, S], block: int) -> list[S]:
         """The candidates that a search asks for in a block, by what the blocks before it gave."""
         costs = {
             name: {number: cost for number, cost in states[name].values.items() if number < block}

@@ -10,11 +10,11 @@ from assay.model.cell import Cell
 from assay.model.placement import Value
 from assay.model.plan import Plan
 from assay.models.linpack import (
-    Settled,
+    ResolvedParameters,
     is_open,
     read_search,
+    resolve,
     searches_for,
-    settle,
     sizing_text,
 )
 from assay.units import counted
@@ -29,44 +29,44 @@ class SearchOutcome:
 
 
 @dataclass(frozen=True)
-class Settlement:
+class Resolution:
     """What a cell is measured with, and a sentence on how that came; no sentence where nothing."""
 
-    settled: Settled
+    resolved: ResolvedParameters
     note: str = ""
 
 
-def settle_cell(cell: Cell, plan: Plan, outcomes: Mapping[str, SearchOutcome]) -> Settlement:
+def resolve_parameters(cell: Cell, plan: Plan, outcomes: Mapping[str, SearchOutcome]) -> Resolution:
     """Settle a cell by the searches that have ended (by cell id).
 
     The first search that is usable counts, in the plan's order. Where all of them failed, the
     kernel chooses by itself, and the note says so.
     """
     if not is_open(cell):
-        return Settlement(Settled(dict(cell.parameters)))
+        return Resolution(ResolvedParameters(dict(cell.parameters)))
     budget = plan.replication.budget
     at = f"linpack on {counted(cell.placement.ranks, 'rank')}"
-    why = ""
+    reason = ""
     for search in searches_for(cell, plan.cells):
         outcome = outcomes.get(search.id)
         if outcome is None:
             continue
         found = read_search(outcome.facts, cell.placement.ranks)
         if found is not None and outcome.failure is None:
-            settled = settle(cell, found, budget)
-            return Settlement(settled, f"{at}: {_found_text(settled, cell)}.")
-        why = why or outcome.failure or "its facts are no outcome"
-    note = f"{at}: the search failed ({why}), so the kernel chooses {_words(cell)} by itself."
-    return Settlement(settle(cell, None, budget), note if why else "")
+            resolved = resolve(cell, found, budget)
+            return Resolution(resolved, f"{at}: {_found_text(resolved, cell)}.")
+        reason = reason or outcome.failure or "its facts are no outcome"
+    note = f"{at}: the search failed ({reason}), so the kernel chooses {_words(cell)} by itself."
+    return Resolution(resolve(cell, None, budget), note if reason else "")
 
 
-def _found_text(settled: Settled, cell: Cell) -> str:
-    chosen = settled.parameters
+def _found_text(resolved: ResolvedParameters, cell: Cell) -> str:
+    chosen = resolved.parameters
     names = [name for name in left_open(cell) if name != "n"]
     grid = f"process grid {chosen['p']} × {cell.placement.ranks // int(chosen['p'])}"
     words = ", ".join(grid if name == "p" else f"{name} {chosen[name]}" for name in names)
     parts = [f"{words} by search"] if words else []
-    return "; ".join([*parts, *([sizing_text(settled.largest)] if settled.largest else [])])
+    return "; ".join([*parts, *([sizing_text(resolved.largest)] if resolved.largest else [])])
 
 
 def _words(cell: Cell) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from assay.campaign.engine.clocks import CampaignClock, Wakefulness
+from assay.campaign.engine.clocks import AwakeTime, CampaignClock
 from assay.campaign.engine.state import Interruption, OutOfTime
 from assay.errors import AssayError
 from assay.kernels import is_search
@@ -56,7 +56,7 @@ def begin_time(run: RunDirectory, now: float) -> float | None:
 class Sessions:
     """The sessions of one run, for the process that holds it.
 
-    ``tell``: where sentences for people go. ``tick``: called with a few words on what goes on.
+    ``report``: where sentences for people go. ``tick``: called with a few words on what goes on.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class Sessions:
         run: RunDirectory,
         manifest: Manifest,
         clock: CampaignClock,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         tick: Callable[[str], None] = lambda words: None,
     ) -> None:
         self.run = run
         self.clock = clock
         self._manifest = manifest
         self._rule: Replication = manifest.plan.replication
-        self._tell = tell
+        self._print = report
         self._tick = tick
         events, launches = read_sessions(run.path), run.launches()
         times = [*(e.utc for e in events), *(each.utc + each.wall for each in launches)]
@@ -87,7 +87,7 @@ class Sessions:
             how = self._how_it_ended(number)
             self._end(number, how)
             lost = "; it does not count" if how == "void" else ""
-            self._tell(f"{self.words(number)} was cut short{lost}.")
+            self._print(f"{self.words(number)} was cut short{lost}.")
             return self.next()
         return following
 
@@ -96,7 +96,7 @@ class Sessions:
         if following.missed:
             one = following.missed == 1
             words = "A session was" if one else f"{following.missed} sessions were"
-            self._tell(
+            self._print(
                 f"{words} missed: nothing was at work on this run, or what came before took "
                 f"longer. {'It is' if one else 'They are'} not caught up."
             )
@@ -112,7 +112,7 @@ class Sessions:
             ),
         )
         self._note = ""
-        self._tell(f"{self.words(following.number)} begins.")
+        self._print(f"{self.words(following.number)} begins.")
         self._tick(self.words(following.number))
 
     def end(self, number: int) -> None:
@@ -123,16 +123,16 @@ class Sessions:
         """Wait until a session is due, or until the clock is no longer what it was; whether it is
         due. Raises Interruption if asked to stop.
         """
-        wakefulness = Wakefulness(self.clock)
+        awake_time = AwakeTime(self.clock)
         what = f"{self.words(following.number)} begins {moment(following.due)}"
-        self._tell(f"{what}.")
+        self._print(f"{what}.")
         try:
             while (left := following.due - self.clock.now()) > 0:
                 self._tick(f"{what}, in {format_duration(left)}")
                 self.clock.sleep(min(left, self.clock.nap))
-                if happened := wakefulness.look():
+                if happened := awake_time.look():
                     self._note = f"{self._note} {happened}".strip()
-                    self._tell(happened)
+                    self._print(happened)
                     return False
         except KeyboardInterrupt:
             raise Interruption from None
@@ -217,14 +217,14 @@ def carry_on(
     return data, lacking, following is not None
 
 
-class Teller:
+class SessionReporter:
     """Tells what sessions do: above the display where there is one, else on lines of their own."""
 
     def __init__(self, console: Console, display: Display | None) -> None:
         self._console = console
         self._display = display
 
-    def tell(self, sentence: str) -> None:
+    def report(self, sentence: str) -> None:
         """Say it, where it stays."""
         self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
 

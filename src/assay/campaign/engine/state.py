@@ -12,7 +12,7 @@ from assay.campaign.engine.budget_shares import LEAST_BUDGET, fair_share
 from assay.campaign.engine.cell_state import CellState, Tally, tally_of
 from assay.campaign.engine.effort import Efforts, sampling_seconds
 from assay.campaign.engine.search_cells import ChosenCells
-from assay.campaign.engine.search_results import SearchOutcome, Settlement, settle_cell
+from assay.campaign.engine.search_results import Resolution, SearchOutcome, resolve_parameters
 from assay.campaign.engine.timeouts import time_limit
 from assay.kernels import is_search
 from assay.model.cell import Cell
@@ -80,7 +80,7 @@ class CampaignState:
         state.sampling = sampling_seconds(record)
         count = len(record.series[0].values) if record.series else 0
         state.sample = state.sampling / count if count else 0.0
-        state.sated = record.stop in ("precision", "samples")
+        state.precise_enough = record.stop in ("precision", "samples")
         state.short = record.stop == "samples" and count < rule.max_samples
         value = self._value_of(measurement)
         if record.status == "failed":
@@ -112,12 +112,12 @@ class CampaignState:
         """
         self._tally = None
         blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
-        guilty = [cell for cell in cells if cell.id == blamed]
-        if not guilty and not progressed:
-            guilty = list(cells)
+        failed_cells = [cell for cell in cells if cell.id == blamed]
+        if not failed_cells and not progressed:
+            failed_cells = list(cells)
         block = launch.blamed.rpartition("-")[2] if launch.blamed else ""
         met = int(block) - self.first if block.isdigit() else None
-        for cell in guilty:
+        for cell in failed_cells:
             state = self.cells[cell.id]
             state.failure = launch.error or launch.outcome
             state.failed_in = max(state.values, default=-1) + 1 if met is None else met
@@ -213,22 +213,22 @@ class CampaignState:
         if replicate == 0:
             return list(cells)
         left = self._time_left
-        kept = []
+        remaining = []
         for cell in cells:
             least = self.cells[cell.id].least
             if least <= left:
-                kept.append(cell)
+                remaining.append(cell)
                 left -= least
-        return kept
+        return remaining
 
-    def settle(self, cell: Cell) -> Settlement:
+    def resolve(self, cell: Cell) -> Resolution:
         """What a cell is measured with, by the searches that have ended."""
-        settlement = settle_cell(cell, self.plan, self._outcomes())
+        resolution = resolve_parameters(cell, self.plan, self._outcomes())
         state = self.cells[cell.id]
-        if state.wall is None and settlement.settled.seconds is not None:
-            state.sample = settlement.settled.seconds
+        if state.wall is None and resolution.resolved.seconds is not None:
+            state.sample = resolution.resolved.seconds
             self._tally = None
-        return settlement
+        return resolution
 
     def _outcomes(self) -> dict[str, SearchOutcome]:
         return {
@@ -294,8 +294,8 @@ class CampaignState:
 
     def _wanted(self, state: CellState, most_samples: int) -> float:
         """Seconds of samples that a cell will have enough with; inf where that isn't known."""
-        wanted = state.sampling if state.sated and not state.short else math.inf
-        if state.sated and most_samples < self.plan.replication.max_samples:
+        wanted = state.sampling if state.precise_enough and not state.short else math.inf
+        if state.precise_enough and most_samples < self.plan.replication.max_samples:
             wanted = min(wanted, most_samples * state.sample)
         return wanted
 
@@ -334,7 +334,7 @@ class CampaignState:
         return min(self._counted().seconds, left)
 
     def _counted(self) -> Tally:
-        """Counted again only after something was added: displays ask several times a second."""
+        """Counted again only after something was added: displays ask several times per second."""
         if self._tally is None:
             once = self._chosen.candidates
             fewest = self.plan.replication.min_launches

@@ -14,7 +14,7 @@ from assay.campaign.engine.sessions import begin_time
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory
-from assay.records.jobs import JobBook, JobEvent, JobStory
+from assay.records.jobs import JobBook, JobEvent, JobHistory
 from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 
@@ -82,7 +82,7 @@ def submit(
     members: Sequence[int] | None = None,
     *,
     after: int | None = None,
-) -> JobStory:
+) -> JobHistory:
     """Submit the next job of a run, unless one is queued or running already. If the run's next
     session is not due yet, the job begins when it is.
 
@@ -128,7 +128,7 @@ def submit(
     return book.job(number)
 
 
-def living(book: JobBook, scheduler: BatchScheduler, ignore: int | None = None) -> list[JobStory]:
+def living(book: JobBook, scheduler: BatchScheduler, ignore: int | None = None) -> list[JobHistory]:
     """The run's jobs that are queued or running. Raises AssayError, SchedulerSilent.
 
     Of those that have ended unseen, their end is noted.

@@ -37,7 +37,7 @@ def leftovers(runs: list[RunDirectory], config: Config, *, end: bool) -> list[Le
     labs = sorted(orphaned_namespaces())
     if end and labs:
         remove_leftovers()
-    return found + [Leftover("lab", name, "its owner is dead", ended=end) for name in labs]
+    return found + [Leftover("lab", name, "its owner has ended", ended=end) for name in labs]
 
 
 def _jobs(run: RunDirectory, config: Config, *, end: bool) -> list[Leftover]:

@@ -20,7 +20,7 @@ from assay.hostnames import compress_hosts
 from assay.launch.outcome import last_words
 from assay.records.directory import NODES, RunDirectory
 from assay.records.group import unfinished_members
-from assay.records.jobs import JobBook, JobEnd, JobEvent, JobStory
+from assay.records.jobs import JobBook, JobEnd, JobEvent, JobHistory
 from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, JobStatus, SchedulerSilent
 from assay.system.survey import read_nodes
@@ -169,7 +169,7 @@ class Follower:
     def _known_to_have_ended(self) -> bool:
         return self._state is not None and (self._state.ended or self._state.state == "unknown")
 
-    def _asked(self, story: JobStory, poll: Poll) -> bool:
+    def _asked(self, story: JobHistory, poll: Poll) -> bool:
         """Ask the scheduler if it is time to; whether the job has ended by what it says."""
         if time.monotonic() < poll.due or not story.job:
             return self._known_to_have_ended()
@@ -273,8 +273,8 @@ class Follower:
         if not progress or not (over or state in _GO_ON):
             return None
         story = submit(self._run, self._request, self._scheduler, after=number)
-        why = {"node-failed": "a node failed", "preempted": "it was preempted"}
-        reason = why.get(state or "", "its time was over")
+        reasons = {"node-failed": "a node failed", "preempted": "it was preempted"}
+        reason = reasons.get(state or "", "its time was over")
         if end is not None and end.how == "session":
             reason = "its session is over"
         self._say(
@@ -307,7 +307,7 @@ class Follower:
         try:
             self._say(f"Ending job {job}; Ctrl-C again leaves at once.")
             story = self._book.job(number)
-            told = self._cancel(story)
+            accepted = self._cancel(story)
             poll = Poll()
             self._wait(lambda: self._watch.over(number) or self._asked(story, poll), ENDING)
             self._wait(lambda: self._watch.over(number), LATE if self._begun(story) else 0.0)
@@ -318,14 +318,14 @@ class Follower:
                 f"Job {job} may still run. `assay runs --clean` shows and ends it, "
                 f"`assay runs --follow {self._run.name}` follows it.",
             )
-        if not told:
+        if not accepted:
             return Ending("left", f"Job {job} may still run: the scheduler does not answer.")
         return Ending("stopped")
 
-    def _begun(self, story: JobStory) -> bool:
+    def _begun(self, story: JobHistory) -> bool:
         return self._book.job(story.number).started is not None
 
-    def _cancel(self, story: JobStory) -> bool:
+    def _cancel(self, story: JobHistory) -> bool:
         """Ask the scheduler to end the job, for a while; whether it took the order."""
         until = time.monotonic() + ENDING
         while story.job:
@@ -347,7 +347,7 @@ class Follower:
         self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
 
 
-def beginning(story: JobStory) -> str:
+def beginning(story: JobHistory) -> str:
     """When a job begins that is held back until its session is due: ``", beginning on …"``."""
     begin = story.submitted.begin if story.submitted else None
     return f", beginning {moment(begin)}" if begin is not None else ""

@@ -26,7 +26,7 @@ from assay.campaign.commands.run_request import RunOptions
 from assay.campaign.engine.clocks import MachineClock
 from assay.campaign.engine.execute import (
     begin_run,
-    carry_out,
+    execute_campaign,
     new_run,
     prepare,
     stopping_at_sigterm,
@@ -116,7 +116,7 @@ class _Part:
         """Wait for what was written elsewhere, and take the turn. Raises AssayError."""
         turn = self._turn
         if turn.leashed:
-            _on_a_leash()
+            _end_with_parent()
         allocation = _allocation()
         self._request = _wait_for(RunDirectory(self._path).request, self._path)
         if self._request.members is None:
@@ -129,8 +129,8 @@ class _Part:
             self._run = RunDirectory(self._path).member(members[turn.task])
         self._before = _measured(self._run)
         if turn.walltime is not None:
-            told = allocation.ends if allocation else None
-            ends = told or self._began + turn.walltime
+            ends = allocation.ends if allocation else None
+            ends = ends or self._began + turn.walltime
             self.deadline = ends - self.ending
 
     def near_its_end(self) -> bool:
@@ -142,12 +142,12 @@ class _Part:
         return left <= (WARNING if long else 2 * self.ending)
 
     def measure(self) -> JobEnd:
-        """Measure what is missing and file it. Raises as ``carry_out`` does."""
+        """Measure what is missing and file it. Raises as ``execute_campaign`` does."""
         assert self._request is not None
         assert self._run is not None
         request, run = self._request, self._run
         bench = make_ready(run, request, self._console)
-        data = carry_out(
+        data = execute_campaign(
             run,
             bench,
             self._console,
@@ -299,7 +299,7 @@ def _wait_for(look: Callable[[], _T | None], path: Path) -> _T:
     return found
 
 
-def _on_a_leash() -> None:
+def _end_with_parent() -> None:
     """End in good order when standard input does: a remote shell's death reaches no further.
 
     A remote shell that passes no input on (pbs_tmrsh) leaves none but /dev/null, which tells

@@ -214,8 +214,8 @@ def conclude(
         return exit_status(cells, after.fail_on)
     if ending.sentence:
         _say(console, ending.sentence)
-    kept = _kept(run)
-    _say(console, f"{kept}\nGo on with: assay run --resume {run.name}")
+    stored = _stored_text(run)
+    _say(console, f"{stored}\nGo on with: assay run --resume {run.name}")
     if ending.how == "stopped":
         return 130
     if ending.problem is not None:
@@ -235,7 +235,7 @@ def _conclude_group(run: RunDirectory, ending: Ending, console: Console, after: 
     return status
 
 
-def _kept(run: RunDirectory) -> str:
+def _stored_text(run: RunDirectory) -> str:
     """What there is of an unfinished run, and which cells it lacks."""
     from assay.campaign.engine.display import describe_cell
     from assay.campaign.jobs.job import missing_cells

@@ -1,4 +1,4 @@
-"""A small MPI program, compiled and run on the hosts of a cluster: what the doctor goes by."""
+"""A small MPI program that the doctor compiles and runs on the hosts of a cluster."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def examine_cluster(config: Config, runs: Path | None = None) -> Diagnosis:
     cluster = allocation.cluster if allocation else config.cluster
     if cluster is None:
         raise AssayError(
-            "There are no hosts to look at: this is no scheduler's allocation, and assay.toml has "
-            "no [cluster].",
+            "There are no hosts to check: this is not inside a scheduler's allocation, and "
+            "assay.toml has no [cluster].",
             fix="Start it inside a job (salloc, sbatch …), or name hosts in [cluster].",
         )
     surveyed = survey_hosts(cluster, runs or config.runs, config.path)
@@ -121,5 +121,7 @@ def _run(
     ranks = placement.ranks
     wanted = f"{_MARK}{ranks} {ranks * (ranks + 1) // 2} {placement.nodes - 1}"
     ok = status == 0 and wanted in out.read_text(errors="replace").splitlines()
-    said = "" if ok else last_words(err, out) or f"exit status {status}, and not what it should say"
+    said = (
+        "" if ok else last_words(err, out) or f"exit status {status}, and not the expected output"
+    )
     return SmokeTest("runs", toolchain.name, hosts, ok, said)

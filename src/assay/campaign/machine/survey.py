@@ -62,14 +62,14 @@ def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> S
         text = msgspec.json.encode(question).decode()
         command = python_command("assay.system.survey", text)
         replies = run_on_hosts(cluster.remote_shell, cluster.hosts, command, patience=PATIENCE)
-    told, silent = {}, {}
+    answered, silent = {}, {}
     for host, reply in replies.items():
         answer = _read(reply)
         if answer is None:
             silent[host] = reply.complaint
         else:
-            told[host] = answer
-    if not told:
+            answered[host] = answer
+    if not answered:
         host, why = next(iter(silent.items()))
         raise AssayError(
             f"None of the {len(silent)} hosts answers."
@@ -80,8 +80,8 @@ def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> S
             "that the hosts see this Python and this assay under the same paths.",
         )
     return Surveyed(
-        tuple(answer.survey for answer in told.values()),
-        tuple(answer.system for answer in told.values()),
+        tuple(answer.survey for answer in answered.values()),
+        tuple(answer.system for answer in answered.values()),
         silent,
     )
 
@@ -91,16 +91,16 @@ def _read(reply: HostReply) -> SurveyReply | None:
     for line in reversed(reply.out.splitlines()):
         if line.startswith(MARK):
             try:
-                told = msgspec.json.decode(line.removeprefix(MARK), type=SurveyReply)
+                answered = msgspec.json.decode(line.removeprefix(MARK), type=SurveyReply)
             except msgspec.DecodeError:
                 return None
-            found = told.survey
+            found = answered.survey
             # It spoke at some time between being asked and being heard.
             ahead = (found.utc - reply.answered, found.utc - reply.asked)
             survey = msgspec.structs.replace(
                 found, host=reply.host, utc=reply.answered, ahead=ahead
             )
-            return SurveyReply(survey, told.system)
+            return SurveyReply(survey, answered.system)
     return None
 
 

@@ -50,12 +50,12 @@ def up(
     check_root()
     with watched(f"making {called}") as progress:
         bring_up(wanted, called, progress)
-    made = next(lab for lab in labs() if lab.name == called)
+    started = next(lab for lab in labs() if lab.name == called)
     if json:
-        print_json(facts(made))
+        print_json(facts(started))
         return
     out = console()
-    out.print(f"{called}: {in_words(made)}", markup=False, soft_wrap=True)
+    out.print(f"{called}: {in_words(started)}", markup=False, soft_wrap=True)
     out.print(
         f"`assay lab run {called} -- COMMAND` runs on it, `assay run network --lab {called}` "
         f"measures it, `assay lab down {called}` removes it.",

@@ -44,7 +44,7 @@ def _cg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     # and its square, two dot products and the scaling.
     flops = products * (2.0 * nonzeros + 2.0 * order) + (8.0 * steps - 2.0) * order
     flops += (2.0 + 3.0 + 4.0 + 1.0) * order
-    # Of 8 bytes a row. A product reads the rows' starts and, on each rank, the whole direction,
+    # Of 8 bytes per row. A product reads the rows' starts and, on each rank, the whole direction,
     # most of which came from others; it writes its result. A step reads 2 vectors and writes 1,
     # then reads 3 and writes 2. The rest as in the code: 4, 2, 2 and 2.
     vectors = products * (1.0 + ranks + (ranks - 1.0) + 1.0) + steps * (3.0 + 5.0)

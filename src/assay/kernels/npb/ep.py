@@ -23,7 +23,7 @@ def _ep_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     pairs = 2.0 ** EP_LOG2_PAIRS[str(parameters["class"])]
     messages = float(ranks) if ranks > 1 else 0.0
     return {
-        # The official Mop/s counts random numbers, two a pair, and nothing else.
+        # The official Mop/s counts random numbers, two per pair, and nothing else.
         "operations": 2.0 * pairs,
         "flops": EP_FLOPS_PER_PAIR * pairs,
         "traffic": 0.0,

@@ -32,7 +32,7 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     # their buckets. What moves is written and read to be sent, and received and read to be counted.
     passes = 2.0 + 4.0 * (ranks - 1.0) / ranks if ranks > 1 else 1.0
     sizes = ranks * 8.0 * (is_buckets(greatest, ranks) + IS_TEST_KEYS)
-    told = 8.0 * ranks * (ranks - 1.0)
+    counts_sent = 8.0 * ranks * (ranks - 1.0)
     moved = 4.0 * keys * (ranks - 1.0) / ranks
     together = ranks > 1
     return {
@@ -41,7 +41,7 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
         "flops": 0.0,
         "traffic": IS_ITERATIONS * 4.0 * (passes * keys + counts * values),
         "messages": IS_ITERATIONS * 3.0 * ranks if together else 0.0,
-        "sent": IS_ITERATIONS * (sizes + told + moved) if together else 0.0,
+        "sent": IS_ITERATIONS * (sizes + counts_sent + moved) if together else 0.0,
     }
 
 
@@ -60,7 +60,7 @@ KERNEL = Kernel(
         RATE,
         phase("compute", "counting and moving keys on the rank"),
         phase("allreduce", "adding up bucket sizes"),
-        phase("alltoall", "telling each other how many keys will come"),
+        phase("alltoall", "exchanging the numbers of keys to send"),
         phase("alltoallv", "sending keys to the ranks of their buckets"),
         *COMPUTE_SPREAD,
     ),
@@ -69,9 +69,9 @@ KERNEL = Kernel(
     threaded=True,
     pace=2.5e8,
     headline="rate",
-    notes="An operation is one key ranked. Any number of ranks: buckets are dealt out so that "
-    "each has about as many keys. Verified: the official ranks of five keys in each iteration, "
-    "and after the last all keys, put where their ranks say, would be in order.",
+    notes="An operation is one key ranked. Any number of ranks: buckets are distributed so that "
+    "ranks have about equally many keys. Verified: the official ranks of five keys in each "
+    "iteration, and after the last all keys, put where their ranks say, would be in order.",
     work_units=WORK_UNITS,
     formulas={
         "operations": f"10 * 2^m, m = {listed(keys for keys, _ in IS_SIZES.values())} for S to E",

@@ -204,7 +204,7 @@ KERNEL = Kernel(
         "kept in a cache until the next",
         "messages": "per rank and cycle, 2 for each of y and z that is cut, for u (not in the "
         "last) and each level between the finest and the one that is gathered; 1 for the "
-        "gathering; 2 sums a run",
+        "gathering; 2 sums per run",
         "sent": "4 layers of ghosts a side (3 on the second finest level) for each message "
         "between neighbours, along z with those along y; the gathered level once a cycle; 16 a "
         "sum",

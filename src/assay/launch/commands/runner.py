@@ -193,7 +193,7 @@ def _read(
     number = _NUMBER.search(found)
     seconds = float(re.sub("[dD]", "e", number[0])) if number else 0.0
     if not 0.0 < seconds < float("inf"):
-        raise Failed(f"it printed '{found}' where its time should stand")
+        raise Failed(f"it printed '{found}' in place of its time")
     return seconds, right if right_by else None
 
 

@@ -66,7 +66,7 @@ class FakeExecutor:
         self.now = 0.0
         self._launches = 0
         self._failed = [0] * len(self.machine.scenario.failure)
-        self._dead: set[str] = set()
+        self._failed_hosts: set[str] = set()
         self._lost: set[str] = set()  # dead hosts that were asked
 
     def start(self, order: LaunchOrder) -> FakeLaunch:
@@ -81,7 +81,7 @@ class FakeExecutor:
         return FakeLaunch(self, order, failures)
 
     def hosts_of(self, order: LaunchOrder) -> tuple[str, ...]:
-        """The hosts of a launch, of those that nobody knows to be lost."""
+        """The hosts of a launch, of those that are unknown to be lost."""
         count = self.machine.scenario.nodes
         there = count or order.placement.nodes + len(self._lost)
         names = [f"fake{node}" for node in range(self._first, self._first + there)]
@@ -95,19 +95,19 @@ class FakeExecutor:
         return tuple(int(hosts[node].removeprefix("fake")) for node, _ in seats)
 
     def fits(self, placement: Placement) -> bool:
-        """Whether there are hosts enough for it, of those that nobody knows to be lost."""
+        """Whether there are hosts enough for it, of those that are unknown to be lost."""
         count = self.machine.scenario.nodes
         return count is None or placement.nodes <= count - len(self._lost)
 
     def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
         """The dead among the hosts of a launch; they are not used again."""
-        found = tuple(host for host in self.hosts_of(order) if host in self._dead)
+        found = tuple(host for host in self.hosts_of(order) if host in self._failed_hosts)
         self._lost |= set(found)
         return found
 
     def kill(self, host: str) -> None:
         """Let a host die: it answers no more."""
-        self._dead.add(host)
+        self._failed_hosts.add(host)
 
     def failures(self, order: LaunchOrder, place: int, *, of_launch: bool = False) -> Failures:
         """What shall go wrong now with the measurement at this place (from 0), or its launch."""

@@ -38,7 +38,7 @@ def mpirun_command(
     if placement.adapter is not None and placement.nodes == 1:
         raise AssayError(
             f"A launch on one node can't use the network adapter '{placement.adapter}': "
-            "its ranks talk through memory.",
+            "its ranks communicate through shared memory.",
             fix="Leave 'adapter' out of the placement.",
         )
     root = os.geteuid() == 0 if root is None else root
@@ -69,8 +69,8 @@ def mpirun_command(
             flags += ["--allow-run-as-root"] if root else []
             # Its own variables apart, it hands none on to other hosts by itself.
             own = dict(sorted(toolchain.environment.items()))
-            told = {**own, **variables} if hosts else variables
-            flags += [word for name, value in told.items() for word in ("-x", f"{name}={value}")]
+            merged = {**own, **variables} if hosts else variables
+            flags += [word for name, value in merged.items() for word in ("-x", f"{name}={value}")]
         case _:
             flags = []
             site |= variables

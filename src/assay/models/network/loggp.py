@@ -168,7 +168,7 @@ def fit(sweep: Sweep) -> LogGP | None:
     solver = _Solver(sweep, cut, scatter)
     bandwidth = solver.estimate(_bandwidth)
     changes = tuple(solver.changes())
-    misfit = float(np.sqrt(cut.misfit / max(cut.freedom, 1)))
+    misfit = float(np.sqrt(cut.residual / max(cut.freedom, 1)))
     return LogGP(
         pieces=tuple(solver.pieces()),
         changes=changes,
@@ -276,7 +276,7 @@ class _Solver:
         if self.cut.freedom < 1:
             return 0.0
         variance = 0.0
-        scale = self.cut.misfit / self.cut.freedom
+        scale = self.cut.residual / self.cut.freedom
         for number, covariance in enumerate(self.covariances):
             sizes = np.sqrt(np.diag(covariance) * scale)
             slopes = np.zeros(2)

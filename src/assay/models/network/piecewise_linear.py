@@ -35,12 +35,12 @@ _MIN_FREE = 1e-6
 class Cut:
     """A curve in pieces. ``firsts``: index of each piece's first point. ``left_out``: outliers.
 
-    ``misfit``: sum of squared relative residuals; ``freedom``: points less parameters.
+    ``residual``: sum of squared relative residuals; ``freedom``: points less parameters.
     """
 
     firsts: tuple[int, ...]
     left_out: tuple[int, ...]
-    misfit: float
+    residual: float
     freedom: int
 
     def pieces(self, points: int) -> list[list[int]]:
@@ -63,8 +63,8 @@ def best_cut(x: Floats, y: Floats, scatter: Floats) -> Cut | None:
     cuts = _best_of_each(x, y, scatter)
     orders = sorted(cuts, key=lambda order: (2 * order[0] + order[1], order[0]))
     for number, order in enumerate(orders):
-        richer = [other for other in orders[number + 1 :] if cuts[other].freedom >= 1]
-        if not any(_improves(cuts, order, other, len(richer), x.size) for other in richer):
+        larger = [other for other in orders[number + 1 :] if cuts[other].freedom >= 1]
+        if not any(_improves(cuts, order, other, len(larger), x.size) for other in larger):
             return cuts[order]
     return None
 
@@ -81,11 +81,11 @@ def _improves(
 
     less, more = cuts[plain], cuts[rich]
     parameters = less.freedom - more.freedom
-    if parameters < 1 or more.misfit >= less.misfit:
+    if parameters < 1 or more.residual >= less.residual:
         return False
-    scale = max(more.misfit / more.freedom, _FLOOR**2)
+    scale = max(more.residual / more.freedom, _FLOOR**2)
     chance = float(
-        fdtrc(parameters, more.freedom, (less.misfit - more.misfit) / parameters / scale)
+        fdtrc(parameters, more.freedom, (less.residual - more.residual) / parameters / scale)
     )
     places = max(rich[0] - plain[0], 0) + max(rich[1] - plain[1], 0)
     return bool(chance * tried * points**places < FALSE_ALARMS)
@@ -136,7 +136,7 @@ def _trace(
     order: tuple[int, int],
     back: dict[tuple[int, int], tuple[Whole, Whole]],
     worst: Whole,
-    misfit: float,
+    residual: float,
     n: int,
 ) -> Cut:
     pieces, outliers = order
@@ -150,7 +150,7 @@ def _trace(
         firsts.append(first)
         end = first
     freedom = n - 2 * pieces - len(left_out)
-    return Cut(tuple(reversed(firsts)), tuple(sorted(left_out)), max(misfit, 0.0), freedom)
+    return Cut(tuple(reversed(firsts)), tuple(sorted(left_out)), max(residual, 0.0), freedom)
 
 
 def piece_costs(x: Floats, y: Floats, scatter: Floats) -> tuple[Floats, Floats, Whole]:
@@ -175,7 +175,7 @@ def piece_costs(x: Floats, y: Floats, scatter: Floats) -> tuple[Floats, Floats, 
         intercept, slope = (uu * vz - vu * uz) / size, (vv * uz - vu * vz) / size
         within = np.tri(n - i, dtype=bool)[enough]
         residuals = (z - intercept[:, None] * v - slope[:, None] * u) * within
-        misfit = np.sum(residuals**2, axis=1)
+        residual = np.sum(residuals**2, axis=1)
         leverage = (
             uu[:, None] * (v * v) - 2 * vu[:, None] * (v * u) + vv[:, None] * (u * u)
         ) / size[:, None]
@@ -183,9 +183,9 @@ def piece_costs(x: Floats, y: Floats, scatter: Floats) -> tuple[Floats, Floats, 
         free = np.maximum(1 - leverage, _MIN_FREE)
         saved = np.where(leverage < 1 - _MIN_FREE, residuals**2 / free, 0.0)
         ends = np.arange(i + MIN_POINTS - 1, n)
-        whole[i, ends] = misfit
+        whole[i, ends] = residual
         worst[i, ends] = i + np.argmax(saved, axis=1)
-        without[i, ends[1:]] = np.maximum(misfit - saved.max(axis=1), 0.0)[1:]
+        without[i, ends[1:]] = np.maximum(residual - saved.max(axis=1), 0.0)[1:]
     return whole, without, worst
 
 
@@ -214,7 +214,7 @@ def other_places(cut: Cut, x: Floats, y: Floats, scatter: Floats) -> Iterator[tu
     for number in range(1, len(firsts)):
         first, here, end = limits[number - 1], limits[number], limits[number + 1]
         costs = {at: whole[first, at - 1] + whole[at, end - 1] for at in range(first + 1, end)}
-        scale = max(cut.misfit / freedom, _FLOOR**2)
+        scale = max(cut.residual / freedom, _FLOOR**2)
         allowed = costs[here] + scale * float(fdtri(1, freedom, 0.95))
         possible = [at for at, cost in costs.items() if cost <= allowed]
         yield int(kept[min(possible) - 1]), int(kept[max(possible)])

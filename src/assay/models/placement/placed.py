@@ -159,14 +159,14 @@ class NodeModel:
     ``domain``: that of one of its ``domains`` NUMA domains by number of its cores in use; empty
     where unknown. ``patterns``: by cores of a node, how many times as long other access patterns
     take as on one core. ``near``, ``far``: seconds of a message of so many bytes within a node and
-    between two; None: unknown. ``doubt``: relative; the slowdowns may be larger by this share.
+    between two; None: unknown. ``uncertainty``: relative; slowdowns may be larger by this share.
     """
 
     streams: Mapping[int, float] = field(default_factory=dict)
     patterns: Mapping[int, float] = field(default_factory=dict)
     near: Callable[[float], float] | None = None
     far: Callable[[float], float] | None = None
-    doubt: float = 0.0
+    uncertainty: float = 0.0
     domain: Mapping[int, float] = field(default_factory=dict)
     domains: int = 1
 
@@ -221,7 +221,7 @@ class NodeModel:
             if affinity is not None:
                 busy = max(busy, max(affinity.used_by_domain.values()) * self.domains)
             known.append(float(np.interp(busy, counts, values)))
-        return max(known) * (1.0 + self.doubt) if known else None
+        return max(known) * (1.0 + self.uncertainty) if known else None
 
 
 UNKNOWN = NodeModel()

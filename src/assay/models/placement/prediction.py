@@ -160,8 +160,8 @@ def fit_contention_model(
             memory = min(max(grown / (slower - 1.0), 0.0), 1.0)
     if memory is None:
         return None
-    talking = [placed for placed in (second, alone) if placed and placed.demand.messages > 0]
-    sizes = [placed.demand.sent / placed.demand.messages for placed in talking]
+    sending = [placed for placed in (second, alone) if placed and placed.demand.messages > 0]
+    sizes = [placed.demand.sent / placed.demand.messages for placed in sending]
     long = not sizes or sizes[0] >= _LONG
     near, far, uneven = _message_factors(alone, second, machine, long=long)
     threads = ThreadModel() if second is None else _thread_model(alone, second, threaded)

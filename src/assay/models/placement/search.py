@@ -336,6 +336,6 @@ class _Process:
         # What is left of each measurement once the process and the block are taken off, and its
         # variance: noise times its share of the whole.
         left = noise * (inverse @ self._values)
-        doubt = noise - noise**2 * np.diag(inverse)
+        variance = noise - noise**2 * np.diag(inverse)
         scale = float(np.exp(self._scales[-1]))
-        self._weights = (TAILS + 1.0) / (TAILS + (left**2 + doubt) / scale)
+        self._weights = (TAILS + 1.0) / (TAILS + (left**2 + variance) / scale)

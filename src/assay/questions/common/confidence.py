@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.kernels import parameters_text
+from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Confidence
 from assay.questions.common.selection import Point
 from assay.stats.core.model import CellSummary
@@ -12,13 +12,8 @@ from assay.units import counted
 
 AGAIN = (
     "Measure again before acting on this, with more time (`--budget`) and nothing else running; "
-    "`assay doctor` says what on this machine hurts a measurement."
+    "`assay doctor` reports what disturbs measurements on this machine."
 )
-
-
-def describe(cell: CellSummary) -> str:
-    """A cell in a few words: ``compute.dgemm n=2000``."""
-    return f"{cell.kernel} {parameters_text(cell.cell)}".rstrip()
 
 
 def why_broken(cell: CellSummary) -> str:
@@ -37,36 +32,37 @@ def judge(
     headline: Sequence[Point], broken: Sequence[CellSummary], complete: bool
 ) -> tuple[Confidence, str]:
     """High: verified, with intervals, as precise as asked. What falls short is named."""
-    grave: list[str] = []
-    mild: list[str] = []
+    serious: list[str] = []
+    minor: list[str] = []
     if broken:
-        grave.append(f"{counted(len(broken), 'cell')} failed, so part of the picture is missing")
+        serious.append(f"{counted(len(broken), 'cell')} failed, so part of the picture is missing")
     bare = [point for point in headline if point.metric.ci95 is None]
     if bare:
-        grave.append(
+        serious.append(
             f"{len(bare)} of {counted(len(headline), 'headline number')} had too few launches for "
             "a 95% interval"
         )
     wide = [p for p in headline if p.metric.ci95 is not None and p.metric.stop != "precision"]
     if wide:
         worst = max(wide, key=half_width)
-        mild.append(
+        minor.append(
             f"{len(wide)} of {counted(len(headline), 'headline number')} stopped before the "
-            f"precision asked for (widest: ±{half_width(worst):.1%}, {describe(worst.summary)})"
+            f"precision asked for (widest: ±{half_width(worst):.1%}, "
+            f"{cell_name(worst.summary.cell)})"
         )
     if any(point.summary.caveats for point in headline):
-        mild.append("caveats touch some of the numbers")
+        minor.append("caveats touch some of the numbers")
     if any(point.summary.verified is None for point in headline):
-        mild.append("some results could not be verified")
+        minor.append("some results could not be verified")
     if not complete:
-        mild.append("the run is incomplete")
+        minor.append("the run is incomplete")
     if not headline:
-        grave.append("only context was measured")
-    reasons = grave + mild
+        serious.append("only context was measured")
+    reasons = serious + minor
     if not reasons:
         return "high", "Every headline number is verified and reached the precision asked for."
     sentence = "; ".join(reasons)
-    return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
+    return ("low" if serious else "medium"), sentence[:1].upper() + sentence[1:] + "."
 
 
 def half_width(point: Point) -> float:
@@ -82,7 +78,7 @@ def caveats_of(headline: Sequence[Point]) -> list[str]:
     touched: dict[str, list[str]] = {}
     for point in headline:
         for caveat in point.summary.caveats:
-            touched.setdefault(caveat, []).append(describe(point.summary))
+            touched.setdefault(caveat, []).append(cell_name(point.summary.cell))
     return [
         f"{caveat} ({cells[0]})" if len(cells) == 1 else f"{caveat} ({len(cells)} headline cells)"
         for caveat, cells in touched.items()

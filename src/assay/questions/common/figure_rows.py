@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assay.charts.marks import Row
-from assay.questions.common.selection import Point, placement_text
+from assay.kernels.naming import placement_text
+from assay.questions.common.selection import Point
 
 
 def statistics(point: Point, per: int = 1) -> Row:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 import numpy as np
 
+from assay.kernels.naming import placement_text
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.questions.common.selection import Point
@@ -80,8 +81,6 @@ def _key(key: object) -> str:
     if isinstance(key, tuple):
         return "/".join(_key(part) for part in key)
     if isinstance(key, Placement):
-        from assay.questions.common.selection import placement_text
-
         return placement_text(key)
     if isinstance(key, (CellSummary, Cell)):
         return key.id

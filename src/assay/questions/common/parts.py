@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Answer, Confidence, Evidence
-from assay.questions.common.confidence import AGAIN, caveats_of, describe, judge, why_broken
+from assay.questions.common.confidence import AGAIN, caveats_of, judge, why_broken
 from assay.questions.common.selection import Point
 from assay.stats.core.model import CellSummary
 
@@ -75,7 +76,7 @@ def answer_of(
         evidence=part.evidence,
         advice=[*([AGAIN] if confidence == "low" else []), *part.advice],
         caveats=[
-            *(f"{describe(cell)}: {why_broken(cell)}" for cell in broken),
+            *(f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in broken),
             *part.caveats,
             *caveats_of(part.headline),
         ],

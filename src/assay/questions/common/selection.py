@@ -7,11 +7,12 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from assay.kernels.naming import placement_text
 from assay.model.placement import Placement, Value
 from assay.questions.common.answer import Evidence
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary, MetricSummary
-from assay.units import counted, format_memory, format_quantity
+from assay.units import format_memory, format_quantity
 
 Interval = tuple[float, float]
 
@@ -84,31 +85,6 @@ def measured_text(point: Point) -> str:
     return quantity_text(metric.median, metric.unit, metric.ci95)
 
 
-def placement_text(placement: Placement) -> str:
-    """A placement in words; only what differs from the plainest one is said."""
-    words = [
-        counted(placement.nodes, "node") if placement.nodes > 1 else "",
-        counted(placement.ranks, "rank"),
-        f"× {counted(placement.threads, 'thread')}" if placement.threads > 1 else "",
-        _order_text(placement.order),
-        f"{placement.binding} binding" if placement.binding != "compact" else "",
-        "sharing cores" if placement.smt == "on" else "",
-        f"over {placement.adapter}" if placement.adapter else "",
-        f"node set {placement.node_set}" if placement.node_set else "",
-    ]
-    return " ".join(word for word in words if word)
-
-
-def _order_text(order: str) -> str:
-    """A rank order in words; of a long list of seats its beginning."""
-    if order == "block":
-        return ""
-    seats = order.split(",")
-    if len(seats) == 1:
-        return f"{order} order"
-    return f"order {','.join(seats[:8])}{',…' if len(seats) > 8 else ''}"
-
-
 def points(cells: Iterable[CellSummary], kernel: str, metric: str) -> list[Point]:
     """Every cell of the kernel that ended well, was not refuted, and yields the metric."""
     return [
@@ -156,12 +132,12 @@ def rivals(found: Sequence[Point]) -> list[Point]:
     """The best point of each other toolchain, on the most cores it was measured on."""
     lead = leading(found)[0].summary.cell.toolchain
     names = dict.fromkeys(point.summary.cell.toolchain for point in found)
-    made = []
+    points = []
     for name in names:
         own = [point for point in found if point.summary.cell.toolchain == name]
         if name != lead:
-            made.append(best_by(own, lambda point: point.cores)[max(p.cores for p in own)])
-    return made
+            points.append(best_by(own, lambda point: point.cores)[max(p.cores for p in own)])
+    return points
 
 
 def labeller(found: Sequence[Point]) -> Callable[[Point], str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.charts.figure import Datum, Field, Figure
 from assay.charts.marks import Row, Spec, scale_of
+from assay.kernels.naming import metric_name
 from assay.questions.history.model import CellHistory, History, HistoryDay
 from assay.questions.history.words import cell_name
 from assay.units import counted
@@ -22,7 +23,7 @@ _MAX_STEADY_TRENDS = 6
 _DAY = 86400.0
 _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 # The deviations, at least and at most, at which a calendar's colours end.
-_FAINTEST, _STRONGEST = 0.01, 0.2
+_WEAKEST, _STRONGEST = 0.01, 0.2
 
 
 def figures(history: History) -> list[Figure]:
@@ -135,7 +136,7 @@ def calendar(history: History) -> Figure | None:
     ]
     # The colours end at the deviation that few days exceed, so that these do not pale the others.
     far = float(np.quantile([abs(day.deviation) for day in history.days], 0.98))
-    end = 100 * min(max(far, _FAINTEST), _STRONGEST)
+    end = 100 * min(max(far, _WEAKEST), _STRONGEST)
     weeks = len({row["week"] for row in rows})
     spec: Spec = {
         "height": 20 * len(_WEEKDAYS),
@@ -231,7 +232,8 @@ def trend(cell: CellHistory, number: int, several: bool) -> Figure | None:
         title=f"{system}{cell.label}",
         caption=f"{_state_text(cell)}"
         + (" Each dot is several runs, its line their 5% to 95% quantiles." if thinned else ""),
-        alt=f"{cell.metric} of {cell.label} in {counted(len(cell.points.utc), 'run')}: "
+        alt=f"{metric_name(cell.metric)} of {cell.label} in "
+        f"{counted(len(cell.points.utc), 'run')}: "
         f"{_state_text(cell)}",
         fields=[
             Field("kind", "", "run, runs (several together), level (of a segment) or change"),
@@ -260,7 +262,9 @@ def _state_text(cell: CellHistory) -> str:
         "steady": "Steady" if not cell.events else "Steady at present",
         "short": "Too few runs",
     }[cell.state]
-    change = "" if cell.against is None else f" ({100 * cell.against:+.1f}% {cell.metric})"
+    change = (
+        "" if cell.against is None else f" ({100 * cell.against:+.1f}% {metric_name(cell.metric)})"
+    )
     events = f", {counted(len(cell.events), 'change')}" if cell.events else ""
     return f"{words}{change}{events}."
 
@@ -292,11 +296,10 @@ def _layer(kind: str, mark: Spec, **encoding: object) -> Spec:
 
 
 def _y(cell: CellHistory, unit: str) -> Spec:
-    title = f"{cell.metric} ({unit})" if unit else cell.metric
     return {
         "field": "y",
         "type": "quantitative",
-        "title": title,
+        "title": metric_name(cell.metric, unit),
         "scale": {"zero": False, "nice": True, "padding": 8},
         "axis": {"tickCount": 5},
     }

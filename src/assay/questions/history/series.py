@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
-from assay.kernels import parameters_text
+from assay.kernels.naming import cell_title
 from assay.model.cell import Cell
-from assay.questions.common.selection import placement_text
 from assay.questions.history.snapshots import Snapshot, snapshot
 from assay.records.directory import Facts, RunDirectory
 from assay.stats.core.intervals import Floats
@@ -51,8 +50,7 @@ class HistorySeries:
     @property
     def label(self) -> str:
         """The cell in words."""
-        words = f"{self.cell.kernel} {parameters_text(self.cell)}".rstrip()
-        return f"{words}, {placement_text(self.cell.placement)} · {self.cell.toolchain}"
+        return f"{cell_title(self.cell)} · {self.cell.toolchain}"
 
 
 def read_series(store: Store, choice: RunFilter) -> list[HistorySeries]:

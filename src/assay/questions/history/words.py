@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
+from assay.kernels.naming import metric_name
 from assay.questions.history.model import CellHistory, History, HistoryEvent
 from assay.questions.history.snapshots import SystemDifference, difference_text
 from assay.stats.changes.scan import FIRST
@@ -37,7 +38,7 @@ def verdict_of(cells: Sequence[CellHistory]) -> str:
             has = "has" if len(of_state) == 1 else "have"
             parts.append(
                 f"{counted(len(of_state), 'cell')} of {judged} {has} {verb}, most {lead.label} "
-                f"({100 * (lead.against or 0.0):+.1f}% {lead.metric})"
+                f"({100 * (lead.against or 0.0):+.1f}% {metric_name(lead.metric)})"
             )
     steady = counts["steady"]
     if steady == judged:
@@ -63,13 +64,14 @@ def event_text(event: HistoryEvent, cell: CellHistory) -> str:
     """A change in a sentence."""
     low, high = (100 * end for end in event.size_ci95)
     size = f"{100 * event.size:+.2g}% [{low:+.2g}, {high:+.2g}]"
+    metric = metric_name(cell.metric)
     first, last = minute(event.after_utc), minute(event.before_utc)
     if event.kind == "drift":
-        return f"Drift from {first} to {last}: {cell.metric} {size}"
+        return f"Drift from {first} to {last}: {metric} {size}"
     if event.kind == "spread":
-        return f"From about {minute(event.utc)}: scatter of {cell.metric} {size}"
+        return f"From about {minute(event.utc)}: scatter of {metric} {size}"
     way = "worse" if event.worse else "better"
-    return f"Step between {first} and {last}: {cell.metric} {size}, {way} (p = {event.p:.1g})"
+    return f"Step between {first} and {last}: {metric} {size}, {way} (p = {event.p:.1g})"
 
 
 def suspect_text(cell: CellHistory) -> str:
@@ -79,7 +81,7 @@ def suspect_text(cell: CellHistory) -> str:
     runs, size = cell.suspect.runs, cell.suspect.size
     newest = "The newest run deviates" if runs == 1 else f"The newest {runs} runs deviate"
     return (
-        f"{newest} by {100 * size:+.2g}% from those before, as happens by chance in 1 of 100 "
+        f"{newest} by {100 * size:+.2g}% from those before, which happens by chance in 1 of 100 "
         "evaluations: further runs will decide."
     )
 

@@ -49,7 +49,4 @@ def _why_not(nodes: tuple[int, ...]) -> str:
     if not nodes:
         return "Not measured in this run."
     where = "within one node" if nodes == (1,) else "between two ranks"
-    return (
-        f"Not measured in this run: only ping-pong {where} was, and it stands under speed as "
-        "context."
-    )
+    return f"Not measured in this run: only ping-pong {where} was, and is reported under speed."

@@ -9,7 +9,7 @@ from assay.questions.common.selection import quantity_text
 from assay.questions.nodes.findings import NodesFindings
 from assay.questions.nodes.model import CellByNode, NodeFailure, NodeKind, NodeValue, SuspectNode
 from assay.stats.fleet.fleet import STATED
-from assay.stats.fleet.peers import FEWEST
+from assay.stats.fleet.peers import MIN_VALUES
 from assay.units import counted, format_share
 
 QUESTION = "nodes"
@@ -76,7 +76,7 @@ def answer(found: NodesFindings) -> Answer:
 
 def _confidence(found: NodesFindings) -> tuple[Confidence, str]:
     why = f"{found.measured} of {found.expected} nodes measured"
-    if found.measured < FEWEST:
+    if found.measured < MIN_VALUES:
         return "low", f"{why}: too few to identify which one deviates."
     return ("medium" if found.measured < found.expected else "high"), f"{why}."
 

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assay.questions.common.confidence import describe, why_broken
+from assay.kernels.naming import cell_name
+from assay.questions.common.confidence import why_broken
 from assay.questions.common.findings import INTERNAL
 from assay.questions.nodes.by_node import by_node, gains, measured_nodes
 from assay.questions.nodes.fleet import examine
@@ -24,7 +25,7 @@ from assay.questions.nodes.model import (
 from assay.records.group import GroupData, Member
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
-from assay.stats.fleet.earlier_runs import Occasion, occasions_before
+from assay.stats.fleet.earlier_runs import EarlierRun, earlier_runs_before
 from assay.stats.fleet.peers import MOST_BAD
 
 
@@ -65,7 +66,7 @@ def find(group: GroupData) -> NodesFindings:
     """Compare a group's nodes with each other and with earlier runs of them in the same folder."""
     nodes = measured_nodes(group)
     cells = by_node(nodes)
-    before = occasions_before(group, {cell.id for cell in cells}) if cells else []
+    before = earlier_runs_before(group, {cell.id for cell in cells}) if cells else []
     return compare_nodes(nodes, cells, group.members, utc=group.request.utc, before=before)
 
 
@@ -75,7 +76,7 @@ def compare_nodes(
     members: Sequence[Member] = (),
     *,
     utc: float = 0.0,
-    before: Sequence[Occasion] = (),
+    before: Sequence[EarlierRun] = (),
 ) -> NodesFindings:
     """Compare nodes; ``cells`` as ``by_node`` gives them, ``members``: all that were expected.
 
@@ -134,6 +135,6 @@ def _failures(nodes: Sequence[MeasuredNode]) -> list[NodeFailure]:
             for node, cell in found:
                 of_node[node.name].append(cell)
     return [
-        NodeFailure(name, len(cells), describe(cells[0]), why_broken(cells[0]).rstrip("."))
+        NodeFailure(name, len(cells), cell_name(cells[0].cell), why_broken(cells[0]).rstrip("."))
         for name, cells in of_node.items()
     ]

@@ -29,10 +29,10 @@ from assay.questions.nodes.model import (
 )
 from assay.stats.core.intervals import Floats, Interval
 from assay.stats.fleet.drift import Drift, find_drifts
-from assay.stats.fleet.earlier_runs import Occasion, with_now
+from assay.stats.fleet.earlier_runs import EarlierRun, with_now
 from assay.stats.fleet.fleet import ALL, LEVEL, Fleet, compare, interval, logarithms
 from assay.stats.fleet.kinds import Ints
-from assay.stats.fleet.peers import FEWEST, median_down
+from assay.stats.fleet.peers import MIN_VALUES, median_down
 from assay.units import counted
 
 # An earlier occasion counts as the same finding from this share of the present shift on.
@@ -73,20 +73,20 @@ def examine(
     nodes: Sequence[MeasuredNode],
     cells: Sequence[CellByNode],
     utc: float = 0.0,
-    before: Sequence[Occasion] = (),
+    before: Sequence[EarlierRun] = (),
 ) -> FleetExamination | None:
     """Examine the nodes; ``cells`` as ``by_node`` gives them. None where too few can be compared.
 
     ``utc``: when they were measured; ``before``: earlier occasions.
     """
-    used = [cell for cell in cells if len(cell.values) >= FEWEST]
-    if len(nodes) < FEWEST or not used:
+    used = [cell for cell in cells if len(cell.values) >= MIN_VALUES]
+    if len(nodes) < MIN_VALUES or not used:
         return None
     resources = [resource_of(cell.cell) for cell in used]
     fleet = compare(_costs(nodes, used), resources, _known_kinds(nodes))
     hosts = Counter(node.host for node in nodes)
     names = [node.host if node.host and hosts[node.host] == 1 else "" for node in nodes]
-    now = Occasion("now", utc, _present(nodes, names, used))
+    now = EarlierRun("now", utc, _present(nodes, names, used))
     history, times = with_now(before, now, names, [cell.id for cell in used])
     deviating, cores = covariate_deviations(
         [node.covariates for node in nodes], [node.core for node in nodes], fleet.kinds
@@ -103,7 +103,7 @@ def examine(
     for drift in find_drifts(history, times, fleet.kinds):
         if drift.node not in outliers and drift.interval[0] > 0.0:
             profile = _drifting(fleet, used, drift, deviating[drift.node], known, cores[drift.node])
-            suspects.append(_drifter(nodes[drift.node], used, drift, profile, times))
+            suspects.append(_drifting_node(nodes[drift.node], used, drift, profile, times))
     return FleetExamination(
         fleet=fleet,
         nodes=nodes,
@@ -165,11 +165,11 @@ def _profile(
             continue
         shifts[resource] = float(shift[-1] if np.isfinite(shift[-1]) else np.nanmedian(shift))
         significant = fleet.p_columns[row, columns] <= LEVEL
-        few = int(significant[: len(members)].sum())
-        if significant[len(members) :].any() or 2 * few >= measured:
+        significant_count = int(significant[: len(members)].sum())
+        if significant[len(members) :].any() or 2 * significant_count >= measured:
             slow.add(resource)
-        elif few:
-            single_cells.append(f"{few} of {counted(measured, 'cell')} of {resource}")
+        elif significant_count:
+            single_cells.append(f"{significant_count} of {counted(measured, 'cell')} of {resource}")
     return Profile(shifts, frozenset(slow), deviating, recorded, core, tuple(single_cells))
 
 
@@ -288,7 +288,7 @@ def _drifting(
     return replace(plain, shifts=shifts, slow=plain.slow | {resource})
 
 
-def _drifter(
+def _drifting_node(
     node: MeasuredNode,
     cells: Sequence[CellByNode],
     drift: Drift,

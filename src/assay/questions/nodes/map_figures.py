@@ -71,7 +71,7 @@ def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
         alt=f"Heat map of {counted(len(names), 'node')} in {counted(len(columns), 'cell')}; "
         f"{counted(len(suspects), 'node')} to check.",
         fields=[
-            Field("node", "", "the node's name, or what the row stands for"),
+            Field("node", "", "the node's name, or what the row represents"),
             Field("node_place", "", "its row, from 0"),
             Field("cell", "", "kernel, parameters and placement"),
             Field("cell_place", "", "its column, from 0"),

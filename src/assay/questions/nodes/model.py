@@ -9,9 +9,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from assay.kernels import parameters_text
+from assay.kernels.naming import cell_title
 from assay.model.cell import Cell
-from assay.questions.common.selection import placement_text
 from assay.questions.nodes.diagnosis_rules import SlowCore
 from assay.records.group import MemberState
 from assay.stats.core.intervals import Floats, Interval
@@ -80,8 +79,7 @@ class CellByNode(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """The cell in words."""
-        words = f"{self.cell.kernel} {parameters_text(self.cell)}".rstrip()
-        return f"{words}, {placement_text(self.cell.placement)}"
+        return cell_title(self.cell)
 
 
 class NodeGain(msgspec.Struct, frozen=True):

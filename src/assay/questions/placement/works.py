@@ -1,32 +1,18 @@
-"""Works and their placements: their names, and the points of each work."""
+"""Works: the points of each, and the costs of its launches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from assay.kernels import known_kernel, parameters_text
+from assay.kernels import known_kernel
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.questions.common.selection import Point, points
 from assay.records.model import RunData
 from assay.stats.cells.summarise import launch_value
 from assay.stats.core.model import CellSummary
-from assay.units import counted
 
 METRIC = "time"
-# Characters of a command in its name.
-_NAME_LENGTH = 40
-
-
-def name_of(cell: Cell) -> str:
-    """The work in a few words: ``CG class A``, or the beginning of a command."""
-    kernel = known_kernel(cell.kernel)
-    if kernel is not None and kernel.outside:
-        command = str(cell.parameters.get("command", cell.kernel))
-        return command if len(command) <= _NAME_LENGTH else f"{command[: _NAME_LENGTH - 1]}…"
-    if cell.kernel.startswith("npb.") and "class" in cell.parameters:
-        return f"{cell.kernel[4:].upper()} class {cell.parameters['class']}"
-    return f"{cell.kernel} {parameters_text(cell)}".rstrip()
 
 
 def size_of(cell: Cell) -> int | None:
@@ -43,36 +29,6 @@ def work_key(cell: Cell) -> str:
     """Equal for cells of the same work and toolchain, wherever they run."""
     parameters = sorted((name, str(value)) for name, value in cell.parameters.items())
     return f"{cell.kernel}/{parameters}/{cell.toolchain}"
-
-
-def layout_text(placement: Placement) -> str:
-    """The use of a node in words: ``2 ranks × 4 threads per node, spread``."""
-    ranks = counted(placement.ppn, "rank")
-    if placement.threads > 1:
-        ranks += f" × {placement.threads} threads"
-    if placement.nodes > 1:
-        ranks += " per node"
-    return ", ".join([ranks, *_binding_words(placement, default=[])])
-
-
-def where_text(placement: Placement) -> str:
-    """The same with the number of nodes: ``2 ranks per node, spread, on 4 nodes``."""
-    return f"{layout_text(placement)} on {counted(placement.nodes, 'node')}"
-
-
-def binding_text(placement: Placement) -> str:
-    """The same without numbers of ranks and threads: ``compact``, ``spread, cyclic order``."""
-    return ", ".join(_binding_words(placement, default=["compact"]))
-
-
-def _binding_words(placement: Placement, default: list[str]) -> list[str]:
-    words = [placement.binding] if placement.binding != "compact" else default
-    return [
-        *words,
-        *(["sharing cores (SMT)"] if placement.smt == "on" else []),
-        *([f"{placement.order} order"] if placement.order != "block" else []),
-        *([f"over {placement.adapter}"] if placement.adapter else []),
-    ]
 
 
 def is_plain(cell: Cell) -> bool:

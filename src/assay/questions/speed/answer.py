@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from assay.kernels.naming import cell_name, kernel_name
 from assay.questions.common.answer import QUESTIONS, Answer
-from assay.questions.common.confidence import describe, why_broken
+from assay.questions.common.confidence import why_broken
 from assay.questions.common.parts import Growth, Part, answer_of, merge
 from assay.questions.common.selection import Point, measured_text
 from assay.questions.common.unmeasured import unmeasured_answer
-from assay.questions.speed.benchmarks.findings import TITLES as BENCHMARKS
 from assay.questions.speed.findings import TOPICS, SpeedFindings
 from assay.stats.core.model import CellSummary
 from assay.units import counted
@@ -27,7 +27,7 @@ def answer(found: SpeedFindings) -> Answer:
         return unmeasured_answer(
             "speed",
             f"Not measured: {_why_unmeasured(found.broken)}.",
-            caveats=[f"{describe(cell)}: {why_broken(cell)}" for cell in found.broken],
+            caveats=[f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in found.broken],
         )
     return answer_of(
         "speed",
@@ -111,7 +111,7 @@ def _plain_clauses(benchmarks: Part | None) -> list[str]:
     """For a run of nothing but NPB on a single core count: its rates as they are."""
     points = benchmarks.headline if benchmarks else []
     return [
-        f"{BENCHMARKS[point.summary.kernel]} class {point.parameter('class')} runs at "
+        f"{kernel_name(point.summary.kernel)} class {point.parameter('class')} runs at "
         f"{measured_text(point)} on {counted(point.cores, 'core')}"
         for point in points
     ] or ["only barriers were measured"]

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.kernels.naming import placement_text
 from assay.model.placement import Placement
 from assay.questions.common.parts import Part
 from assay.questions.common.question import Measured, Topic
-from assay.questions.common.selection import Point, best, evidence, placement_text, points
+from assay.questions.common.selection import Point, best, evidence, points
 from assay.stats.core.model import CellSummary
 from assay.units import counted, format_quantity, format_size
 

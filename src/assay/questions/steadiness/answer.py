@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from assay.kernels.naming import cell_name
 from assay.questions.common.answer import QUESTIONS, Answer, Confidence
-from assay.questions.common.confidence import describe, judge, why_broken
+from assay.questions.common.confidence import judge, why_broken
 from assay.questions.common.parts import Part, answer_of, merge
 from assay.questions.common.unmeasured import unmeasured
 from assay.questions.steadiness.findings import SteadinessFindings
@@ -68,7 +69,7 @@ def _unmeasured(found: SteadinessFindings) -> Answer:
         return msgspec.structs.replace(
             plain,
             verdict=f"Not measured: {count} of noise failed or ended without a result.",
-            caveats=[f"{describe(cell)}: {why_broken(cell)}" for cell in found.broken],
+            caveats=[f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in found.broken],
         )
     if found.variation.few is not None:
         return msgspec.structs.replace(plain, verdict=too_few(found.variation.few))

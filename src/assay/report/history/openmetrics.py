@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assay.kernels import parameters_text
+from assay.kernels.naming import parameters_text
 from assay.questions.history.model import CellHistory, History
 
 _UNITS = {

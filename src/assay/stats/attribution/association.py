@@ -75,7 +75,7 @@ def _worth_of_stretches(rest: Floats, stretch: int) -> float:
 def credit(log_cost: Floats, candidate: Explanation, base: Floats) -> float:
     """Which part of what goes with a candidate its lost seconds can have made, 0 to 1.
 
-    1 where no seconds bound it. The cost's slope on the candidate's scores is held against that of
+    1 where no seconds bound it. The cost's slope on the candidate's scores is compared with that of
     the most that it can have cost; both by what ``base``, orthonormal columns, leaves of them.
     """
     if candidate.most is None:

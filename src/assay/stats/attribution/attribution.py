@@ -91,7 +91,9 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
     cost = repeats.cost
     n = int(cost.size)
     if n < LEAST:
-        return _silence(n, f"{n} measurements are too few to tell causes: it takes {LEAST}")
+        return _silence(
+            n, f"{n} measurements are too few to identify causes: the minimum is {LEAST}"
+        )
     if not (np.isfinite(cost).all() and cost.min() > 0.0):
         return _silence(n, "its values are no costs, so there is no ratio between them")
     repeats = _thinned(repeats)
@@ -151,7 +153,8 @@ def _share(
     candidate = tested.candidate
     cause = candidate.cause
     sentence = (
-        f"{format_share(share, ci95)} of the variation goes with {cause.words}: {cause.meaning}"
+        f"{format_share(share, ci95)} of the variation is explained by {cause.words}: "
+        f"{cause.meaning}"
     )
     if candidate.raw is None:
         detail, sign = _detail(candidate, log_cost)

@@ -208,23 +208,23 @@ HOSTS = Cause(
 CORES = Cause(
     "cores",
     5,
-    "the CPUs that its ranks sat on",
+    "the CPUs that its ranks ran on",
     "some CPUs are slower than others",
-    "Bind ranks to the others, and look at these: their clock, their interrupts "
+    "Bind ranks to the others, and check these: their clock, their interrupts "
     "(/proc/interrupts), and what else is bound to them.",
 )
 BESIDE = Cause(
     "beside",
     3,
-    "what was measured beside it",
+    "a concurrent run",
     "another run was at work on the same hosts",
-    "Measure one after the other, or on nodes of its own.",
+    "Measure one after the other, or on separate nodes.",
 )
 SESSIONS = Cause(
     "sessions",
     5,
     "the run or session that it was part of",
-    "something changed from one to the next that no covariate tells of",
+    "a change from one to the next that no covariate records",
     "Compare what the runs' manifests say of the system and its programs.",
 )
 HOURS = Cause(
@@ -239,7 +239,7 @@ TREND = Cause(
     5,
     "time",
     "it became slower or faster from first to last",
-    "Look for what grew meanwhile, or began: `assay history` has change points.",
+    "Look for what grew or started in that time: `assay history` has change points.",
 )
 
 LEVELS = (HOSTS, CORES, BESIDE, SESSIONS, HOURS, TREND)

@@ -31,7 +31,7 @@ from assay.stats.repeats.repeats import Repeats
 LEAST_OF_LEVEL = 3
 # CPUs that are tried one by one, those first that tell measurements apart best.
 MOST_CORES = 256
-# Entries of the table of who sat where, above which CPUs aren't told apart by host.
+# Entries of the table of the CPUs of each rank, above which CPUs aren't distinguished by host.
 _MOST_SEATS = 20_000_000
 ALONE = "alone"
 DAY = 86400.0
@@ -74,7 +74,7 @@ def normal_scores(values: Floats) -> Floats:
 def fenced(values: Floats) -> Floats:
     """The values, mean 0, with what lies beyond Tukey's (1977) fences brought back to them.
 
-    Where a few launches in two groups are told apart by far, ranks say less than the values do.
+    Where a few launches in two groups are clearly separated, ranks say less than the values do.
     """
     low, high = (float(q) for q in np.quantile(values, (0.25, 0.75)))
     reach = 1.5 * (high - low)
@@ -116,9 +116,9 @@ def candidates_of(repeats: Repeats) -> list[Explanation]:
         SESSIONS: _occasions(repeats),
     }
     for cause, levels in levels_of.items():
-        told = _indicators(levels)
-        if told is not None:
-            columns, which = told
+        indicators = _indicators(levels)
+        if indicators is not None:
+            columns, which = indicators
             stretch = int(np.bincount(numbered(levels)[0]).min()) if cause is SESSIONS else 0
             found.append(
                 Explanation(cause, cause.name, columns, columns, 0, stretch=stretch, which=which)
@@ -168,9 +168,9 @@ def _indicators(levels: Sequence[str]) -> tuple[Floats, str] | None:
     # With a level for every few measurements there is nothing left to compare them by.
     if not columns or len(columns) > len(levels) // 5:
         return None
-    made = np.stack(columns, axis=1)
-    made = np.asarray(made - made.mean(axis=0), dtype=np.float64)
-    return made, which if len(columns) == 1 else ""
+    centred = np.stack(columns, axis=1)
+    centred = np.asarray(centred - centred.mean(axis=0), dtype=np.float64)
+    return centred, which if len(columns) == 1 else ""
 
 
 def _of_cores(repeats: Repeats) -> list[Explanation]:
@@ -201,14 +201,14 @@ def _of_cores(repeats: Repeats) -> list[Explanation]:
             apart = min(there[column].tobytes(), (~there[column]).tobytes())
             if apart in groups or len(groups) < MOST_CORES:
                 groups.setdefault(apart, []).append(column)
-    made = []
+    centred = []
     for first, *others in groups.values():
         beside = [names[k] for k in others if (there[k] == there[first]).all()]
         which = _cpus_text([names[first], *beside])
         levels = there[first][codes].astype(np.float64)
         levels = (levels - levels.mean())[:, None]
-        made.append(Explanation(CORES, which, levels, levels, 0, which=which))
-    return made
+        centred.append(Explanation(CORES, which, levels, levels, 0, which=which))
+    return centred
 
 
 def _numbered_pairs(
@@ -243,5 +243,5 @@ def _hours(utc: Floats) -> Floats | None:
     if np.unique(days).size < 3 or np.unique(hours).size < 4:
         return None
     angle = 2.0 * np.pi * utc / DAY
-    made = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return np.asarray(made - made.mean(axis=0), dtype=np.float64)
+    centred = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.asarray(centred - centred.mean(axis=0), dtype=np.float64)

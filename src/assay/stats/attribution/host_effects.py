@@ -127,13 +127,13 @@ def _effects(
     freedom = len(sets) - base.shape[1] - 1
     own = (x**2).sum(axis=0)
     count = there.sum(axis=0)
-    tells = (own > PROJECTED) & (count >= _MIN_EACH) & (len(sets) - count >= _MIN_EACH)
+    usable = (own > PROJECTED) & (count >= _MIN_EACH) & (len(sets) - count >= _MIN_EACH)
     if freedom < 2:
-        tells[:] = False
+        usable[:] = False
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = (x.T @ y) / own
         left = np.maximum((y**2).sum() - effect**2 * own, 0.0)
         error = np.sqrt(left / max(freedom, 1) / own)
         p = stdtr(max(freedom, 1), -effect / np.maximum(error, LEAST_DIVISOR))
     half = error * float(stdtrit(max(freedom, 1), 0.975))
-    return np.where(tells, p, np.nan), effect, half
+    return np.where(usable, p, np.nan), effect, half

@@ -60,7 +60,7 @@ THRESHOLDS = Thresholds()
 
 @dataclass(frozen=True)
 class CaveatInputs:
-    """One cell's measurements with its headline costs, an array a launch, warm-up dropped."""
+    """One cell's measurements with its headline costs, an array per launch, warm-up dropped."""
 
     cell: Cell
     measurements: Sequence[Measurement]
@@ -144,7 +144,7 @@ def _unsteady(evidence: CaveatInputs) -> Iterator[str]:
     ]
     if 2 * len(drifting) > len(long):
         typical = 100.0 * float(np.median(drifting))
-        enough = "" if len(long) == len(evidence.launches) else " with samples enough to tell"
+        enough = "" if len(long) == len(evidence.launches) else " with enough samples to test"
         of = f"{len(drifting)} of {counted(len(long), 'launch')}{enough}"
         yield (
             f"Not steady after warm-up in {of}: the first quarter differs from the second "
@@ -244,11 +244,11 @@ def _disturbed(evidence: CaveatInputs) -> Iterator[str]:
     taken, others = _per_second(evidence, "other_cpu_seconds")
     sure = taken > THRESHOLDS.least_others * len(evidence.measurements)
     if others > THRESHOLDS.others and sure:
-        yield f"Other processes kept {others:.2g} CPUs busy meanwhile."
+        yield f"Other processes kept {others:.2g} CPUs busy during the measurement."
     switched, switches = _per_second(evidence, "involuntary_switches")
     switches /= placement.ranks
     if switches > THRESHOLDS.switches and switched > THRESHOLDS.least_switches * placement.ranks:
-        yield f"Ranks were pushed off their cores {switches:.0f} times a second."
+        yield f"Ranks were pushed off their cores {switches:.0f} times per second."
     throttled, _ = _per_second(evidence, "throttle_events")
     if throttled > 0:
         yield f"Cores were slowed down {throttled:.0f} times for being too hot."

@@ -143,7 +143,7 @@ def most_samples(levels: LaunchVariation, shared: float, seconds: float, rule: R
         return _within_plan(levels, max(TIMES_AS_LONG * fixed, each) / levels.sample, rule)
     ratio = levels.within / levels.between
     # Launches that differ by their few samples more than by themselves tell too badly how much
-    # they do; dear samples cost twice the least time by that at worst.
+    # they do; expensive samples cost twice the least time by that at worst.
     steady = max(math.sqrt(fixed / levels.sample * ratio), ratio, 1.0)
     # Where the time is enough for all launches allowed, they may take longer.
     room = (each - fixed) / levels.sample

@@ -80,7 +80,7 @@ def needs_more(launch_values: Sequence[float], replication: Replication) -> Deci
     if width is None:
         why = f"{count} of at least {following or replication.max_launches} launches"
     elif held:
-        why = f"±{width:.2%} must hold once more, at {following} launches"
+        why = f"±{width:.2%} must hold again, at {following} launches"
     else:
         why = f"±{width:.2%}, ±{replication.precision:.2%} asked; next look at {following} launches"
     return Decision(True, None, why, width, following)

@@ -1,4 +1,4 @@
-"""From a run's measurements to one summary a cell."""
+"""From a run's measurements to one summary per cell."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.units import counted
 
 @dataclass(frozen=True)
 class _Costs:
-    """One metric's samples after warm-up, an array a launch: seconds, or seconds a unit of work."""
+    """One metric's samples after warm-up, an array per launch, in s or s per unit of work."""
 
     launches: list[Floats]
     inverted: bool
@@ -36,7 +36,7 @@ class _Costs:
 
 
 def summarise_cells(run: RunData) -> list[CellSummary]:
-    """One summary a cell, in the plan's order. The same run always gives the same summaries."""
+    """One summary per cell, in the plan's order. The same run always gives the same summaries."""
     cells = {cell.id: cell for cell in run.manifest.plan.cells}
     found: dict[str, list[Measurement]] = {}
     for measurement in run.measurements:
@@ -70,7 +70,7 @@ def launch_value(measurement: Measurement) -> float | None:
 def steady(record: MeasurementRecord, series: SampleSeries) -> Floats:
     """The samples after the warm-up that the record names, of which at most half are dropped.
 
-    A series that doesn't go by samples has no warm-up. Raises AssayError for an empty series and
+    A series that is not per sample has no warm-up. Raises AssayError for an empty series and
     for what is not a finite number.
     """
     try:

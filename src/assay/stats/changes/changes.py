@@ -135,12 +135,12 @@ def find_changes(
     noticed = alarms(x, weights)
     tidy, outliers = tidied(x, [alarm.at for alarm in noticed if alarm.kind == "step"])
     rows = Rows(x, tidy, weights, times)
-    steps = _kept(rows, placed(x, outliers, [a for a in noticed if a.kind == "step"]))
+    steps = _significant_steps(rows, placed(x, outliers, [a for a in noticed if a.kind == "step"]))
     tidy, outliers = tidied(x, [step.at for step in steps])
     rows = Rows(x, tidy, weights, times)
     residuals = residuals_of(rows, steps)
     rho = dependence(residuals / robust_scale(residuals))
-    changes, segments = _told(rows, outliers, steps, rho)
+    changes, segments = _changes_and_segments(rows, outliers, steps, rho)
     # Scatter that grew looks like steps that later runs refute.
     kept = {step.found for step in steps}
     for alarm in noticed:
@@ -169,7 +169,7 @@ def _weights(x: Floats, values: Floats, scatter: Sequence[float] | Floats | None
     return np.maximum(1.0 / (1.0 + more / variance), 0.05)
 
 
-def _kept(rows: Rows, steps: Sequence[Alarm]) -> list[Alarm]:
+def _significant_steps(rows: Rows, steps: Sequence[Alarm]) -> list[Alarm]:
     """The steps at which the stretches beside them still differ, by all their runs."""
     kept = list(steps)
     while kept:
@@ -186,7 +186,7 @@ def _kept(rows: Rows, steps: Sequence[Alarm]) -> list[Alarm]:
     return kept
 
 
-def _told(
+def _changes_and_segments(
     rows: Rows, outliers: Sequence[int], steps: Sequence[Alarm], rho: float
 ) -> tuple[list[Change], list[SeriesSegment]]:
     """The steps as changes, those of them that are rather a drift as one."""

@@ -57,7 +57,7 @@ _KEPT_RECENT = 2000
 
 @dataclass(frozen=True)
 class Settings:
-    """What ``Monitor`` goes by.
+    """Settings of ``Monitor``.
 
     ``learn``: steps after warm-up that make the first normal range. ``steps_per_alarm``: how many
     clean steps there are, on average, to a false alarm of all charts together. ``least``: a change
@@ -150,7 +150,7 @@ class Monitor:
 
     @property
     def normal(self) -> ControlRange | None:
-        """The range that steps are held against."""
+        """The range that steps are compared with."""
         return self._normal_range
 
     def overdue(self, waited: float) -> bool:

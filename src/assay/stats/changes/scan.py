@@ -1,8 +1,8 @@
 """When a series has changed, as somebody who looks after every run would have noticed it.
 
-After each run its last 2, 3, … runs are held against those before, back to the last change. What is
-said of a run depends on the runs up to it alone, so a job that looks every night says the same as
-one that looks once at the end, and the rate of false alarms is one per run of its whole life.
+After each run its last 2, 3, … runs are compared with those before, back to the last change. The
+result for a run depends on the runs up to it alone, so a nightly evaluation gives the same results
+as one at the end, and there is one rate of false alarms, per run of the series.
 
 The statistic is that of two means (Student's, of Huber's clipped scores: P. Huber, Robust
 Statistics, 1981, 1.2), its maximum over the splits a test for a change at an unknown place (D.
@@ -37,11 +37,11 @@ WINDOW = 256
 _PAST = 40
 # In robust standard deviations: beyond this a run that is alone is an outlier, and no change; its
 # neighbours are with it if they lie beyond the second on the same side.
-OUTLIER, _COMPANY = 4.0, 1.5
+OUTLIER, _NEIGHBOUR = 4.0, 1.5
 # Where scores are clipped: in series with tails like the normal distribution's, and in others, told
 # by the share of runs beyond 2.5 standard deviations (1.2% of normal ones, 6.6% of Student's t3).
 _CLIP, _CLIP_HEAVY, _FAR, _HEAVY = 3.0, 2.25, 2.5, 0.035
-# Relative scatter below which nothing is told apart, clocks and roundings being what they are.
+# Relative scatter below which nothing is distinguished, clocks and roundings being what they are.
 FLOOR = 1e-6
 ROBUST = 1.4826
 _MOST_DF = 400
@@ -124,9 +124,9 @@ def _scores_of(z: Floats, clip: float) -> _Scores:
     raw = np.clip(z, -clip, clip)
     far = np.abs(z) > OUTLIER
     with_previous = np.zeros(z.size, dtype=bool)
-    with_previous[1:] = z[:-1] * np.sign(z[1:]) > _COMPANY
+    with_previous[1:] = z[:-1] * np.sign(z[1:]) > _NEIGHBOUR
     with_next = np.zeros(z.size, dtype=bool)
-    with_next[:-1] = z[1:] * np.sign(z[:-1]) > _COMPANY
+    with_next[:-1] = z[1:] * np.sign(z[:-1]) > _NEIGHBOUR
     newest = np.where(far & ~with_previous, 0.0, raw)
     return _Scores(raw, np.where(far & ~with_previous & ~with_next, 0.0, raw), newest)
 
@@ -212,7 +212,7 @@ def _look(
 
 
 class _Table(NamedTuple):
-    """Statistics and their thresholds, a row a run, a column a split."""
+    """Statistics and their thresholds, a row per run, a column per split."""
 
     statistic: Floats
     threshold: Floats

@@ -107,7 +107,7 @@ def bounded(x: Floats, outliers: Sequence[int], bounds: Sequence[int]) -> Floats
 
 def placed(x: Floats, outliers: Sequence[int], noticed: Sequence[Alarm]) -> list[Alarm]:
     """The steps where the whole series would have them, those near each other together."""
-    made: list[Alarm] = []
+    alarms: list[Alarm] = []
     groups: list[list[Alarm]] = []
     for alarm in noticed:
         if groups and alarm.at - groups[-1][-1].at <= _NEAR and len(groups[-1]) < _NEAR:
@@ -115,20 +115,20 @@ def placed(x: Floats, outliers: Sequence[int], noticed: Sequence[Alarm]) -> list
         else:
             groups.append([alarm])
     for number, group in enumerate(groups):
-        before = made[-1].at if made else 0
+        before = alarms[-1].at if alarms else 0
         after = groups[number + 1][0].at if number + 1 < len(groups) else x.size
         low = max(before, group[0].at - _AROUND)
         high = min(after, group[-1].at + _AROUND)
         if high - low < 2 * (len(group) + 1):
-            made += group
+            alarms += group
             continue
         inner = [low, *(alarm.at for alarm in group), high]
         places = segmented(bounded(x, outliers, inner), len(group))
-        made += [
+        alarms += [
             Alarm(alarm.kind, low + place, alarm.found, alarm.p)
             for alarm, place in zip(group, places, strict=True)
         ]
-    return made
+    return alarms
 
 
 class SegmentDifference(NamedTuple):

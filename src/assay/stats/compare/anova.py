@@ -113,7 +113,7 @@ def anova(
     everything = bases.of(terms)
     freedom = given.size - everything.shape[1]
     if not terms or freedom < 1:
-        missing.append("There are too few values, or too few levels, for any effect to be told.")
+        missing.append("There are too few values, or too few levels, to estimate any effect.")
         return Anova([], "none", "", [], float(y @ y), max(freedom, 0), 0.0, log, y.size, missing)
     left = y - everything @ (everything.T @ y)
     residual = float(left @ left)
@@ -195,7 +195,7 @@ def _coded(factors: Mapping[str, Sequence[str]], missing: list[str]) -> dict[str
     for name, levels in factors.items():
         found = _in_order(levels)
         if len(found) < 2:
-            missing.append(f"{name} has one level: its effect can't be told.")
+            missing.append(f"{name} has one level: its effect can't be estimated.")
         else:
             codes[name] = np.array([found[level] for level in levels], dtype=np.int64)
     return codes
@@ -216,7 +216,9 @@ def _terms(
         if bases.of([*others, (name,)]).shape[1] > bases.of(others).shape[1]:
             terms.append((name,))
         else:
-            missing.append(f"{name} goes with the other factors: its effect can't be told apart.")
+            missing.append(
+                f"{name} is confounded with the other factors: its effect can't be separated."
+            )
     for pair in combinations([term[0] for term in terms], 2) if interactions else ():
         label = " and ".join(pair)
         possible = int(np.prod([int(codes[name].max()) + 1 for name in pair]))
@@ -229,9 +231,11 @@ def _terms(
             )
         before, after = bases.of(terms).shape[1], bases.of([*terms, pair]).shape[1]
         if after == before:
-            missing.append(f"What {label} do together can't be told from what each does.")
+            missing.append(
+                f"The interaction of {label} can't be separated from their main effects."
+            )
         elif size - after < 1:
-            missing.append(f"Too few values to tell what {label} do together.")
+            missing.append(f"Too few values to estimate the interaction of {label}.")
         else:
             terms.append(pair)
     return terms

@@ -141,7 +141,7 @@ def hodges_lehmann(
     return shift, (float(differences[max(place, 1) - 1]), float(differences[-max(place, 1)]))
 
 
-def worth_each(values: Floats) -> float:
+def effective_sample_ratio(values: Floats) -> float:
     """How many independent values one of these is worth; 1 without evidence of dependence."""
     if evidence_of_dependence(values) <= _DEPENDENT:
         return 1.0

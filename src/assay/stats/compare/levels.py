@@ -59,8 +59,8 @@ def places_of(codes: Ints, count: int) -> list[Ints]:
 
 def relative(values: Floats, codes: Ints) -> Floats:
     """The values less the median of their level."""
-    made = values.copy()
+    shifted = values.copy()
     for places in places_of(codes, int(codes.max(initial=0)) + 1):
         if places.size:
-            made[places] -= np.median(values[places])
-    return made
+            shifted[places] -= np.median(values[places])
+    return shifted

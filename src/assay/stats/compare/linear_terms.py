@@ -22,20 +22,20 @@ class Bases:
 
     def __init__(self, codes: Mapping[str, Ints]) -> None:
         self._codes = codes
-        self._made: dict[frozenset[Term], Floats] = {}
+        self._bases: dict[frozenset[Term], Floats] = {}
 
     def of(self, terms: Sequence[Term]) -> Floats:
         """Columns of unit length that span the constant and all these terms."""
         key = frozenset(terms)
-        if key not in self._made:
+        if key not in self._bases:
             size = next(iter(self._codes.values())).size if self._codes else 1
             columns = [np.ones((size, 1))]
             for term in terms:
                 together = combinations_of({name: self._codes[name] for name in term})
                 columns.append(np.eye(int(together.max()) + 1)[together])
             u, singular, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
-            self._made[key] = u[:, singular > REDUNDANT * singular[0]]
-        return self._made[key]
+            self._bases[key] = u[:, singular > REDUNDANT * singular[0]]
+        return self._bases[key]
 
 
 def combinations_of(codes: Mapping[str, Ints]) -> Ints:

@@ -10,9 +10,9 @@ from assay.stats.core.intervals import Floats, Interval, at_rank, checked, inter
 
 # Below so many samples the correlation can't be told from chance: taken as independent unless the
 # evidence is strong. Standard deviations of the estimated correlation that count as evidence.
-FEW = 20
+SMALL_SAMPLE = 20
 EVIDENCE = 1.0
-EVIDENCE_IF_FEW = 2.33
+EVIDENCE_IF_SMALL = 2.33
 # Lags of the second look, so that a long weak correlation counts as much as a short strong one.
 EVIDENCE_LAGS = 5
 # Degrees of freedom per effective sample of the variance estimated from the series; calibrated by
@@ -60,7 +60,7 @@ def integrated_time(series: Floats) -> Floats:
     time = 2.0 * monotone.sum(axis=-1) - 1.0
     lags = 4.0 * positive.sum(axis=-1) - 1.0  # both sides of the window, and lag 0
     time = time / np.maximum(1.0 - lags / n, LEAST_LEFT)
-    evident = _evidence(correlation, n) > (EVIDENCE if n >= FEW else EVIDENCE_IF_FEW)
+    evident = _evidence(correlation, n) > (EVIDENCE if n >= SMALL_SAMPLE else EVIDENCE_IF_SMALL)
     return np.asarray(np.where(evident & ~constant, np.maximum(time, 1.0), 1.0))
 
 

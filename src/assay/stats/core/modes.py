@@ -21,7 +21,7 @@ LEAST_SHARE = 0.05
 # Level of each dip test; that of two modes where there is one stays below it, for the uniform
 # distribution, which the dip is calibrated with, is the hardest unimodal one to tell.
 LEVEL = 0.05
-# Points of the density on which two modes are told apart, and how bandwidths shrink meanwhile.
+# Points of the density on which two modes are distinguished, and how bandwidths shrink meanwhile.
 _GRID = 512
 _SHRINK = 0.85
 _NARROWEST = 40
@@ -210,7 +210,7 @@ def _untied(ordered: Floats) -> Floats:
     if different.size == ordered.size:
         return ordered
     step = float(np.diff(different).min()) if different.size > 1 else 1.0
-    # What numbers of this size can tell apart at all, for as many of them.
+    # What numbers of this size can distinguish at all, for as many of them.
     step = max(step, 2.0 * float(counts.max() * np.spacing(np.abs(different).max())))
     first = np.repeat(np.cumsum(counts) - counts, counts)
     within = np.arange(ordered.size) - first

@@ -23,8 +23,8 @@ def corrected(p_values: Sequence[float] | Floats, method: Method = "holm") -> Fl
     probability.
     """
     given = np.asarray(p_values, dtype=np.float64)
-    made = np.flatnonzero(~np.isnan(given))
-    p = given[made]
+    tested = np.flatnonzero(~np.isnan(given))
+    p = given[tested]
     if p.size and (p.min() < 0.0 or p.max() > 1.0):
         raise AssayError("A p-value lies between 0 and 1.")
     result = np.full(given.shape, np.nan)
@@ -36,7 +36,7 @@ def corrected(p_values: Sequence[float] | Floats, method: Method = "holm") -> Fl
         adjusted = np.minimum.accumulate((ranked * (count / np.arange(1, count + 1)))[::-1])[::-1]
     else:
         raise AssayError(f"There is no correction '{method}'.", fix="There are holm and bh.")
-    result[made[order]] = np.minimum(adjusted, 1.0)
+    result[tested[order]] = np.minimum(adjusted, 1.0)
     return result
 
 

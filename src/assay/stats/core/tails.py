@@ -28,7 +28,7 @@ _BEGINS = 1.239
 _PLACES = 61
 # What the median absolute deviation of 2 to 9 values must be multiplied with to be right in the
 # mean (Croux & Rousseeuw 1992, section 4); n / (n - 0.8) from there on.
-_FEW = (1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)
+_SMALL_SAMPLE = (1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)
 # Values whose pairs the medcouple counts.
 _MOST_PAIRED = 5000
 
@@ -77,7 +77,7 @@ def robust_deviation(values: Sequence[float] | Floats) -> float:
     n = array.size
     if n < 2:
         return 0.0
-    factor = NORMAL * (_FEW[n - 2] if n - 2 < len(_FEW) else n / (n - 0.8))
+    factor = NORMAL * (_SMALL_SAMPLE[n - 2] if n - 2 < len(_SMALL_SAMPLE) else n / (n - 0.8))
     mad = float(np.median(np.abs(array - np.median(array))))
     if mad > 0.0:
         return factor * mad

@@ -23,7 +23,7 @@ _MOST, _STRETCHES = 500, 300
 class Trend(msgspec.Struct, frozen=True):
     """The slope of values in time, by Theil and Sen, and whether it is there, by Mann and Kendall.
 
-    ``slope``: in the values' unit a second, with its 95% interval. ``change``: what it makes over
+    ``slope``: in the values' unit per second, with its 95% interval. ``change``: what it makes over
     the whole span, relative to the median, with its interval; None if the median is 0. ``span``:
     from the first to the last, s. ``p``: how likely so steep an order is without a trend.
 

@@ -1,10 +1,10 @@
 """Nodes that get slower while their fleet does not.
 
-Each occasion's costs (logarithms) are set against the fleet's of that day, and each node's against
-its own over all occasions (two-way: Tukey's median polish, 1977). In what is left are looked for
+Each time's costs (logarithms) are taken relative to the fleet's of that day, and each node's to
+its own over all times (two-way: Tukey's median polish, 1977). In what is left are looked for
 a trend (least squares over time) and steps (mean after less mean before, for each place that
 leaves two occasions on both sides). Each is divided by what it would vary by if occasions were
-independent, and held against the other nodes' of the same cell (``peers``), so that how much nodes
+independent, and compared with the other nodes' of the same cell (``peers``), so that how much nodes
 wander by nature is seen rather than assumed. Over trend, places and cells Simes' chance is taken,
 and over nodes Benjamini & Hochberg's procedure.
 """
@@ -83,7 +83,7 @@ def find_drifts(
     over = corrected(np.where(tested, within, np.nan), "bh")
     with np.errstate(invalid="ignore"):
         found = np.flatnonzero(over <= level)
-    made = []
+    drifts = []
     for node in found:
         cell = int(np.nanargmin(p[node])) // len(looked)
         # Of trend and steps the one that leaves the least of the node's squares.
@@ -92,7 +92,7 @@ def find_drifts(
         there = np.flatnonzero(np.isfinite(logs[node, cell]))
         much, half = float(sizes[node, best]), float(errors[node, best])
         after = there[there >= number + _SIDE - 1]
-        made.append(
+        drifts.append(
             Drift(
                 node=int(node),
                 cell=cell,
@@ -104,7 +104,7 @@ def find_drifts(
                 p=float(over[node]),
             )
         )
-    return sorted(made, key=lambda drift: (drift.p, -drift.size, drift.node))
+    return sorted(drifts, key=lambda drift: (drift.p, -drift.size, drift.node))
 
 
 def _polished(logs: Floats) -> Floats:

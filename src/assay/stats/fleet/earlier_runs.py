@@ -13,7 +13,7 @@ from assay.records.directory import RunDirectory, list_runs
 from assay.records.group import GroupData
 from assay.records.store import RunFilter, Store
 from assay.stats.core.intervals import Floats
-from assay.stats.fleet.peers import FEWEST
+from assay.stats.fleet.peers import MIN_VALUES
 from assay.stats.repeats.repeats import Repeats
 from assay.stats.repeats.stored_repeats import repeats_in
 
@@ -23,7 +23,7 @@ _DAY = 86400.0
 
 
 @dataclass(frozen=True)
-class Occasion:
+class EarlierRun:
     """One time that nodes were measured: by cell (its id) and host, the median of the launches'
     costs. ``name``: of the group, or the day of single runs; ``utc``: seconds.
     """
@@ -33,25 +33,27 @@ class Occasion:
     costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-def occasions_before(group: GroupData, cells: Collection[str]) -> list[Occasion]:
+def earlier_runs_before(group: GroupData, cells: Collection[str]) -> list[EarlierRun]:
     """What the folder of a group holds of these cells from before it, in order of time.
 
     Groups count each by itself; runs on single hosts together by the day (UTC), where at least so
     many hosts were measured that they can be compared. What can't be read is passed over.
     """
     root, until = group.path.parent, group.request.utc
-    made: list[Occasion] = []
+    collected: list[EarlierRun] = []
     earlier = (run for run in list_runs(root) if run.path != group.path)
     for utc, run in sorted(_groups(earlier, until), key=lambda found: -found[0])[:MOST]:
         costs = _by_host(_read(Store(run.path / "members")), cells)
-        made.append(Occasion(run.name, utc, costs))
-    made += _days(_read(Store(root), RunFilter(until=until)), cells)
-    usable = [each for each in made if any(len(hosts) >= FEWEST for hosts in each.costs.values())]
+        collected.append(EarlierRun(run.name, utc, costs))
+    collected += _days(_read(Store(root), RunFilter(until=until)), cells)
+    usable = [
+        each for each in collected if any(len(hosts) >= MIN_VALUES for hosts in each.costs.values())
+    ]
     return sorted(usable, key=lambda each: each.utc)[-MOST:]
 
 
 def with_now(
-    occasions: Iterable[Occasion], now: Occasion, hosts: list[str], cells: list[str]
+    occasions: Iterable[EarlierRun], now: EarlierRun, hosts: list[str], cells: list[str]
 ) -> tuple[Floats, Floats]:
     """Costs [host, cell, occasion] with the present one last, nan for none; and when they were."""
     found = [*occasions, now]
@@ -84,11 +86,11 @@ def _read(store: Store, choice: RunFilter | None = None) -> list[Repeats]:
 
 def _by_host(found: Iterable[Repeats], cells: Collection[str]) -> dict[str, dict[str, float]]:
     """The median cost of each cell on each host."""
-    made: dict[str, dict[str, float]] = {}
+    collected: dict[str, dict[str, float]] = {}
     for repeats in found:
         if repeats.cell.id in cells:
-            made[repeats.cell.id] = _medians(repeats.hosts, repeats.cost)
-    return made
+            collected[repeats.cell.id] = _medians(repeats.hosts, repeats.cost)
+    return collected
 
 
 def _medians(hosts: Iterable[str], costs: Floats) -> dict[str, float]:
@@ -99,7 +101,7 @@ def _medians(hosts: Iterable[str], costs: Floats) -> dict[str, float]:
     return {host: float(np.median(values)) for host, values in of_host.items()}
 
 
-def _days(found: Iterable[Repeats], cells: Collection[str]) -> list[Occasion]:
+def _days(found: Iterable[Repeats], cells: Collection[str]) -> list[EarlierRun]:
     """Runs on single hosts, those of a day together."""
     import datetime
 
@@ -112,7 +114,7 @@ def _days(found: Iterable[Repeats], cells: Collection[str]) -> list[Occasion]:
             of_day = repeats.take(day_of == day)
             days[int(day)][repeats.cell.id] = _medians(of_day.hosts, of_day.cost)
     return [
-        Occasion(
+        EarlierRun(
             datetime.datetime.fromtimestamp(day * _DAY, datetime.UTC).date().isoformat(),
             (day + 0.5) * _DAY,
             costs,

@@ -4,7 +4,7 @@ Values are logarithms of costs, so that deviations are relative and neither unit
 value = cell's usual value (within a kind of nodes) + the node's own deviation + that of a launch.
 Nodes differ by nature, and launches of a node more or less; both are estimated from the fleet,
 robustly. A node's launches come down to one value (Huber 1964, with the launches' scatter known
-from all nodes), which is held against the other nodes' (``peers``). Cells of one resource, and all
+from all nodes), which is compared with the other nodes' (``peers``). Cells of one resource, and all
 cells, are further columns: their deviations weighted by what they are known to, outlying cells cut.
 
 What is controlled is the share of false ones among the nodes that are named (Benjamini & Bogomolov
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from assay.stats.core.intervals import Floats
 from assay.stats.core.multiple import corrected, corrected_rows
 from assay.stats.fleet.kinds import find_kinds
-from assay.stats.fleet.peers import FEWEST, against_peers, median_down, reach
+from assay.stats.fleet.peers import MIN_VALUES, against_peers, median_down, reach
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -87,33 +87,33 @@ class Fleet:
 def compare(
     costs: Floats,
     resources: Sequence[str],
-    told: Ints | None = None,
+    known_kinds: Ints | None = None,
     level: float = LEVEL,
 ) -> Fleet:
     """Compare nodes. ``costs`` [node, cell, repetition]: positive, more is worse, nan for none.
 
-    ``resources``: of each cell, what it takes most. ``told``: kinds of nodes that are known
-    beforehand; kinds that values tell apart are found besides.
+    ``resources``: of each cell, what it takes most. ``known_kinds``: kinds of nodes that are known
+    beforehand; kinds that the values show are found too.
     """
     logs = logarithms(costs)
     counts = np.isfinite(logs).sum(axis=2)
     within = _launch_scatter(logs, counts)
     values = _node_values(logs, counts, within)
-    kinds, split = find_kinds(values, told)
+    kinds, split = find_kinds(values, known_kinds)
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = np.where(counts > 0, np.nan_to_num(within) ** 2 / _EFFICIENCY / counts, np.nan)
     groups = _groups(resources)
-    made = _Table.empty(
+    table = _Table.empty(
         values.shape[0], len(resources) + len(groups), int(kinds.max(initial=0)) + 1
     )
     centre = np.full(values.shape, np.nan)
     for kind in np.unique(kinds):
         rows = np.flatnonzero(kinds == kind)
-        centre[rows] = _compare_kind(made, rows, int(kind), values[rows], noise[rows], groups)
+        centre[rows] = _compare_kind(table, rows, int(kind), values[rows], noise[rows], groups)
     with np.errstate(invalid="ignore"):
         slow = (logs > centre[:, :, None]).sum(axis=2)
-    p_nodes, p_columns = _controlled(made.p, level)
-    p_fast, _ = _controlled(1.0 - made.p, level)
+    p_nodes, p_columns = _controlled(table.p, level)
+    p_fast, _ = _controlled(1.0 - table.p, level)
     return Fleet(
         columns=(*(f"cell {i}" for i in range(len(resources))), *(name for name, _ in groups)),
         cells=len(resources),
@@ -121,14 +121,14 @@ def compare(
         split=tuple(split),
         counts=counts,
         slow=slow,
-        shift=made.shift,
-        error=made.error,
-        t=made.t,
-        p=made.p,
+        shift=table.shift,
+        error=table.error,
+        t=table.t,
+        p=table.p,
         p_columns=p_columns,
         p_nodes=p_nodes,
         p_fast=p_fast,
-        scatter=made.scatter,
+        scatter=table.scatter,
         within=within,
     )
 
@@ -173,9 +173,9 @@ def _compare_kind(
         np.where(np.isfinite(shift), error, np.nan),
     )
     table.t[rows, :cells], table.p[rows, :cells] = peers.t, peers.p
-    table.scatter[kind, :cells] = np.where(peers.count >= FEWEST, peers.scale, np.nan)
+    table.scatter[kind, :cells] = np.where(peers.count >= MIN_VALUES, peers.scale, np.nan)
     for place, (_, members) in enumerate(groups, cells):
-        usable = members[peers.count[members] >= FEWEST]
+        usable = members[peers.count[members] >= MIN_VALUES]
         if usable.size < 2:
             continue
         together = _together(shift[:, usable], peers.scale[usable])
@@ -191,9 +191,9 @@ def _compare_kind(
 def _groups(resources: Sequence[str]) -> list[tuple[str, Ints]]:
     """The columns made of several cells: each resource that has some, and all cells."""
     names = dict.fromkeys(resources)
-    made = [(n, np.array([i for i, r in enumerate(resources) if r == n])) for n in names]
-    several = [(name, members) for name, members in made if members.size > 1]
-    if len(made) > 1:
+    table = [(n, np.array([i for i, r in enumerate(resources) if r == n])) for n in names]
+    several = [(name, members) for name, members in table if members.size > 1]
+    if len(table) > 1:
         several.append((ALL, np.arange(len(resources))))
     return several
 
@@ -270,5 +270,5 @@ def _selected(p: Floats, level: float, strength: Floats) -> Ints:
 
 def interval(shift: float, error: float, count: int) -> tuple[float, float]:
     """The 95% interval of a shift: ``count`` nodes tell the errors."""
-    half = float(reach(max(count, FEWEST))) * error
+    half = float(reach(max(count, MIN_VALUES))) * error
     return shift - half, shift + half

@@ -23,7 +23,7 @@ LEAST_NODES = 3
 # the number of nodes, since few nodes look bimodal by chance: one fleet of normal values in over a
 # thousand has a cut so far apart (simulated for 8 to 1,000 nodes).
 APART = 5.0
-APART_FEW = 1500.0
+APART_SMALL = 1500.0
 # Logarithms that sides differ by, at least: 1%. Less isn't worth a kind.
 LEAST_GAP = 0.01
 MOST_KINDS = 4
@@ -31,15 +31,19 @@ MOST_KINDS = 4
 _ENDS = 0.1
 
 
-def find_kinds(values: Floats, told: Ints | None = None) -> tuple[Ints, list[int]]:
+def find_kinds(values: Floats, known_kinds: Ints | None = None) -> tuple[Ints, list[int]]:
     """The kind of each node, from 0, and the columns in which kinds were distinguished.
 
-    ``values`` [node, column]: logarithms of costs, nan where missing. ``told``: kinds that are
-    known beforehand, which are divided further where their values are bimodal.
+    ``values`` [node, column]: logarithms of costs, nan where missing. ``known_kinds``: kinds known
+    beforehand, which are divided further where their values are bimodal.
     """
-    kinds = np.zeros(values.shape[0], dtype=np.int64) if told is None else np.array(told)
+    kinds = (
+        np.zeros(values.shape[0], dtype=np.int64) if known_kinds is None else np.array(known_kinds)
+    )
     columns: list[int] = []
-    while len(np.unique(kinds)) < MOST_KINDS + (0 if told is None else int(told.max(initial=0))):
+    while len(np.unique(kinds)) < MOST_KINDS + (
+        0 if known_kinds is None else int(known_kinds.max(initial=0))
+    ):
         best: tuple[float, int, npt.NDArray[np.bool_]] | None = None
         for kind in np.unique(kinds):
             of_kind = kinds == kind
@@ -93,7 +97,7 @@ def _cut(ordered: Floats) -> tuple[float, float] | None:
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.where(gap > LEAST_GAP, gap / np.maximum(spread, LEAST_DIVISOR), 0.0)
     place = int(np.argmax(apart))
-    asked = APART + APART_FEW / n**2
+    asked = APART + APART_SMALL / n**2
     cut = int(below[place])
     # The best of all cuts: one that isn't through a small side's edge would make that a kind.
     if apart[place] < asked or not least <= cut <= n - least:

@@ -3,8 +3,8 @@
 The others are summarised by mean and standard deviation after those have been set aside that are
 far off, round after round (iterated rejection; Hampel, Ronchetti, Rousseeuw & Stahel 1986, 1.4),
 from a start that bad values can't move: the median, and Qn (Rousseeuw & Croux 1993) or, of many
-values, the median absolute deviation. At most a quarter is set aside. Each value is then held
-against the others without it, as Grubbs (1950) and externally studentised residuals do (Cook &
+values, the median absolute deviation. At most a quarter is set aside. Each value is then compared
+with the others without it, as Grubbs (1950) and externally studentised residuals do (Cook &
 Weisberg 1982, 2.2.1). How that is distributed where all values are alike was simulated: t, with the
 degrees of freedom and the scale of ``_ALIKE``.
 """
@@ -21,11 +21,11 @@ from assay.stats.core.intervals import Floats
 Ints = npt.NDArray[np.int64]
 
 # Fewest values of which one can be told to be unlike the others.
-FEWEST = 3
+MIN_VALUES = 3
 # A value so many deviations off is set aside; the share of a normal distribution's variance that
 # the rest keeps: 1 - 2 k phi(k) / (2 Phi(k) - 1).
 CUT = 2.5
-KEPT = 0.91126
+VARIANCE_LEFT = 0.91126
 # At most this share is set aside, and after so many rounds no more.
 MOST_BAD = 0.25
 _ROUNDS = 10
@@ -111,10 +111,10 @@ def against_peers(values: Floats, noise: Floats | float = 0.0, floor: float = 0.
         total = np.where(inside, values, 0.0).sum(axis=0)
         centre = np.where(kept > 0, total / kept, np.nan)
         squares = np.where(inside, (values - centre) ** 2, 0.0).sum(axis=0)
-        variance = np.where(kept > 1, squares / (kept - 1) / KEPT, 0.0)
+        variance = np.where(kept > 1, squares / (kept - 1) / VARIANCE_LEFT, 0.0)
         typical = median_down(np.where(there, noise, np.nan))
         t = _held(values, inside, kept, centre, squares, noise - typical, noise, floor)
-    t = np.where(there & (count >= FEWEST), t, np.nan)
+    t = np.where(there & (count >= MIN_VALUES), t, np.nan)
     scale = np.sqrt(np.maximum(variance, floor**2))
     return Peers(centre, scale, count, t, chance(t, count))
 
@@ -167,7 +167,7 @@ def _inside(
         kept = np.maximum(inside.sum(axis=0), 1)
         centre = np.where(inside, values, 0.0).sum(axis=0) / kept
         squares = np.where(inside, (values - centre) ** 2, 0.0).sum(axis=0)
-        scale = np.maximum(np.sqrt(squares / np.maximum(kept - 1, 1) / KEPT), floor)
+        scale = np.maximum(np.sqrt(squares / np.maximum(kept - 1, 1) / VARIANCE_LEFT), floor)
     return inside
 
 
@@ -195,8 +195,8 @@ def _held(
     # n / (n - 1) of its square.
     own = np.where(inside, away / np.maximum(others, 1), 0.0)
     left = squares - np.where(inside, away**2 * kept / np.maximum(others, 1), 0.0)
-    variance = np.maximum(left, 0.0) / np.maximum(others - 1, 1) / KEPT
+    variance = np.maximum(left, 0.0) / np.maximum(others - 1, 1) / VARIANCE_LEFT
     # One other alone has no scatter; the pair's own serves, in which neither is far off.
-    variance = np.where(others > 1, variance, squares / np.maximum(kept - 1, 1) / KEPT)
+    variance = np.where(others > 1, variance, squares / np.maximum(kept - 1, 1) / VARIANCE_LEFT)
     each = np.maximum(np.maximum(variance + more_noise, noise), floor**2)
     return np.asarray((away + own) / np.sqrt(each + variance / others))

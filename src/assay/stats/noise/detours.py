@@ -92,7 +92,7 @@ class Detours:
 
     @property
     def rate(self) -> float:
-        """Interruptions a second."""
+        """Interruptions per second."""
         return self.lengths.size / self.duration
 
     @property

@@ -61,7 +61,7 @@ class Spectrum:
     """Power over its local floor at each frequency (Hz); lines above ``threshold`` are no chance.
 
     ``threshold`` is one a frequency: the floor is known less well near the ends. ``resolution``:
-    Hz that the traces tell apart. ``periodic``: the strongest first.
+    Hz that the traces distinguish. ``periodic``: the strongest first.
     """
 
     frequencies: Floats
@@ -213,9 +213,9 @@ def _comb_evidence(view: View, layout: Layout, bins: Floats, part: int) -> Float
     comb's power; 0 where a multiple of that fundamental has all the power there is.
     """
     orders = _orders(layout, float(bins.max()))
-    teeth = whitened(view, layout, bins[:, None] * orders[None, :])
+    harmonics = whitened(view, layout, bins[:, None] * orders[None, :])
     numbers = np.array([n for n in (1, 2, 4, 8, 16, 32, 64) if n <= orders.size])
-    sums = np.cumsum(teeth, axis=1)
+    sums = np.cumsum(harmonics, axis=1)
     chances = _log_gamma_tail(
         (numbers * layout.segments).astype(np.float64), layout.segments * sums[:, numbers - 1]
     )
@@ -224,8 +224,8 @@ def _comb_evidence(view: View, layout: Layout, bins: Floats, part: int) -> Float
         if part % factor or not own.any():
             continue
         # Short losses make teeth of one height; what is far lower is a trace of something else.
-        between = teeth[:, ~own].mean(axis=1) - 1.0
-        chances[between < _LEVEL * (teeth[:, own].mean(axis=1) - 1.0)] = 0.0
+        between = harmonics[:, ~own].mean(axis=1) - 1.0
+        chances[between < _LEVEL * (harmonics[:, own].mean(axis=1) - 1.0)] = 0.0
     return np.asarray(chances.min(axis=1))
 
 

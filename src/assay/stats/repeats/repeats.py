@@ -240,7 +240,7 @@ def _join(parts: Sequence[Repeats]) -> Repeats:
     names = dict.fromkeys(name for part in parts for name in part.covariates)
     whole = all(part.sizes.size for part in parts)
 
-    def told(of: Callable[[Repeats], tuple[str, ...]]) -> tuple[str, ...]:
+    def joined(of: Callable[[Repeats], tuple[str, ...]]) -> tuple[str, ...]:
         """What some parts tell of each result, empty in the others."""
         if not any(map(of, parts)):
             return ()
@@ -262,8 +262,8 @@ def _join(parts: Sequence[Repeats]) -> Repeats:
         samples=np.concatenate([part.samples for part in parts]) if whole else np.empty(0),
         sizes=np.concatenate([p.sizes for p in parts]) if whole else np.empty(0, dtype=np.int64),
         session=np.concatenate([part.session_numbers() for part in parts]),
-        cores=told(lambda part: part.cores),
-        beside=told(lambda part: part.beside),
+        cores=joined(lambda part: part.cores),
+        beside=joined(lambda part: part.beside),
     )
     return together.take(np.argsort(utc, kind="stable"))
 

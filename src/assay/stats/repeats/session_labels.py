@@ -25,10 +25,10 @@ def sessions(parts: Sequence[Repeats]) -> Ints:
     utc = np.concatenate([part.utc for part in parts])
     recorded = _recorded(parts)
     number = np.empty(utc.size, dtype=np.int64)
-    told = recorded >= 0
-    number[told] = recorded[told]
+    has_number = recorded >= 0
+    number[has_number] = recorded[has_number]
     order = np.argsort(utc, kind="stable")
-    rest = order[~told[order]]
+    rest = order[~has_number[order]]
     number[rest] = int(recorded.max(initial=-1)) + _by_pauses(utc[rest])
     return _in_order(number, order)
 
@@ -56,6 +56,6 @@ def _in_order(number: Ints, order: Ints) -> Ints:
     different, first, codes = np.unique(number[order], return_index=True, return_inverse=True)
     rank = np.empty(different.size, dtype=np.int64)
     rank[np.argsort(first)] = np.arange(1, different.size + 1)
-    made = np.empty(number.size, dtype=np.int64)
-    made[order] = rank[codes.reshape(-1)]
-    return made
+    labels = np.empty(number.size, dtype=np.int64)
+    labels[order] = rank[codes.reshape(-1)]
+    return labels

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from assay.stats.compare.group_tests import worth_each
+from assay.stats.compare.group_tests import effective_sample_ratio
 from assay.stats.core.correlation import effective_size
 from assay.stats.core.intervals import Floats, Interval, checked, median_interval
 from assay.stats.core.modes import Mode, find_modes
@@ -78,7 +78,7 @@ def describe(
         deviation=float(array.std(ddof=1)) if n > 1 else None,
         robust_deviation=robust_deviation(array) if n > 1 else None,
         cov=coefficient_of_variation(array),
-        cov_ci95=cov_interval(array, effective_n=n * worth_each(array)),
+        cov_ci95=cov_interval(array, effective_n=n * effective_sample_ratio(array)),
         skew=skewness(array),
         medcouple=medcouple(array),
         tail=tails(array),

@@ -39,13 +39,13 @@ def repeats_in(store: Store, choice: RunFilter | None = None) -> list[Repeats]:
         return []
     cells = _cells(store, chosen, table)
     elsewhere = _other_series(store, chosen, cells)
-    made = []
+    others = []
     for (name,), rows in table.group_by("cell", maintain_order=True):
         cell = cells.get(str(name))
         repeats = _of_rows(cell, rows, elsewhere.get(str(name))) if cell is not None else None
         if repeats is not None:
-            made.append(repeats)
-    return made
+            others.append(repeats)
+    return others
 
 
 def _rows(table: pl.LazyFrame) -> pl.DataFrame:
@@ -127,18 +127,18 @@ def _other_series(store: Store, choice: RunFilter, cells: Mapping[str, Cell]) ->
         .agg(pl.col("value").median())
         .collect()
     )
-    made: dict[str, _Other] = {}
+    others: dict[str, _Other] = {}
     for (name, metric, unit), part in medians.group_by(
         "cell", "metric", "unit", maintain_order=True
     ):
         expected = wanted[str(name)]
-        if str(name) in made or expected not in (None, metric):
+        if str(name) in others or expected not in (None, metric):
             continue
         keys = zip(part["run"], part["measurement"], strict=True)
-        made[str(name)] = _Other(
+        others[str(name)] = _Other(
             str(metric), str(unit), dict(zip(keys, part["value"], strict=True))
         )
-    return made
+    return others
 
 
 def _of_rows(cell: Cell, rows: pl.DataFrame, other: _Other | None) -> Repeats | None:

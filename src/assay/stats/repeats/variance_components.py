@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 
 # Values farther from the median than so many robust deviations count as just so far.
 PULLED = 6.0
-# Residual degrees of freedom without which nothing can be told apart.
+# Residual degrees of freedom without which nothing can be distinguished.
 _MIN_FREEDOM = 2
 _SECONDS_A_DAY = 86400.0
 # Launches, spread evenly over all, whose samples are looked at.
@@ -50,7 +50,7 @@ class VarianceComponent(msgspec.Struct, frozen=True):
 
 
 class VarianceComponents(msgspec.Struct, frozen=True):
-    """All sources that could be told apart; ``untold`` has a sentence for each that couldn't.
+    """All sources that could be distinguished; ``untold`` has a sentence for each that couldn't.
 
     ``n``: measurements. ``pulled``: values that lay so far out that they were pulled in to six
     robust deviations, so that one of them is not all the variance.
@@ -170,16 +170,16 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
     levels = {"set of hosts": int(hosts.max()) + 1, "day": int(days.max()) + 1}
     for what, count in levels.items():
         if count == 1:
-            untold.append(f"All on one {what}: how much these differ can't be told.")
+            untold.append(f"All on one {what}: their differences can't be estimated.")
     pieces = _connected(hosts, days)
     rank = sum(levels.values()) - pieces
     free = n - rank
     if free < _MIN_FREEDOM and min(levels.values()) > 1:
-        untold.append("Too few measurements a day and set of hosts to tell the two apart.")
+        untold.append("Too few measurements per day and set of hosts to separate the two.")
         return _Fit(float(values.var(ddof=1)), None, None)
     squares = _squares_left(values, hosts, days)
     if free < _MIN_FREEDOM:
-        untold.append("Too few measurements a group to tell groups and launches apart.")
+        untold.append("Too few measurements per group to separate groups and launches.")
         return _Fit(float(values.var(ddof=1)), None, None)
     residual = squares / free
     found: dict[str, _Factor | None] = {}
@@ -190,7 +190,7 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
             if count > 1:
                 (other_name,) = levels.keys() - {what}
                 untold.append(
-                    f"Each {other_name} had one {what}: what either does can't be told apart."
+                    f"Each {other_name} had one {what}: the two effects can't be separated."
                 )
             found[what] = None
             continue

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import AssayError
-from assay.stats.compare.group_tests import worth_each
+from assay.stats.compare.group_tests import effective_sample_ratio
 from assay.stats.core.intervals import Floats, Interval, checked
 from assay.stats.core.proportions import clopper_pearson
 from assay.stats.core.rounding import RELATIVE
@@ -84,7 +84,7 @@ def asked_walltime(
     if not 0.0 < share < 1.0 or not 0.0 < confidence < 1.0 or ordered[0] <= 0.0:
         raise AssayError("A walltime needs positive times, and a share and a confidence below 1.")
     n = int(values.size)
-    worth = n * worth_each(values)
+    worth = n * effective_sample_ratio(values)
     enough = fewest_runs(share, confidence)
     rank = _bounding_rank(worth, share, confidence)
     basis: Basis

@@ -130,7 +130,7 @@ def _clocks(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
             "warning",
             f"The clock of {host} is {format_duration(abs(wrong[host]))} or more {way} this "
             f"machine's{others}.",
-            "Measurements don't go by it, but the times in records and files of that host do.",
+            "Measurements don't use it, but the times in records and files of that host do.",
             "Synchronise the hosts' clocks: chronyd or ntpd.",
         )
     ]
@@ -146,8 +146,8 @@ def _versions(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
         if sentence:
             found.append(CheckFinding("versions", severity, sentence, means, fix or again))
     for name in dict.fromkeys(name for node in nodes for name in node.toolchains):
-        told = partial(_toolchain, name)
-        sentence = difference(nodes, "have", told, told)
+        version_of = partial(_toolchain, name)
+        sentence = difference(nodes, "have", version_of, version_of)
         if sentence:
             found.append(
                 CheckFinding(
@@ -213,7 +213,7 @@ def _alike(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
         for sentence in differences(nodes)
     ]
     if not found and len(nodes) > 1:
-        found.append(CheckFinding("hardware", "ok", f"{_hosts(len(nodes))} are alike."))
+        found.append(CheckFinding("hardware", "ok", f"{_hosts(len(nodes))} are equal."))
     return found
 
 
@@ -229,7 +229,7 @@ def _busy(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
                 f"{names_text([n.host for n in loaded])} {_verb(loaded, 'is', 'are')} busy: the "
                 f"load of {most.host} is {most.load:.2g} on {most.threads} hardware threads.",
                 "Whatever runs there takes cores from the ranks, and its memory bandwidth.",
-                "Ask for nodes of your own (exclusive), or wait.",
+                "Request exclusive nodes, or wait.",
             )
         )
     stolen = [n for n in nodes if (n.steal or 0.0) > _STEAL]
@@ -242,7 +242,7 @@ def _busy(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
                 f"The hypervisor takes {format_share(most.steal or 0.0)} of the CPU time of "
                 f"{most.host}" + (f" and some of {len(stolen) - 1} more." if stolen[1:] else "."),
                 "Timings there scatter with the load of others on the same machine.",
-                "Measure at another time, or on hosts of your own.",
+                "Measure at another time, or on exclusive hosts.",
             )
         )
     left = [n for n in nodes if n.kernels]
@@ -254,7 +254,7 @@ def _busy(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
                 f"{names_text([n.host for n in left])} {_verb(left, 'runs', 'run')} assay-kernels "
                 "already.",
                 "Another measurement disturbs this one, or one that was cut off goes on.",
-                f"On {left[0].host}: process {left[0].kernels[0]}. End it if it is nobody's.",
+                f"On {left[0].host}: process {left[0].kernels[0]}. End it if nobody needs it.",
             )
         )
     return found
@@ -267,8 +267,10 @@ def _trial(trial: SmokeTest) -> CheckFinding:
         return CheckFinding("mpi", "ok", f"{what}.")
     words = [line.strip() for line in trial.said.splitlines() if line.strip()]
     # Launchers warn of much before they come to what matters.
-    grave = [line for line in words if re.search(r"\b(error|fatal|abort|unable|can't)", line, re.I)]
-    said = f": {(grave or words)[0][:200].rstrip('.')}" if words else ""
+    errors = [
+        line for line in words if re.search(r"\b(error|fatal|abort|unable|can't)", line, re.I)
+    ]
+    said = f": {(errors or words)[0][:200].rstrip('.')}" if words else ""
     return CheckFinding(
         "mpi",
         "problem",

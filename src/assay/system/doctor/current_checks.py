@@ -32,8 +32,8 @@ def kernels_running(system: System, probe: Probe) -> list[CheckFinding]:
             "kernels-running",
             "problem",
             f"assay-kernels are running (process {pids}).",
-            "Somebody is measuring this machine now, or a launch was left behind: both would "
-            "spoil each other's numbers.",
+            "Another measurement runs on this machine, or a launch was left behind: each would "
+            "disturb the other.",
             "Wait for them; if they are leftovers of yours, end them by these numbers (kill).",
         )
     ]
@@ -54,7 +54,7 @@ def load(system: System, probe: Probe) -> list[CheckFinding]:
             severity,
             f"Others use {probe.others:.2f} of {threads} CPUs{': ' if names else ''}{names}.",
             "They take time, caches and memory bandwidth from the kernels.",
-            "End them or wait, or measure in an allocation of your own.",
+            "End them or wait, or measure in an exclusive allocation.",
         )
     ]
 

@@ -35,8 +35,8 @@ def governor(system: System) -> list[CheckFinding]:
     if frequency.governors == ["performance"]:
         return [CheckFinding("governor", "ok", "The frequency governor is 'performance'.")]
     # These two drivers' powersave still follows the load closely, by the hardware's own choice.
-    mild = frequency.driver in ("intel_pstate", "amd-pstate-epp")
-    way = "quickly but not at once" if mild else "only after milliseconds"
+    gradual = frequency.driver in ("intel_pstate", "amd-pstate-epp")
+    way = "quickly but not at once" if gradual else "only after milliseconds"
     return [
         CheckFinding(
             "governor",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import placement_text
 from assay.model.placement import Placement
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.common.ratios import ratio_row
-from assay.questions.common.selection import placement_text
 from assay.questions.network.concurrency.findings import (
     SHARING,
     ConcurrencyFindings,
@@ -39,7 +39,7 @@ def part(found: ConcurrencyFindings) -> Part | None:
         )
     if found.senders:
         concurrency.method.append(
-            "Sends at once: ranks of one node each send to a rank of another, every message "
+            "Concurrent sends: ranks of one node each send to a rank of another, every message "
             "acknowledged by an empty one; the slowest sender counts (after Luecke, Li & Cuma "
             "2005, 4.3)."
         )

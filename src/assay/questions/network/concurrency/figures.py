@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from assay.charts.builder import Chart
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, data_fields, level, ratio_fields, scale_of, size_axis
+from assay.kernels.naming import placement_text
 from assay.questions.common.figure_rows import statistics
-from assay.questions.common.selection import Point, labeller, placement_text
+from assay.questions.common.selection import Point, labeller
 from assay.questions.network.concurrency.findings import (
     ConcurrencyFindings,
     ConcurrentPairs,

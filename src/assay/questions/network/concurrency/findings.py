@@ -29,7 +29,7 @@ class KeptBandwidth:
     """A bandwidth of many at once beside that of one alone.
 
     ``point``: the bandwidth, in B/s. ``single``: one alone, None where that was not measured.
-    ``times``: how many of those alone ``point`` is set against. ``share``: ``point`` over so many
+    ``times``: how many of those alone ``point`` is compared with. ``share``: ``point`` over so many
     alone; ``share_ci95``: its 95% interval.
     """
 

@@ -29,7 +29,7 @@ class SinglePair:
 class BisectionCut:
     """A cut while all of its pairs exchange.
 
-    ``point``: the aggregate bandwidth both ways, in B/s. ``cut``: who exchanges with whom.
+    ``point``: the aggregate bandwidth both ways, in B/s. ``cut``: which ranks exchange.
     ``bytes``: message size each way. ``pairs``: how many exchange. ``each``: bandwidth of a rank
     each way, in B/s. ``single``: a pair alone, None where not measured. ``share``: the aggregate
     over as many pairs alone; ``share_ci95``: its 95% interval.

@@ -83,8 +83,8 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
     return Figure(
         id=f"pairs-{number}",
         title=f"Every pair of {unit}: {size}{together}",
-        caption="Half a round trip, median over launches; the darker the slower. Similar "
-        f"{unit} stand side by side, in the order of average linkage.",
+        caption="Half a round trip, median over launches; darker is slower. Similar "
+        f"{unit} are adjacent, in the order of average linkage.",
         alt=f"Heat map of the times between {len(order)} {unit}; {groups} were found, "
         f"{len(found.slow_members)} slow {unit} and {len(found.slow_links)} slow pairs.",
         fields=[
@@ -123,10 +123,10 @@ def _ring_figure(found: RingHops, number: int) -> Figure:
             f"Ring, {'all at once' if mode == 'together' else 'token'}, {route} order: {size}",
             caption="Each hop, median over launches; the whiskers are 95% intervals. A hop across "
             "a switch, or over a slow cable, takes longer.",
-            alt=f"Bar chart of {len(rows)} hops around a ring; {slow} of them stand out.",
+            alt=f"Bar chart of {len(rows)} hops around a ring; {slow} of them are outliers.",
             fields=[
                 Field("hop", "", "from sender to receiver"),
-                Field("kind", "", "within a node, between nodes, and whether it stands out"),
+                Field("kind", "", "within a node, between nodes, and whether it is an outlier"),
                 STATISTICS,
                 Field("stands_out", "", "whether it is above its kind beyond chance"),
             ],
@@ -168,7 +168,7 @@ def _bisection_figure(found: Sequence[Point]) -> Figure:
             caption="The slowest pair's bandwidth, each way; the whiskers are 95% intervals.",
             alt=f"Bar chart of bandwidth by cut; the lowest is {low['cut']} with {low['message']}.",
             fields=[
-                Field("cut", "", "who exchanges with whom"),
+                Field("cut", "", "which ranks exchange"),
                 Field("message", "", "message size each way"),
                 Field("toolchain", "", "toolchain"),
             ],
@@ -194,7 +194,7 @@ def _hop_row(hop: Hop) -> Row:
     kind = "between nodes" if hop.crosses else "within a node"
     return {
         "hop": f"{hop.sender} → {hop.receiver}",
-        "kind": f"{kind}, stands out" if hop.stands_out else kind,
+        "kind": f"{kind}, outlier" if hop.stands_out else kind,
         "median": hop.time,
         "low": low,
         "high": high,

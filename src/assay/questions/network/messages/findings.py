@@ -167,7 +167,7 @@ def _distinguish(one: MessageSweep, other: MessageSweep) -> tuple[str, str]:
     mine, its = words(one, other), words(other, one)
     if not mine and not its:
         return one.name, other.name
-    return " ".join(mine) or "the plain ping-pong", " ".join(its) or "the plain ping-pong"
+    return " ".join(mine) or "the blocking ping-pong", " ".join(its) or "the blocking ping-pong"
 
 
 def _gap(cells: Sequence[CellSummary]) -> MessageGap | None:

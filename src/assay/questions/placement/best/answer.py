@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import cell_name, layout_text, where_text
 from assay.questions.common.answer import Confidence, Evidence
 from assay.questions.common.confidence import caveats_of
 from assay.questions.common.parts import Part
@@ -13,7 +14,7 @@ from assay.questions.placement.best.energy import EnergyStatus
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.best.recommendations import recommendations
-from assay.questions.placement.works import METRIC, layout_text, name_of, where_text
+from assay.questions.placement.works import METRIC
 from assay.reference.placement import SOURCE
 from assay.units import counted
 
@@ -55,36 +56,40 @@ def part(found: BestFindings) -> Part | None:
 
 def confidence(found: BestFindings) -> tuple[Confidence, str]:
     """High: every search reached its probability, each choice verified and with an interval."""
-    grave, mild = [], []
-    unsettled = [outcome for outcome in found.outcomes if not outcome.settled]
-    low = [outcome for outcome in unsettled if outcome.probability < _LOW_PROBABILITY]
+    serious, minor = [], []
+    open_outcomes = [outcome for outcome in found.outcomes if not outcome.settled]
+    low = [outcome for outcome in open_outcomes if outcome.probability < _LOW_PROBABILITY]
     headline = [outcome.point for outcome in found.outcomes if outcome.point is not None]
     if low:
         least = min(outcome.probability for outcome in low)
-        grave.append(f"{counted(len(low), 'search')} ended at a probability of {least:.0%} or more")
-    elif unsettled:
-        mild.append(f"{counted(len(unsettled), 'search')} ended below the required probability")
+        serious.append(
+            f"{counted(len(low), 'search')} ended at a probability of {least:.0%} or more"
+        )
+    elif open_outcomes:
+        minor.append(
+            f"{counted(len(open_outcomes), 'search')} ended below the required probability"
+        )
     if len(headline) < len(found.outcomes):
-        grave.append("some work has no placement that could be measured")
+        serious.append("some work has no placement that could be measured")
     if any(point.metric.ci95 is None for point in headline):
-        mild.append("some chosen placements had too few launches for a 95% interval")
+        minor.append("some chosen placements had too few launches for a 95% interval")
     if any(point.summary.verified is None for point in headline):
-        mild.append("some results could not be verified")
+        minor.append("some results could not be verified")
     if not found.complete:
-        mild.append("the run is incomplete")
-    if not grave and not mild:
+        minor.append("the run is incomplete")
+    if not serious and not minor:
         return "high", (
             "Every search reached the required probability, and every chosen placement is verified."
         )
-    sentence = "; ".join([*grave, *mild])
-    return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
+    sentence = "; ".join([*serious, *minor])
+    return ("low" if serious else "medium"), sentence[:1].upper() + sentence[1:] + "."
 
 
 def failed_caveats(found: BestFindings) -> list[str]:
     """The placements that failed, the first of them one by one."""
     failed = [(cell, why) for outcome in found.outcomes for cell, why in outcome.failed]
     listed = [
-        f"{name_of(cell)}, {layout_text(cell.placement)}: {why}; it is not recommended."
+        f"{cell_name(cell)}, {layout_text(cell.placement)}: {why}; it is not recommended."
         for cell, why in failed[:_LISTED_FAILURES]
     ]
     more = len(failed) - _LISTED_FAILURES
@@ -101,7 +106,7 @@ def _verdict(best: Sequence[PlacementOutcome]) -> str:
         groups.setdefault(text, []).append(outcome)
     clauses = []
     for text, group in groups.items():
-        names = ", ".join(dict.fromkeys(name_of(outcome.work) for outcome in group))
+        names = ", ".join(dict.fromkeys(cell_name(outcome.work) for outcome in group))
         least = min(outcome.probability for outcome in group)
         bound = "≥ " if len(group) > 1 else ""
         clauses.append(f"{names}: {text} (probability {bound}{least:.0%})")
@@ -114,7 +119,7 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
     share = outcome.measurements / outcome.exhaustive
     placement = outcome.best.placement
     return evidence(
-        f"{name_of(outcome.work)}, best of {counted(outcome.candidates, 'placement')} on "
+        f"{cell_name(outcome.work)}, best of {counted(outcome.candidates, 'placement')} on "
         f"{counted(placement.nodes, 'node')}: {layout_text(placement)}",
         outcome.point,
         METRIC,
@@ -127,7 +132,7 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
 def _cheapest(found: CheapestPlacement) -> Evidence:
     cell = found.point.summary.cell
     return Evidence(
-        label=f"{name_of(cell)}, fewest node-seconds: {where_text(cell.placement)}",
+        label=f"{cell_name(cell)}, fewest node-seconds: {where_text(cell.placement)}",
         metric="node-seconds",
         unit="s",
         value=found.node_seconds.value,
@@ -139,7 +144,7 @@ def _cheapest(found: CheapestPlacement) -> Evidence:
 
 def _least_energy(found: LeastEnergy) -> Evidence:
     return Evidence(
-        label=f"{name_of(found.cell)}, least energy: {where_text(found.cell.placement)}",
+        label=f"{cell_name(found.cell)}, least energy: {where_text(found.cell.placement)}",
         metric="energy",
         unit="J",
         value=found.energy.value,

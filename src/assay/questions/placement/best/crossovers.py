@@ -10,12 +10,13 @@ from typing import Literal
 
 import msgspec
 
+from assay.kernels.naming import cell_name, kernel_name
 from assay.model.placement import Placement
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Point
 from assay.questions.placement.best.choices import estimate_ratio
 from assay.questions.placement.best.outcomes import PlacementOutcome
-from assay.questions.placement.works import name_of, size_of, works_of
+from assay.questions.placement.works import size_of, works_of
 from assay.stats.core.intervals import Estimate
 from assay.stats.core.model import CellSummary
 from assay.units import counted
@@ -170,7 +171,7 @@ def node_stages(cells: Sequence[CellSummary]) -> list[tuple[str, list[CrossoverS
             if len(times) > 1
         ]
         if len(stages) > 1:
-            found.append((name_of(work[0].summary.cell), stages))
+            found.append((cell_name(work[0].summary.cell), stages))
     return found
 
 
@@ -204,7 +205,7 @@ def _on_one_node(placement: Placement) -> Placement:
 
 
 def _benchmark_name(kernel: str, nodes: int) -> str:
-    name = kernel[4:].upper() if kernel.startswith("npb.") else kernel
+    name = kernel_name(kernel)
     return name if nodes == 1 else f"{name} on {nodes} nodes"
 
 

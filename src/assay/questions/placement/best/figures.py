@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec
+from assay.kernels.naming import cell_name, layout_text
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
-from assay.questions.placement.works import layout_text, name_of
 from assay.units import counted
 
 # Times the best, from which on all are drawn in one colour.
@@ -30,7 +30,7 @@ def _surface_figure(place: int, outcome: PlacementOutcome) -> Figure | None:
     rows = _rows(outcome)
     if outcome.best is None or len(rows) < 2:
         return None
-    name = name_of(outcome.work)
+    name = cell_name(outcome.work)
     ranks = sorted({int(row["ppn"] or 0) for row in rows})
     unmeasured = sum(1 for row in rows if row["times"] is None)
     return Figure(

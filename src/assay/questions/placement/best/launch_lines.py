@@ -56,7 +56,7 @@ def _open_mpi(placement: Placement) -> str:
 def _mpich(placement: Placement) -> str:
     unit = "hwthread" if placement.smt == "on" else "core"
     binding = "none" if placement.binding == "none" else f"{unit}:{placement.threads}"
-    # One rank a host, and round again: that is the cyclic order.
+    # One rank per host, then the next round: the cyclic order.
     ppn = 1 if placement.order == "cyclic" else placement.ppn
     words = ["mpirun", f"-n {placement.ranks}", f"-ppn {ppn}", f"-bind-to {binding}"]
     words += ["-map-by numa"] if placement.binding in APART else []

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from assay.kernels import known_kernel
+from assay.kernels.naming import cell_name, layout_text, where_text
 from assay.model.cell import Cell
 from assay.model.command import command_words, environment, placement_values
 from assay.model.placement import Placement
@@ -16,7 +17,6 @@ from assay.questions.placement.best.choices import PlacementChoice
 from assay.questions.placement.best.crossovers import Axis, Crossover, CrossoverSeries
 from assay.questions.placement.best.findings import BestFindings, NodePrice
 from assay.questions.placement.best.launch_lines import job_lines, launch_lines
-from assay.questions.placement.works import layout_text, name_of, where_text
 from assay.stats.core.intervals import Estimate
 from assay.units import counted, format_quantity, listed
 
@@ -35,7 +35,7 @@ def recommendations(found: BestFindings) -> list[str]:
             lines = "; ".join(_lines(cell, found.threads_per_core))
             use = f"{where_text(cell.placement)}. {lines}"
             gains = ", ".join([*_gains(choices[0]), *_amounts(choices, found.price)])
-            name = name_of(of_work.work)
+            name = cell_name(of_work.work)
             aims = listed([choice.aim for choice in choices])
             groups.setdefault((aims, use), []).append(f"{name} ({gains})" if gains else name)
     if not groups:

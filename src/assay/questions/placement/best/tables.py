@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from assay.kernels.naming import cell_name, layout_text
 from assay.questions.common.selection import Point, measured_text, quantity_text
 from assay.questions.common.tables import Column, Entry, Table
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.ratios.findings import PlacementRatio
-from assay.questions.placement.works import layout_text, name_of
 from assay.units import MISSING
 
 
@@ -40,9 +40,13 @@ def tables(found: BestFindings) -> list[Table]:
 def _row(outcome: PlacementOutcome) -> list[Entry]:
     share = outcome.measurements / outcome.exhaustive
     return [
-        Entry(name_of(outcome.work)),
+        Entry(cell_name(outcome.work)),
         Entry(str(outcome.work.placement.nodes), outcome.work.placement.nodes),
-        Entry(layout_text(outcome.best.placement) if outcome.best else "none could be measured"),
+        Entry(
+            layout_text(outcome.best.placement, whole_order=True)
+            if outcome.best
+            else "none could be measured"
+        ),
         Entry(measured_text(outcome.point), outcome.point.metric.median)
         if outcome.point
         else Entry(MISSING, tone="quiet"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import layout_text
 from assay.models.placement.components import BETWEEN, CONTENTION
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part, merge
@@ -11,7 +12,6 @@ from assay.questions.placement.causes.breakdown import WorkBreakdown
 from assay.questions.placement.causes.cpu_time_answer import cpu_time_part
 from assay.questions.placement.causes.findings import CausesFindings
 from assay.questions.placement.causes.losses import MIN_CAUSE, TimeLoss
-from assay.questions.placement.works import layout_text
 from assay.units import counted, format_share
 
 # From this share of the bandwidth on memory is called saturated.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from assay.kernels.naming import cell_name, layout_text
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.models.placement.components import COMPONENTS, Component
@@ -27,7 +28,7 @@ from assay.questions.placement.causes.affinity import cpus_of
 from assay.questions.placement.causes.losses import TimeLoss, cause_of, time_loss
 from assay.questions.placement.causes.node_model import node_model_of
 from assay.questions.placement.causes.phases import phases_of, placed_of
-from assay.questions.placement.works import is_plain, layout_text, name_of, works_of
+from assay.questions.placement.works import is_plain, works_of
 from assay.questions.speed.benchmarks.scaling import chip_of, in_cache
 from assay.records.model import Measurement, RunData
 from assay.stats.core.model import CellSummary
@@ -138,7 +139,7 @@ def find_breakdowns(
     several = len({group[0].summary.cell.toolchain for group in groups}) > 1
 
     def name(cell: Cell) -> str:
-        return f"{name_of(cell)} · {cell.toolchain}" if several else name_of(cell)
+        return f"{cell_name(cell)} · {cell.toolchain}" if several else cell_name(cell)
 
     return [
         found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.common.selection import Interval
 from assay.questions.placement.causes.cpu_time import COVARIATES, PARTS, CpuTimeShares
-from assay.questions.placement.works import name_of
 from assay.units import counted, format_share
 
 # A share of the time up to which a part is never a cause.
@@ -57,7 +57,7 @@ def _evidence(found: CpuTimeShares) -> Evidence:
         notes.append(
             ", ".join(f"{value:.3g} {COVARIATES[name]}" for name, value in found.covariates.items())
         )
-    name = name_of(found.point.summary.cell)
+    name = cell_name(found.point.summary.cell)
     return Evidence(
         label=f"{name}, {counted(found.placement.ppn, 'rank')}: CPU time over wall time × cores, "
         "seen from outside",
@@ -72,7 +72,7 @@ def _evidence(found: CpuTimeShares) -> Evidence:
 
 def _clause(found: CpuTimeShares) -> str:
     """What limits the gain of the most ranks, or that it is unclear."""
-    name = name_of(found.point.summary.cell)
+    name = cell_name(found.point.summary.cell)
     where = f"{name} with {counted(found.placement.ppn, 'rank')}"
     if found.intervals is None:
         return f"{where}: unclear, too few launches"

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, colour, data_fields, level, scaled_fields
+from assay.kernels.naming import cell_name
 from assay.models.placement.components import COMPONENTS, COMPUTE, UNEXPLAINED
 from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
 from assay.questions.placement.causes.cpu_time import PARTS, CpuTimeShares
 from assay.questions.placement.causes.findings import CausesFindings
 from assay.questions.placement.causes.threads_figures import threads_figure
-from assay.questions.placement.works import name_of
 from assay.units import counted, listed
 
 # Of the time at one rank per node: a component that is smaller everywhere is left out.
@@ -210,7 +210,7 @@ def _cpu_time_figure(commands: Sequence[Sequence[CpuTimeShares]]) -> Figure | No
             low, high = (None, None) if one.intervals is None else one.intervals[number]
             rows.append(
                 {
-                    "work": name_of(one.point.summary.cell),
+                    "work": cell_name(one.point.summary.cell),
                     "ppn": one.placement.ppn,
                     "part": part.name,
                     "cost": share,

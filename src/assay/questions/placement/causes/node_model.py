@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.models.placement.placed import NodeModel
 
 # The relative half-width of a stream's interval where it is unknown.
-_DOUBT = 0.02
+_ASSUMED_UNCERTAINTY = 0.02
 
 
 def node_model_of(
@@ -42,7 +42,7 @@ def node_model_of(
             patterns=known.patterns or other.patterns,
             near=known.near or other.near,
             far=known.far or other.far,
-            doubt=own.doubt,
+            uncertainty=own.uncertainty,
             domain=own.domain,
             domains=own.domains,
         )
@@ -67,17 +67,17 @@ def _model_of(cells: Sequence[CellSummary], run: RunData) -> NodeModel:
     ]
     found = leading(found) if found else []
     plain = [point for point in found if point.summary.cell.placement.binding == "compact"]
-    streams, doubt = _streams(plain or found)
+    streams, uncertainty = _streams(plain or found)
     domain, domains = _domain(found, run)
     messages = sweeps(cells, run)
     near, far = (_message(messages, reach) for reach in ("within a node", "between nodes"))
-    return NodeModel(streams, _patterns(cells), near, far, doubt, domain, domains)
+    return NodeModel(streams, _patterns(cells), near, far, uncertainty, domain, domains)
 
 
 def _streams(found: Sequence[Point]) -> tuple[dict[int, float], float]:
     """STREAM triad's bandwidth by cores of a node, and the uncertainty of its ratios."""
     if not found:
-        return {}, _DOUBT
+        return {}, _ASSUMED_UNCERTAINTY
     curve = best_by(found, lambda point: point.cores)
     widths = [
         (high - low) / 2 / point.metric.median
@@ -85,8 +85,8 @@ def _streams(found: Sequence[Point]) -> tuple[dict[int, float], float]:
         for low, high in [point.metric.ci95 or (0.0, 0.0)]
     ]
     known = all(point.metric.ci95 is not None for point in curve.values())
-    doubt = float(np.sqrt(2.0)) * max(widths) if known else _DOUBT
-    return {count: point.metric.median for count, point in curve.items()}, doubt
+    uncertainty = float(np.sqrt(2.0)) * max(widths) if known else _ASSUMED_UNCERTAINTY
+    return {count: point.metric.median for count, point in curve.items()}, uncertainty
 
 
 def _domain(found: Sequence[Point], run: RunData) -> tuple[dict[int, float], int]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import binding_text
 from assay.models.placement.components import COMPONENTS, Component
 from assay.models.placement.prediction import Prediction
 from assay.questions.common.selection import measured_text, quantity_text
 from assay.questions.common.tables import Column, Entry, Table
 from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
 from assay.questions.placement.causes.findings import CausesFindings
-from assay.questions.placement.works import binding_text
 from assay.units import format_share, listed
 
 # Shares below this are written in a quiet tone.

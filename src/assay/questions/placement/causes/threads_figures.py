@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, data_fields, scaled_fields, vertical_level
+from assay.kernels.naming import layout_text
 from assay.model.placement import Placement
 from assay.models.placement.components import COMPONENTS
 from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
-from assay.questions.placement.works import layout_text
 from assay.units import counted, listed
 
 # Of each work: how many of the fastest placements are drawn; and works that fit.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import order_text
 from assay.model.rank_order import ORDERS
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
@@ -78,11 +79,6 @@ def sentence(effect: OrderEffect) -> str:
     )
 
 
-def order_text(order: str) -> str:
-    """``cyclic order``; ``the order 0,2,1,3``."""
-    return f"the order {order}" if order[:1].isdigit() else f"{order} order"
-
-
 def bytes_text(effect: OrderEffect) -> str:
     """``: 3.1 times the bytes between nodes``; empty where unknown."""
     times = effect.bytes_ratio
@@ -91,7 +87,7 @@ def bytes_text(effect: OrderEffect) -> str:
         known = effect.sent_in_block is not None
         return ": bytes between nodes, where block order has none" if known and more else ""
     if abs(times - 1.0) < _EQUAL:
-        return ": as many bytes between nodes"
+        return ": equally many bytes between nodes"
     if times > 1.0:
         return f": {times:.3g} times the bytes between nodes"
     return f": {format_share(times)} of the bytes between nodes"

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.kernels import known_kernel
+from assay.kernels.naming import cell_name, short_order
 from assay.model.cell import Cell
 from assay.model.rank_order import ORDERS, seats_by_rank
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval, Point, points
 from assay.questions.network.collectives import points as collective_points
-from assay.questions.placement.works import METRIC, costs_of, name_of
+from assay.questions.placement.works import METRIC, costs_of
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
 from assay.units import format_size
@@ -184,14 +185,13 @@ def sent_bytes(cell: Cell, run: RunData) -> SentBytes | None:
 
 
 def order_name(cell: Cell, run: RunData) -> str:
-    """``cyclic``, ``fitted``, or the beginning of a list."""
+    """``cyclic``, ``fitted``, or a list, shortened in the middle."""
     order = cell.placement.order
     if order in ORDERS:
         return order
     if cell.id in run.manifest.plan.fitted:
         return "fitted"
-    seats = order.split(",")
-    return f"{','.join(seats[:8])}{',…' if len(seats) > 8 else ''}"
+    return short_order(order)
 
 
 def is_collective(point: Point) -> bool:
@@ -210,7 +210,7 @@ def effect_key(effect: OrderEffect) -> tuple[str, str]:
 def work_name(point: Point) -> str:
     """``MG class A``, ``allreduce of 32 KiB``."""
     if not is_collective(point):
-        return name_of(point.summary.cell)
+        return cell_name(point.summary.cell)
     op = collective_points.operation(point)
     barrier = ", timed after a barrier" if collective_points.timing(point) == "barrier" else ""
     of = "" if op == "barrier" else f" of {format_size(collective_points.size(point))}"

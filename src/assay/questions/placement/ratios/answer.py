@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings
-from assay.questions.placement.works import name_of
 from assay.units import counted
 
 METHOD = (
@@ -35,7 +35,7 @@ def _evidence(found: PlacementRatio) -> Evidence:
             f"({above.placement.ppn} per node over 1)"
         )
     return Evidence(
-        label=f"{name_of(above)}: {compared}",
+        label=f"{cell_name(above)}: {compared}",
         metric="performance ratio",
         unit="",
         value=found.value,

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from assay.charts.builder import Chart, named, numbers
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, error_bars, ratio_fields, ratio_tooltip
+from assay.kernels.naming import cell_name
 from assay.questions.common.selection import Interval, Point
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
-from assay.questions.placement.works import METRIC, name_of, size_of
+from assay.questions.placement.works import METRIC, size_of
 from assay.units import counted
 
 # Numbers of ranks per node with a line for each work: of more, 2 and the most are drawn.
@@ -149,7 +150,7 @@ def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | Non
     nodes = {point.summary.cell.placement.nodes for point in drawn}
     if len(nodes) < 2 or len(counts) < 2:
         return None
-    name = name_of(work[0].summary.cell)
+    name = cell_name(work[0].summary.cell)
     # Operations per second, or executions per second where a work counts no operations.
     unit = "op/s" if "rate" in work[0].summary.metrics else "1/s"
     rows = [_speed_row(fixed, point) for point in drawn]

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from assay.kernels.naming import cell_name
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval, Point, ratio
-from assay.questions.placement.works import name_of, works_of
+from assay.questions.placement.works import works_of
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def compared_name(found: PlacementRatio, compared: Sequence[PlacementRatio]) -> 
     """The work of a ratio; with its toolchain where there are several."""
     cell = found.above.summary.cell
     several = len({each.above.summary.cell.toolchain for each in compared}) > 1
-    return f"{name_of(cell)}, {cell.toolchain}" if several else name_of(cell)
+    return f"{cell_name(cell)}, {cell.toolchain}" if several else cell_name(cell)
 
 
 def _by_place(work: Sequence[Point]) -> dict[tuple[int, int], Point]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.kernels.naming import kernel_code
 from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import Column, Entry, Table
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
@@ -12,7 +13,7 @@ from assay.units import MISSING
 
 
 def tables(found: RatioFindings) -> list[Table]:
-    """Ratios on as many nodes, of as many ranks, and published ratios of two."""
+    """Ratios on equally many nodes, of as many ranks, and published ratios of two."""
     return [
         *([_ratios("nodes", found.same_nodes)] if found.same_nodes else []),
         *([_ratios("ranks", found.same_ranks)] if found.same_ranks else []),
@@ -28,7 +29,7 @@ def _ratios(fixed: str, compared: Sequence[PlacementRatio]) -> Table:
         placement = one.above.summary.cell.placement
         number = placement.nodes if fixed == "nodes" else placement.ranks
         rows.setdefault((compared_name(one, compared), number), {})[placement.ppn] = one
-    same = "on as many nodes" if fixed == "nodes" else "of as many ranks, on fewer nodes"
+    same = "on equally many nodes" if fixed == "nodes" else "of equally many ranks, on fewer nodes"
     return Table(
         id=f"placement-{fixed}",
         title=f"Performance over 1 rank per node, {same}",
@@ -69,7 +70,7 @@ def _with_published(found: RatioFindings) -> list[Table]:
         of_paper = [published(kernel, machine) for machine in MACHINES]
         rows.append(
             [
-                Entry(kernel[4:].upper()),
+                Entry(kernel_code(kernel)),
                 _range(kernel, found.same_nodes),
                 *(Entry(one.same_nodes if one else MISSING) for one in of_paper),
                 _range(kernel, found.same_ranks),
@@ -85,8 +86,9 @@ def _with_published(found: RatioFindings) -> list[Table]:
         Table(
             id="placement-published",
             title="Two ranks per node over one, beside published clusters",
-            caption="Performance with 2 ranks per node over that with 1: on as many nodes, then of "
-            "as many ranks on half the nodes. Ranges are over the numbers of nodes or ranks.",
+            caption="Performance with 2 ranks per node over that with 1: on equally many nodes, "
+            "then of equally many ranks on half the nodes. Ranges are over the numbers of nodes or "
+            "ranks.",
             columns=[
                 Column("work", ""),
                 Column("nodes", "As many nodes, here", numeric=True),

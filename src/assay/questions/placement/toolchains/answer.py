@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.placement.toolchains.findings import (
@@ -13,7 +14,6 @@ from assay.questions.placement.toolchains.findings import (
     LevelRanking,
     ToolchainFindings,
 )
-from assay.questions.placement.works import name_of
 from assay.questions.steadiness.factors.answer import p_text
 from assay.units import format_share
 
@@ -37,7 +37,7 @@ def part(found: ToolchainFindings) -> Part:
         ],
         advice=[_ranking(one) for one in found.rankings],
         caveats=[
-            f"{name_of(cell.cell)} with {cell.cell.toolchain}: "
+            f"{cell_name(cell.cell)} with {cell.cell.toolchain}: "
             f"{cell.error or 'its result was wrong'}"
             for cell in found.broken[:_LISTED_FAILURES]
         ],

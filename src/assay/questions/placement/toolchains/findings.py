@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.kernels import known_kernel
+from assay.kernels.naming import cell_name
 from assay.model.placement import Placement
 from assay.questions.common.confidence import is_broken
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point, points
 from assay.questions.placement.toolchains.toolchain_parts import parts_of
-from assay.questions.placement.works import METRIC, costs_of, name_of
+from assay.questions.placement.works import METRIC, costs_of
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
 
@@ -136,7 +137,7 @@ def crossed_factors(cells: Sequence[CellSummary], run: RunData) -> list[CrossedF
         place += len(anova.effects)
         best = min(work, key=lambda point: point.metric.median)
         ids = tuple(point.summary.id for point in work)
-        title = name_of(best.summary.cell)
+        title = cell_name(best.summary.cell)
         programs.append(CrossedFactors(title, anova, own, parts, ids, best, factors))
     return programs
 

@@ -44,7 +44,7 @@ def part(found: ArithmeticFindings) -> Part | None:
         headline=[peak.point],
         evidence=_peak_rows(found),
         method=[_PEAK_METHOD],
-        remark=f"multiply-adds out of registers reach {rate} on {counted(count, 'core')}",
+        remark=f"multiply-adds in registers reach {rate} on {counted(count, 'core')}",
     )
 
 
@@ -84,7 +84,7 @@ def _dgemm_row(share: PeakShare, label: Callable[[Point], str]) -> Evidence:
 def _peak_rows(found: ArithmeticFindings) -> list[Evidence]:
     return [
         _row(
-            f"Multiply-adds out of registers, {counted(count, 'core')}",
+            f"Multiply-adds in registers, {counted(count, 'core')}",
             share,
             f"{share.point.parameter('width')}-bit vectors: the measured peak",
         )

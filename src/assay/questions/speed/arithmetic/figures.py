@@ -54,7 +54,7 @@ def _dgemm(found: ArithmeticCurves) -> Figure | None:
         for count, order in sorted(found.arrivals.items())
     ] or ["one order alone"]
     rings = " A ring marks the smallest N within 5% of the best." if found.arrivals else ""
-    lines = " Dashed: theoretical peak of as many cores." if found.peaks else ""
+    lines = " Dashed: theoretical peak of the same number of cores." if found.peaks else ""
     return chart.figure(
         "dgemm",
         "DGEMM: floating-point rate against matrix order",
@@ -98,7 +98,7 @@ def _peak(found: Sequence[Point]) -> Figure | None:
         .whiskers()
         .figure(
             "peak",
-            "Measured peak: multiply-adds out of registers",
+            "Measured peak: multiply-adds in registers",
             caption="Median over launches; the whiskers are 95% intervals.",
             alt=f"Bar chart of the multiply-add rate at {', '.join(map(str, widths))} bit.",
             fields=[

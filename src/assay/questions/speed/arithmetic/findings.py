@@ -1,4 +1,4 @@
-"""What a run shows of floating-point speed: DGEMM, the peak it is set against, and the best N."""
+"""What a run shows of floating-point speed: DGEMM, the peak it is compared with, and the best N."""
 
 from __future__ import annotations
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from assay.kernels.naming import kernel_name, placement_text
 from assay.questions.common.parts import Growth, Part
-from assay.questions.common.selection import (
-    evidence,
-    labeller,
-    placement_text,
-    quantity_text,
-)
+from assay.questions.common.selection import evidence, labeller, quantity_text
 from assay.questions.common.speedups import Speedup, speedup_row
 from assay.questions.speed.benchmarks.findings import (
-    TITLES,
     BenchmarksFindings,
     CacheEffect,
     ClassFindings,
@@ -131,7 +126,7 @@ def _cache_effect(one: ClassFindings, effect: CacheEffect) -> str:
 def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedup) -> None:
     """Why the parallel efficiency on the most cores is poor, and what to do."""
     curve = one.scaling.curve
-    title, where = TITLES[curve.kernel], counted(curve.most, "core")
+    title, where = kernel_name(curve.kernel), counted(curve.most, "core")
     share = format_share(speedup.efficiency, speedup.efficiency_interval)
     reason, action = _cause(loss)
     if reason:

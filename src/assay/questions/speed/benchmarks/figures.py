@@ -8,9 +8,10 @@ from typing import Any
 from assay.charts.builder import STATISTICS, Chart, named
 from assay.charts.figure import Datum, Field, Figure
 from assay.charts.marks import Row, Spec, count_axis, ideal_line
+from assay.kernels.naming import placement_text
 from assay.kernels.npb import CLASS_ORDER
 from assay.questions.common.figure_rows import by_size, statistics
-from assay.questions.common.selection import Point, placement_text, scaled
+from assay.questions.common.selection import Point, scaled
 from assay.questions.speed.benchmarks.findings import (
     BenchmarkFindings,
     BenchmarksFindings,

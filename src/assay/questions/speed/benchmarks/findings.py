@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.kernels.npb import CLASS_ORDER, KERNELS
+from assay.kernels.naming import benchmark_codes, kernel_name
+from assay.kernels.npb import CLASS_ORDER
 from assay.model.placement import Placement
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
@@ -36,7 +37,6 @@ from assay.questions.speed.benchmarks.scaling import (
 from assay.questions.speed.memory.bandwidth import KERNEL as STREAM
 from assay.stats.core.model import CellSummary
 
-TITLES = {kernel.name: kernel.name.removeprefix("npb.").upper() for kernel in KERNELS}
 PROCESSES = "processes"
 # Parallel efficiency below which the cause is looked for.
 POOR_EFFICIENCY = 0.75
@@ -99,7 +99,7 @@ class ClassScaling:
     @property
     def title(self) -> str:
         """``CG class B``."""
-        return f"{TITLES[self.curve.kernel]} class {self.curve.size}"
+        return f"{kernel_name(self.curve.kernel)} class {self.curve.size}"
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def find(measured: Measured) -> BenchmarksFindings | None:
     judged = measured.without_candidates()
     chip = chip_of(measured.run)
     found = []
-    for kernel, title in TITLES.items():
+    for kernel, title in benchmark_codes().items():
         drawn = points(measured.cells, kernel, "rate")
         if not drawn:
             continue

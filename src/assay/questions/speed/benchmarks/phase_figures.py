@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.charts.figure import Datum, Field, Figure
 from assay.charts.marks import Row, Spec, colour, data_fields, scaled_fields, tooltip
-from assay.questions.common.selection import placement_text
+from assay.kernels.naming import metric_name, placement_text
 from assay.questions.speed.benchmarks.findings import BenchmarkFindings
 from assay.questions.speed.benchmarks.phases import COMPUTE, CellPhases
 from assay.units import counted, listed
@@ -43,7 +43,7 @@ def phase_rows(phases: CellPhases, **fields: Datum) -> list[Row]:
             {
                 **fields,
                 "placement": where,
-                "phase": name,
+                "phase": metric_name(name),
                 "share": phases.shares.get(name),
                 "median": metric.median,
                 "low": low,

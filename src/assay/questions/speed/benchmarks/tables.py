@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from assay.questions.common.selection import placement_text, quantity_text
+from assay.kernels.naming import placement_text
+from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import Column, Entry, Table
 from assay.questions.speed.benchmarks.findings import BenchmarksFindings
 from assay.questions.speed.benchmarks.phases import COMPUTE, NpbPhases

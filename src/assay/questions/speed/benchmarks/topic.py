@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from assay.kernels.naming import benchmark_codes
 from assay.questions.common.question import Topic
 from assay.questions.speed.benchmarks.answer import part
 from assay.questions.speed.benchmarks.figures import figures
-from assay.questions.speed.benchmarks.findings import TITLES, find
+from assay.questions.speed.benchmarks.findings import find
 from assay.questions.speed.benchmarks.tables import tables
 
 # Names of the kernels that this topic answers from.
-KERNELS = tuple(TITLES)
+KERNELS = tuple(benchmark_codes())
 TOPIC = Topic(name="benchmarks", find=find, part=part, figures=figures, tables=tables)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from assay.kernels.naming import metric_name, placement_text
 from assay.models.linpack import sizing_text
 from assay.questions.common.parts import Growth, Part
-from assay.questions.common.selection import measured_text, placement_text, quantity_text
+from assay.questions.common.selection import measured_text, quantity_text
 from assay.questions.common.speedups import speedup_row
 from assay.questions.speed.arithmetic.peak import ABOVE_PEAK
 from assay.questions.speed.linpack.evidence import linpack_rows
@@ -21,13 +22,6 @@ SMALL_GAIN = 0.02
 _WHOLE_PERCENTS = 0.1
 # Share of the time from which a phase other than the update is reported as what limits the rate.
 _LARGE_PHASE = 0.1
-_PHASES = {
-    "panel": "panel factorisation",
-    "broadcast": "broadcasting panels along the rows of the grid",
-    "swap": "interchanging rows",
-    "update": "updating the trailing matrix",
-    "solve": "back substitution",
-}
 # What to do where a phase takes much of the time, by phase.
 _PHASE_ADVICE = {
     "panel": "Panel factorisation takes {} of Linpack's time, the most after the update: it "
@@ -82,8 +76,9 @@ def _add_scaling(part: Part, found: LinpackFindings) -> None:
         return
     loss = found.loss
     reason = (
-        f"; most of the loss is in {_phase(loss.phase)}, which takes {format_share(loss.after)} of "
-        f"the time there and {format_share(loss.before)} on {counted(few, 'core')}"
+        f"; most of the loss is in the {metric_name(loss.phase)}, which takes "
+        f"{format_share(loss.after)} of the time there and {format_share(loss.before)} on "
+        f"{counted(few, 'core')}"
         if loss is not None
         else ""
     )
@@ -91,10 +86,6 @@ def _add_scaling(part: Part, found: LinpackFindings) -> None:
     part.limits.append(
         f"Linpack keeps {share} of perfect scaling from {few} to {counted(most, 'core')}{reason}."
     )
-
-
-def _phase(name: str) -> str:
-    return _PHASES.get(name, name)
 
 
 def _add_orders(part: Part, found: LinpackFindings) -> None:
@@ -128,7 +119,7 @@ def _add_phases(part: Part, found: LinpackFindings) -> None:
         return
     taking = {name: share for name, share in found.rmax_phases.shares.items() if share > 0}
     phases = ", ".join(
-        f"{_phase(name)} {format_share(share)}"
+        f"{metric_name(name)} {format_share(share)}"
         for name, share in sorted(taking.items(), key=lambda item: -item[1])
     )
     part.limits.append(f"Where Linpack's time goes at N = {found.nmax:,}: {phases}.")

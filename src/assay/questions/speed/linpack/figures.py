@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from assay.charts.builder import STATISTICS, Chart, numbers
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, ideal_line, named_level, order_axis
+from assay.kernels.naming import placement_text
 from assay.models.half_performance import HalfOrder
 from assay.questions.common.figure_rows import statistics
-from assay.questions.common.selection import Point, labeller, placement_text, quantity_text
+from assay.questions.common.selection import Point, labeller, quantity_text
 from assay.questions.speed.benchmarks.phase_figures import phase_rows, phases_among, phases_figure
 from assay.questions.speed.linpack.findings import LinpackFindings
 from assay.questions.speed.linpack.results import order_of

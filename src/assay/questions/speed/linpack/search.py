@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from assay.kernels.linpack import USUAL_NB, usual_rows
 from assay.model.placement import Value
-from assay.models.linpack import SEARCH, LargestOrder, read_search, settle
+from assay.models.linpack import SEARCH, LargestOrder, read_search, resolve
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Point
 from assay.questions.speed.linpack.results import measurements_of
@@ -114,7 +114,7 @@ def largest_of(run: RunData, rmax: Point) -> LargestOrder | None:
     for measurement in measurements_of(run, SEARCH, rmax):
         found = read_search(measurement.record.facts, cell.placement.ranks)
         if found is not None:
-            return settle(cell, found, run.manifest.plan.replication.budget).largest
+            return resolve(cell, found, run.manifest.plan.replication.budget).largest
     return None
 
 

@@ -125,7 +125,7 @@ def _source(point: Point) -> str:
     kernel = point.summary.kernel
     name = {DGEMM: f"DGEMM N = {point.parameter('n')}", KERNEL: f"Linpack N = {order_of(point)}"}
     rate = quantity_text(point.metric.median, "flop/s")
-    what = name.get(kernel, "multiply-adds out of registers")
+    what = name.get(kernel, "multiply-adds in registers")
     return f"{what} on {counted(point.cores, 'core')}, {rate}"
 
 

@@ -151,7 +151,7 @@ def _random(part: Part, found: AccessFindings) -> None:
             )
     if found.random:
         part.method.append(
-            "Random access: each rank works in a table of its own, many times larger than the "
+            "Random access: each rank accesses a separate table, many times larger than the "
             "caches; reads and writes go through an index array, updates are those of RandomAccess "
             "of HPC Challenge."
         )

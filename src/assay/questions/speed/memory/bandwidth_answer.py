@@ -40,8 +40,8 @@ def bandwidth_part(found: BandwidthFindings) -> Part:
     )
     if found.of_best_pass < STEADY:
         part.advice.append(
-            f"STREAM {operation} sustains {found.of_best_pass:.0%} of its own best pass (median "
-            "over launches): something disturbs it at times. Look for other work on the node, and "
+            f"STREAM {operation} sustains {found.of_best_pass:.0%} of its best pass (median "
+            "over launches): some passes are disturbed. Look for other work on the node, and "
             "compare the covariates (steal time, load) of slow and fast launches."
         )
     if found.speedup is not None:

@@ -18,7 +18,7 @@ from assay.units import counted, format_size, listed
 
 _NANOSECONDS = (1e-9, "n")
 _MIN_ON_A_CURVE = 3
-_BARS_IN_HALF = 16  # bars that stay wide enough to tell apart in half of the text's width
+_BARS_IN_HALF = 16  # bars that stay wide enough to distinguish in half of the text's width
 _STRIDED_FIELDS = (
     Field("stride", "", "elements of 8 bytes from one access to the next"),
     Field("operation", "", "what is done per element"),

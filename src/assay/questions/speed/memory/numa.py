@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.kernels import parameters_text
+from assay.kernels.naming import parameters_text
 from assay.questions.common.ratios import Ratio, ratio_of
 from assay.questions.common.selection import Point, best, leading, points
 from assay.questions.speed.memory.hierarchy import KERNEL as LATENCY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from assay.questions.common.confidence import describe
+from assay.kernels.naming import cell_name, level_name, metric_name
 from assay.questions.common.parts import Part
 from assay.questions.common.ratios import ratio_row
 from assay.questions.common.selection import (
@@ -21,19 +21,12 @@ from assay.questions.speed.storage.findings import (
     StorageFindings,
     number,
 )
-from assay.questions.speed.storage.words import (
-    OPERATION_TITLES,
-    operation_title,
-    way_of,
-    way_text,
-)
+from assay.questions.speed.storage.sharing import operation_name, way_of, way_text
 from assay.units import counted, format_share, format_size
 
 # From this ratio of the fastest way to share the work to the slowest, the fastest is recommended.
 MUCH_SLOWER = 1.1
 
-_LATENCY_TITLES = {"latency": "median", "latency_p99": "99th percentile"}
-_LAYOUT_TITLES = {"own": "own directories", "shared": "one directory"}
 
 Label = Callable[[Point], str]
 
@@ -48,7 +41,8 @@ def part(found: StorageFindings) -> Part | None:
     for op, parallel in found.parallel.items():
         _parallel(part, found, op, parallel, label)
     for (op, layout), top in found.metadata.items():
-        title = f"Files: {op}, {counted(top.cores, 'rank')}, {_LAYOUT_TITLES[layout]}"
+        name = level_name("storage.metadata", "layout", layout)
+        title = f"Files: {op}, {counted(top.cores, 'rank')}, {name}"
         part.evidence.append(evidence(title, top, "rate", note=label(top)))
     _caveats(part, found)
     part.method = _method(found.measured)
@@ -61,7 +55,7 @@ def _remark(found: StorageFindings) -> str:
     sustained = [f"{op}s {_quantity(point)}" for op, point in found.device.items()]
     if not sustained:
         (top,) = found.headline
-        sustained = [f"does {describe(top.summary)} at {_quantity(top)}"]
+        sustained = [f"does {cell_name(top.summary.cell)} at {_quantity(top)}"]
     return f"storage {' and '.join(sustained)}"
 
 
@@ -78,10 +72,11 @@ def _files(part: Part, found: StorageFindings, label: Label) -> None:
         )
         note = _joined(label(one.point), arrival, _cache_note(found.facts_of(one.point)))
         part.evidence.append(evidence(_title(one.point), one.point, "bandwidth", note=note))
-    for op, ratio in found.page_cache.items():
+    for ratio in found.page_cache.values():
         part.evidence.append(
             ratio_row(
-                f"{OPERATION_TITLES[op]}, buffered over direct, records of {_record(ratio.above)}",
+                f"{operation_name(ratio.above).capitalize()}, buffered over direct, "
+                f"records of {_record(ratio.above)}",
                 ratio,
                 note="what the page cache and its read-ahead add",
                 above_first=True,
@@ -92,13 +87,14 @@ def _files(part: Part, found: StorageFindings, label: Label) -> None:
         note = _joined(label(small.rate), _cache_note(found.facts_of(small.rate)))
         part.evidence.append(evidence(title, small.rate, "rate", note=note))
         part.evidence += [
-            evidence(f"{title}: {_LATENCY_TITLES[metric]}", point, metric, note=note)
+            evidence(f"{title}: {metric_name(metric)}", point, metric, note=note)
             for metric, point in small.latencies.items()
         ]
 
 
 def _title(point: Point) -> str:
-    return f"{operation_title(point)}, {point.parameter('method')}, records of {_record(point)}"
+    operation = operation_name(point).capitalize()
+    return f"{operation}, {point.parameter('method')}, records of {_record(point)}"
 
 
 def _record(point: Point) -> str:
@@ -135,8 +131,8 @@ def _parallel(
     spread = parallel.spread
     if spread and spread.ci95 is not None and spread.ci95[0] >= MUCH_SLOWER:
         part.advice.append(
-            f"With {ranks}, {op} {way_of(spread.above)}: {spread.value:.2f} times the bandwidth of "
-            f"{way_of(spread.below)}."
+            f"With {ranks}, {op} with {way_of(spread.above)}: {spread.value:.2f} times the "
+            f"bandwidth of {way_of(spread.below)}."
         )
 
 
@@ -145,7 +141,7 @@ def _caveats(part: Part, found: StorageFindings) -> None:
     if found.in_memory:
         part.caveats.append(
             f"The files of {counted(len(found.in_memory), 'cell')} lay in a file system in memory "
-            f"(tmpfs), not on a device ({describe(found.in_memory[0].summary)}"
+            f"(tmpfs), not on a device ({cell_name(found.in_memory[0].summary.cell)}"
             f"{', …' if len(found.in_memory) > 1 else ''})."
         )
     if found.cached:
@@ -153,8 +149,8 @@ def _caveats(part: Part, found: StorageFindings) -> None:
         part.caveats.append(
             f"In {counted(len(found.cached), 'storage cell')} the page cache served in place of "
             f"the device, up to {format_share(found.facts_of(worst).cached)} of the bytes "
-            f"({describe(worst.summary)}): their bandwidth is that of memory, and lasts as long as "
-            "the data fit into it."
+            f"({cell_name(worst.summary.cell)}): their bandwidth is that of memory, and lasts as "
+            "long as the data fit into it."
         )
 
 

@@ -9,14 +9,14 @@ from typing import Literal
 from assay.charts.builder import Chart, named
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, size_axis
-from assay.kernels.storage import LAYOUTS, READS, WRITES
+from assay.kernels.storage import LAYOUTS, OPERATIONS, READS, WRITES
 from assay.questions.common.figure_rows import statistics
 from assay.questions.common.selection import Point, best, labeller
 from assay.questions.speed.storage.findings import StorageFindings, number
-from assay.questions.speed.storage.words import OPERATION_TITLES, operation_title, way_of
+from assay.questions.speed.storage.sharing import operation_name, way_of
 from assay.units import counted
 
-_COLUMNS_IN_HALF = 16  # bars that stay wide enough to tell apart in half of the text's width
+_COLUMNS_IN_HALF = 16  # bars that stay wide enough to distinguish in half of the text's width
 _LEVEL_LABELS = 4  # groups whose labels fit side by side
 
 
@@ -39,12 +39,12 @@ def _records(found: list[Point], name: str) -> Figure | None:
         return None
     label = labeller(found)
     several = len({label(point) for point in found}) > 1
-    order = list(OPERATION_TITLES)
+    order = list(OPERATIONS)
     found.sort(key=lambda p: (order.index(str(p.parameter("op"))), _method(p), number(p, "record")))
     rows: list[Row] = [
         {
             "record": number(point, "record"),
-            "operation": operation_title(point).lower(),
+            "operation": operation_name(point),
             "method": _method(point) + (f", {label(point)}" if several else ""),
             "file_size": number(point, "file_size"),
             **statistics(point),

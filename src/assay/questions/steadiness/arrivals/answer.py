@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from assay.kernels.naming import placement_text
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.common.selection import evidence, placement_text
+from assay.questions.common.selection import evidence
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings, Lateness
 from assay.units import counted, format_quantity, format_share
 
@@ -75,7 +76,7 @@ def _late_row(latest: Lateness, found: ArrivalFindings) -> Evidence:
         unit="1",
         value=latest.last,
         limit=found.fair,
-        limit_source="all ranks alike",
+        limit_source="all ranks equally",
         share=latest.last / found.fair,
         cells=[found.lost.summary.id],
         note=f"median {format_quantity(latest.level(0.5), 's')} behind the first rank, "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.records.jobs import JobBook, JobStory
+from assay.records.jobs import JobBook, JobHistory
 from assay.records.model import RunData
 from assay.stats.core.intervals import smallest_size
 from assay.stats.repeats.wall_clock import WallClock, compare_clocks
@@ -66,7 +66,7 @@ def accounting_of(run: RunData) -> AccountedJobs | None:
     return AccountedJobs(clocks, accounting.accounting.source, what)
 
 
-def _accounted(story: JobStory, name: str) -> float:
+def _accounted(story: JobHistory, name: str) -> float:
     """One number of the accounting, s; NaN where it is missing."""
     accounted = story.accounted
     value = getattr(accounted.accounting, name) if accounted is not None else None

@@ -212,9 +212,9 @@ def _limits(found: CauseFindings) -> list[str]:
     if over_nodes:
         more = len(over_nodes) - 1
         limits.append(
-            f"Nothing on the nodes explains {over_nodes[0].label}"
+            f"No recorded covariate explains {over_nodes[0].label}"
             f"{f' and {more} more' if more else ''}: the remaining candidates are the network "
-            "between them, of which only losses are recorded, and the work itself."
+            "between them, of which only packet losses are recorded, and the program itself."
         )
     if found.few:
         limits.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from assay.kernels.naming import cell_labels
 from assay.model.cell import Cell
 from assay.questions.common.findings import INTERNAL
 from assay.questions.steadiness.causes.accounting import AccountedJobs, accounting_of
@@ -15,7 +16,6 @@ from assay.questions.steadiness.causes.scatter import (
     scatter_of,
 )
 from assay.questions.steadiness.noise.findings import NoiseFindings
-from assay.questions.steadiness.variation.labels import labels_of
 from assay.records.model import RunData
 from assay.stats.attribution.attribution import ALPHA, LEAST, Attribution, CauseShare, attribute
 from assay.stats.repeats.repeats import Repeats
@@ -84,7 +84,7 @@ def find(
     if not enough:
         return None
     alpha = min(ALPHA, REPORT_ALPHA / len(enough))
-    labels = labels_of([each.cell for each in enough])
+    labels = cell_labels([each.cell for each in enough])
     found = [
         CellCauses(each.cell, labels[each.cell.id], attribute(each, alpha=alpha), wall_clock(each))
         for each in enough

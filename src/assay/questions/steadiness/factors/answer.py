@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.kernels.naming import kernel_name
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.speed.benchmarks.findings import TITLES
 from assay.questions.steadiness.factors.findings import FactorComparison, FactorFindings
 from assay.units import counted, format_share
 
@@ -155,7 +155,7 @@ def level_words(factor: str, level: str, base: str) -> tuple[str, bool]:
     if factor == "beside":
         if level == "alone":
             return "running alone", False
-        names = [TITLES.get(name, name) for name in level.split(", ")]
+        names = [kernel_name(name) for name in level.split(", ")]
         return f"concurrent {', '.join(names)}", len(names) > 1
     if factor in ("session", "node set", "time of day"):
         return level, False

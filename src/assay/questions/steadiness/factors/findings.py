@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.hostnames import natural
+from assay.kernels.naming import cell_name, kernel_code
 from assay.model.cell import Cell
-from assay.questions.speed.benchmarks.findings import TITLES
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.findings import VariationFindings
-from assay.questions.steadiness.variation.labels import title_of
 from assay.stats.compare.levels import Ints, combined, numbered, places_of, relative
 from assay.stats.core.intervals import Floats
 from assay.stats.repeats.session_labels import sessions
@@ -246,8 +245,8 @@ def _table(found: Sequence[CellVariation]) -> _Table | None:
 def _title(cells: Sequence[Cell]) -> str:
     """``FT``, ``memory.stream op=triad``, or, of several sets of parameters, ``memory.stream``."""
     kernel = cells[0].kernel
-    shared = {title_of(cell) for cell in cells}
-    return TITLES.get(kernel) or (shared.pop() if len(shared) == 1 else kernel)
+    shared = {cell_name(cell) for cell in cells}
+    return kernel_code(kernel) or (shared.pop() if len(shared) == 1 else kernel)
 
 
 def _of_cell(cell: Cell) -> dict[str, str]:

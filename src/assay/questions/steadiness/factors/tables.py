@@ -78,7 +78,7 @@ def _finding(comparison: FactorComparison) -> str:
     if comparison.differs:
         return sentence(comparison)
     if comparison.spread.verdict == "alike":
-        return "spreads alike: no CoV is 1.5 times another"
+        return "equal spread: no CoV is 1.5 times another"
     return "no difference shown"
 
 

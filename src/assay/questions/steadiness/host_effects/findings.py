@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.hostnames import expand_hosts
-from assay.kernels import parameters_text
-from assay.questions.common.selection import placement_text
+from assay.kernels.naming import cell_title
 from assay.stats.attribution.host_effects import MIN_SETS, find_host_effects
 from assay.stats.core.intervals import Interval
 from assay.stats.repeats.repeats import Repeats
@@ -62,12 +61,11 @@ def find(repeats: Sequence[Repeats]) -> HostEffectFindings | None:
     for effect in find_host_effects([each.cost for each in known], hosts):
         cell = known[effect.cell].cell
         low, high = effect.interval
-        kernel = f"{cell.kernel} {parameters_text(cell)}".rstrip()
         slow.append(
             SlowHosts(
                 hosts=effect.hosts,
                 cell=cell.id,
-                label=f"{kernel}, {placement_text(cell.placement)}",
+                label=cell_title(cell),
                 ratio=math.exp(effect.effect),
                 ci95=(math.exp(low), math.exp(high)),
                 sets=effect.sets,

@@ -59,7 +59,7 @@ def part(found: NoiseFindings) -> Part:
             "quantum or the fullest interval of the rank (Sottile & Minnich 2004). Periods: lines "
             "of the spectrum of the lost time at a false-alarm rate of one in a hundred spectra "
             "without periodic noise.",
-            "Cost of synchronising: the mean of the greatest loss of as many ranks, drawn "
+            "Cost of synchronising: the mean of the greatest loss among that many ranks, drawn "
             "independently from the losses traced; ranks that are interrupted together lose less.",
         ],
         limits=_limits(found),

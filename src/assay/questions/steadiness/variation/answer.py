@@ -197,7 +197,7 @@ def _advice(varied: Sequence[CellVariation]) -> list[str]:
     if drifting:
         advice.append(
             f"Results drift with time ({_names(drifting)}): check temperature and clock rate, "
-            "memory fragmentation, and what else was started meanwhile."
+            "memory fragmentation, and what else was started in that time."
         )
     return advice
 

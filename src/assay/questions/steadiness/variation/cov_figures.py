@@ -8,9 +8,9 @@ from assay.charts.builder import numbers
 from assay.charts.figure import Field, Figure
 from assay.charts.layers import calculated, layer, logarithmic, tips
 from assay.charts.marks import Row, Spec, colour
+from assay.kernels.naming import kernel_code
 from assay.questions.steadiness.variation.cells import notable
 from assay.questions.steadiness.variation.findings import VariationFindings
-from assay.questions.steadiness.variation.labels import code_of
 from assay.reference.variability import SOURCE, published_runs
 
 _CELLS = 24
@@ -37,7 +37,7 @@ def cov_figure(found: VariationFindings) -> Figure | None:
         cov_row(each.label, _HERE, each.spread.cov, each.spread.cov_ci95, each.spread.n)
         for each in chosen
     ]
-    codes = {code_of(each.cell) for each in chosen}
+    codes = {kernel_code(each.cell.kernel) for each in chosen}
     rows += [
         cov_row(f"{each.code}, {each.system}", SOURCE, each.cov, None, each.runs)
         for each in published_runs()

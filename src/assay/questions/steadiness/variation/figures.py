@@ -210,7 +210,7 @@ def _tail_figure(found: VariationFindings) -> Figure | None:
             "encoding": {
                 "x": _share_axis("slower", "slower than the median by more than", rows),
                 "y": _share_axis("share", "share of the runs", rows),
-                "color": _stroked(colour("cell", rows)),
+                "color": _outlined(colour("cell", rows)),
                 "tooltip": tips(
                     ("cell", "cell"),
                     ("slower", "slower by more than", ".3~%"),
@@ -246,7 +246,7 @@ def _share_axis(field: str, title: str, rows: list[Row]) -> Spec:
     return numbers(field, title, **style)
 
 
-def _stroked(hue: Spec) -> Spec:
+def _outlined(hue: Spec) -> Spec:
     """A colour whose legend shows lines, not dots."""
     legend = hue["legend"]
     return {

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from assay.kernels import is_search, known_kernel
+from assay.kernels.naming import cell_labels
 from assay.model.cell import Cell
 from assay.model.placement import Value
 from assay.questions.common.findings import INTERNAL
@@ -29,7 +30,6 @@ from assay.questions.steadiness.variation.distributions import (
     histograms_of,
     survival_of,
 )
-from assay.questions.steadiness.variation.labels import labels_of
 from assay.questions.steadiness.variation.sequences import RunSequences, sequences_of
 from assay.questions.steadiness.variation.walltime import WalltimeRequest, walltimes_of
 from assay.records.model import RunData
@@ -132,7 +132,7 @@ def variation_of(
 
     studied = [each for each in repeats if _studied(each.cell)]
     enough = [each for each in studied if len(each) >= MIN_RESULTS]
-    labels = labels_of([each.cell for each in enough])
+    labels = cell_labels([each.cell for each in enough])
     rest = [each for each in studied if MIN_COUNTED <= len(each) < MIN_RESULTS]
     covs = [cov for each in rest if (cov := coefficient_of_variation(each.cost)) is not None]
     timed = [_times(each, (resolved or {}).get(each.cell.id, {})) for each in enough]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.questions.common.selection import placement_text
+from assay.kernels.naming import cell_name, kernel_code, placement_text
 from assay.questions.common.tables import Column, Entry, Table
 from assay.questions.steadiness.variation.answer import time_text
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.findings import VariationFindings
-from assay.questions.steadiness.variation.labels import code_of, title_of
 from assay.reference.variability import (
     CLASS,
     CODES,
@@ -36,7 +35,7 @@ def published_table(found: VariationFindings) -> Table | None:
         runs = [each for each in published_runs() if each.system == system.name]
         rows += _rows(system.name, {each.code: _published_entries(each) for each in runs})
     ran = "; ".join(
-        f"{code}: {title_of(varied.cell)}, {placement_text(varied.cell.placement)}, "
+        f"{code}: {cell_name(varied.cell)}, {placement_text(varied.cell.placement)}, "
         f"{varied.cell.toolchain}"
         for code, varied in own.items()
     )
@@ -68,7 +67,7 @@ def published_table(found: VariationFindings) -> Table | None:
 def _of_code(varied: Sequence[CellVariation], code: str) -> CellVariation | None:
     """The cell of a code with the most ranks; of these the slowest, which is the largest class."""
     return max(
-        (each for each in varied if code_of(each.cell) == code and each.unit == "s"),
+        (each for each in varied if kernel_code(each.cell.kernel) == code and each.unit == "s"),
         key=lambda each: (each.cell.placement.ranks, each.spread.median),
         default=None,
     )

@@ -35,7 +35,7 @@ def experiments() -> ModuleType:
     return module
 
 
-MADE = experiments()
+EXPERIMENTS = experiments()
 # Share of the time from which on what nobody made was there all the same.
 REAL = 0.02
 
@@ -44,7 +44,7 @@ REAL = 0.02
     "name",
     [
         name if name == "competition" else pytest.param(name, marks=pytest.mark.long)
-        for name in MADE.NAMES
+        for name in EXPERIMENTS.NAMES
     ],
 )
 def test_what_was_done_is_named_first(name: str, tmp_path: Path) -> None:
@@ -55,16 +55,16 @@ def test_what_was_done_is_named_first(name: str, tmp_path: Path) -> None:
     if name == "retransmits" and (reason := network.why_not()):
         pytest.skip(reason)
     controller = {"memory": "memory", "quota": "cpu"}.get(name)
-    if controller and MADE.parent_of_groups(controller) is None:
+    if controller and EXPERIMENTS.parent_of_groups(controller) is None:
         pytest.skip(f"No control group with a limit of {controller} can be made here.")
-    with contextlib.closing(MADE.experiments([name])) as made:
-        experiment = next(made)
+    with contextlib.closing(EXPERIMENTS.experiments([name])) as planted:
+        experiment = next(planted)
         toolchain = select_toolchain(None, Config())
-        outcome = MADE.carry_out(experiment, toolchain, plain(), tmp_path, LEAST)
+        outcome = EXPERIMENTS.execute_campaign(experiment, toolchain, plain(), tmp_path, LEAST)
     cell = outcome.causes.cells[0]
     said = f"slowdown {outcome.slowdown:.2f}: {cell.attribution}"
     assert outcome.named[:1] == [experiment.cause], said
     # What else runs here may compete, too: then launches that were left alone had to wait as well.
-    others = [share for share in cell.named[1:] if share.cause in MADE.NAMES]
+    others = [share for share in cell.named[1:] if share.cause in EXPERIMENTS.NAMES]
     assert all((share.quick or 0.0) > REAL for share in others), said
     assert cell.named[0].share > 0.2, said

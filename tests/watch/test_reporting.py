@@ -128,5 +128,5 @@ def test_where_the_heartbeat_files_are():
     )
     for path in json.loads(done.stdout).values():
         assert Path(path).is_file()
-    told = subprocess.run([*WATCH, "--heartbeat"], capture_output=True, timeout=60, check=True)
-    assert b"assay_heartbeat()" in told.stdout and b"gfortran" in told.stdout
+    printed = subprocess.run([*WATCH, "--heartbeat"], capture_output=True, timeout=60, check=True)
+    assert b"assay_heartbeat()" in printed.stdout and b"gfortran" in printed.stdout

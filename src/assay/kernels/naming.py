@@ -1,0 +1,249 @@
+"""Names for people: of kernels, metrics, parameters, placements and cells.
+
+Reports, figures, messages and the terminal take every such name from here, so that a thing is
+called the same everywhere. Identifiers, as on the command line and in JSON, are the catalogue's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.kernels import kernels, known_kernel, left_to_kernel
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.units import counted
+
+_NPB = "npb."
+# Metrics by identifier. Phases of programs are metrics, too.
+_METRICS: Mapping[str, str] = {
+    "access": "time per access",
+    "allgatherv": "allgatherv",
+    "allreduce": "allreduce",
+    "alltoall": "alltoall",
+    "alltoallv": "alltoallv",
+    "bandwidth": "bandwidth",
+    "bandwidth_each": "bandwidth per sender",
+    "barrier": "barrier time",
+    "broadcast": "panel broadcast",
+    "compute": "computation",
+    "cpu": "CPU time",
+    "detour": "longest interruption",
+    "fastest": "shortest time",
+    "gather": "gather",
+    "halo": "halo exchange",
+    "handover": "pipeline of cut lines",
+    "latency": "latency",
+    "latency_p99": "99th percentile of latency",
+    "least_compute": "least computation of a rank",
+    "lost": "share of time lost",
+    "max_bandwidth": "largest bandwidth",
+    "min_bandwidth": "smallest bandwidth",
+    "most_compute": "most computation of a rank",
+    "noise": "noise",
+    "pair_max": "largest bandwidth of a pair",
+    "pair_min": "smallest bandwidth of a pair",
+    "panel": "panel factorisation",
+    "pipeline": "pipeline",
+    "rate": "rate",
+    "slowest": "longest latency",
+    "solve": "back substitution",
+    "spread": "spread of arrivals",
+    "swap": "row interchange",
+    "time": "time",
+    "update": "update of the trailing matrix",
+    "wall": "wall time",
+    "worst_bandwidth": "smallest bandwidth",
+}
+# Values of parameters, by kernel and parameter, where the value itself is no name.
+_LEVELS: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("storage.file", "op"): {
+        "random_read": "random read",
+        "random_write": "random write",
+        "stride_read": "strided read",
+    },
+    ("storage.parallel", "layout"): {
+        "own": "file per rank",
+        "shared": "shared file, segmented",
+        "strided": "shared file, strided",
+    },
+    ("storage.metadata", "layout"): {"own": "directory per rank", "shared": "one directory"},
+}
+# Characters of a command in a cell's name, and of a rank order in a label.
+_COMMAND_LENGTH = 40
+_ORDER_LENGTH = 16
+# Seats of a rank order that are written out; of a longer one this many at both ends together.
+MOST_SEATS = 8
+
+
+def kernel_code(kernel: str) -> str:
+    """``CG`` for npb.cg, as publications name it; empty for other kernels."""
+    return kernel.removeprefix(_NPB).upper() if kernel.startswith(_NPB) else ""
+
+
+def kernel_name(kernel: str) -> str:
+    """``CG``, ``memory.stream``: the code of a benchmark, else the kernel's identifier."""
+    return kernel_code(kernel) or kernel
+
+
+def kernel_title(kernel: str) -> str:
+    """What the kernel is in one line, from the catalogue; its name where it has no entry."""
+    entry = known_kernel(kernel)
+    return entry.title if entry else kernel_name(kernel)
+
+
+def benchmark_codes() -> dict[str, str]:
+    """The codes of all benchmarks that have one, by kernel."""
+    return {kernel.name: code for kernel in kernels() if (code := kernel_code(kernel.name))}
+
+
+def metric_name(metric: str, unit: str = "") -> str:
+    """``bandwidth``, ``time per access (µs)``; of an unknown metric its identifier.
+
+    ``unit``: as shown, which may have a prefix; none is written where it is empty.
+    """
+    name = _METRICS.get(metric, metric.replace("_", " "))
+    return f"{name} ({unit})" if unit else name
+
+
+def level_name(kernel: str, parameter: str, value: str) -> str:
+    """A parameter's value: ``random read``, ``file per rank``; most are named as they are."""
+    return _LEVELS.get((kernel, parameter), {}).get(value, value)
+
+
+def parameters_text(cell: Cell) -> str:
+    """``op=triad``: the parameters asked for, less those left to the kernel and the tacit ones."""
+    defaults = left_to_kernel(cell.kernel)
+    return " ".join(
+        f"{name}={value}"
+        for name, value in cell.parameters.items()
+        if name not in defaults or value != defaults[name]
+    )
+
+
+def cell_name(cell: Cell) -> str:
+    """Kernel and parameters: ``CG class A``, ``memory.stream op=triad``; of a command its start."""
+    kernel = known_kernel(cell.kernel)
+    if kernel is not None and kernel.outside:
+        command = str(cell.parameters.get("command", cell.kernel))
+        short = len(command) <= _COMMAND_LENGTH
+        return command if short else f"{command[: _COMMAND_LENGTH - 1]}…"
+    text = parameters_text(cell)
+    if kernel_code(cell.kernel):
+        text = text.replace("class=", "class ")
+    return f"{kernel_name(cell.kernel)} {text}".rstrip()
+
+
+def cell_title(cell: Cell) -> str:
+    """The name with the placement: ``CG class A, 2 nodes 8 ranks cyclic order``."""
+    return f"{cell_name(cell)}, {placement_text(cell.placement)}"
+
+
+def cell_labels(cells: Sequence[Cell]) -> Mapping[str, str]:
+    """The shortest label for each cell, by id, that distinguishes it from the others."""
+    labels: dict[str, str] = {}
+    for cell in cells:
+        same = [other for other in cells if other.kernel == cell.kernel]
+        title = cell_name(cell)
+        if kernel_code(cell.kernel) and len({cell_name(other) for other in same}) == 1:
+            title = kernel_code(cell.kernel)
+        alike = [other for other in same if other.parameters == cell.parameters]
+        equal_nodes = len({other.placement.nodes for other in alike}) == 1
+        parts = [
+            part
+            for place, part in enumerate(_placement_parts(cell, equal_nodes))
+            if len({_placement_parts(other, equal_nodes)[place] for other in alike}) > 1
+        ]
+        nodes = cell.placement.nodes
+        sets = {other.placement.node_set for other in alike if other.placement.nodes == nodes}
+        if len(sets) > 1:
+            parts.append(f"node set {cell.placement.node_set}")
+        labels[cell.id] = " ".join([title, *parts])
+    return labels
+
+
+def _placement_parts(cell: Cell, equal_nodes: bool) -> tuple[str, ...]:
+    """Each part of a cell's placement, and its toolchain.
+
+    ``equal_nodes``: all cells have the same number of nodes, so that ranks imply ranks per node.
+    """
+    placement = cell.placement
+    cut = len(placement.order) > _ORDER_LENGTH
+    order = f"{placement.order[:_ORDER_LENGTH]}…" if cut else placement.order
+    return (
+        f"on {counted(placement.nodes, 'node')}",
+        f"on {counted(placement.ranks, 'rank')}" if equal_nodes else f"{placement.ppn} per node",
+        f"with {counted(placement.threads, 'thread')}",
+        f"in {order} order",
+        f"{placement.binding} binding",
+        f"SMT {placement.smt}",
+        f"over {placement.adapter or 'any adapter'}",
+        f"by {cell.toolchain}",
+    )
+
+
+def placement_text(placement: Placement) -> str:
+    """A placement by its total of ranks: ``2 nodes 8 ranks × 2 threads cyclic order``.
+
+    Only what differs from the default placement is written.
+    """
+    parts = [
+        counted(placement.nodes, "node") if placement.nodes > 1 else "",
+        counted(placement.ranks, "rank"),
+        f"× {counted(placement.threads, 'thread')}" if placement.threads > 1 else "",
+        "" if placement.order == "block" else order_text(placement.order),
+        f"{placement.binding} binding" if placement.binding != "compact" else "",
+        "sharing cores" if placement.smt == "on" else "",
+        f"over {placement.adapter}" if placement.adapter else "",
+        f"node set {placement.node_set}" if placement.node_set else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def layout_text(placement: Placement, *, whole_order: bool = False) -> str:
+    """A placement by the use of a node: ``2 ranks × 4 threads per node, spread``.
+
+    ``whole_order``: a list of seats is not shortened.
+    """
+    ranks = counted(placement.ppn, "rank")
+    if placement.threads > 1:
+        ranks += f" × {placement.threads} threads"
+    if placement.nodes > 1:
+        ranks += " per node"
+    return ", ".join([ranks, *_binding_parts(placement, [], whole_order)])
+
+
+def where_text(placement: Placement) -> str:
+    """The same with the number of nodes: ``2 ranks per node, spread on 4 nodes``."""
+    return f"{layout_text(placement)} on {counted(placement.nodes, 'node')}"
+
+
+def binding_text(placement: Placement) -> str:
+    """The same without numbers of ranks and threads: ``compact``, ``spread, cyclic order``."""
+    return ", ".join(_binding_parts(placement, ["compact"]))
+
+
+def _binding_parts(
+    placement: Placement, default: list[str], whole_order: bool = False
+) -> list[str]:
+    whole = f"order {placement.order}" if "," in placement.order else ""
+    order = whole if whole_order and whole else order_text(placement.order)
+    return [
+        *([placement.binding] if placement.binding != "compact" else default),
+        *(["sharing cores (SMT)"] if placement.smt == "on" else []),
+        *([order] if placement.order != "block" else []),
+        *([f"over {placement.adapter}"] if placement.adapter else []),
+    ]
+
+
+def order_text(order: str) -> str:
+    """``cyclic order``, ``order 0,2,1,3``; a long list of seats is shortened in the middle."""
+    return f"{order} order" if "," not in order else f"order {short_order(order)}"
+
+
+def short_order(order: str) -> str:
+    """A rank order's word, or its seats: of more than ``MOST_SEATS`` those at both ends."""
+    seats = order.split(",")
+    if len(seats) <= MOST_SEATS:
+        return order
+    half = MOST_SEATS // 2
+    return ",".join([*seats[:half], "…", *seats[-half:]])
