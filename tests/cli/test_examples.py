@@ -73,9 +73,7 @@ for i in 1 2 3; do echo "step $i of 3 took 0.01 s"; sleep 0.01; done
 ALL = [example for example in examples() if len(example.split()) > 1]
 IN_LABS = [example for example in ALL if re.match(r"assay lab (up|run|down)|.* --lab ", example)]
 WITH_SLURM = [
-    example
-    for example in IN_LABS
-    if re.search(r"--slurm| sinfo| sbatch|--submit", example)
+    example for example in IN_LABS if re.search(r"--slurm| sinfo| sbatch|--submit", example)
 ]
 ALONE = [example for example in ALL if example not in IN_LABS]
 

@@ -211,7 +211,9 @@ def test_damage_is_found() -> None:
 @pytest.mark.sanitizable
 @pytest.mark.flaky(reruns=3, reason="on a busy machine ranks may enter and leave one by one")
 def test_a_barrier_that_does_nothing_is_found() -> None:
-    measure_faults((NAME, {"op": "barrier", "bytes": 0, "fault": "idle"}), ranks=2, samples=(20, 40))
+    measure_faults(
+        (NAME, {"op": "barrier", "bytes": 0, "fault": "idle"}), ranks=2, samples=(20, 40)
+    )
 
 
 @pytest.mark.slow

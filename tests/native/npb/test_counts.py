@@ -97,7 +97,7 @@ def expected(kernel: Kernel, size: str, ranks: int) -> tuple[Work, Peers | None]
         messages, sent = adi.communication(points, system, ranks, 1, lanes_here())
         work |= {"messages": steps * messages, "sent": steps * sent}
         by_pair = adi.peers(points, system, ranks, 1, lanes_here())
-        peers = {pair: steps * bytes for pair, bytes in by_pair.items()}
+        peers = {pair: steps * sent for pair, sent in by_pair.items()}
     return work, peers
 
 

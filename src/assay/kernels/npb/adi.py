@@ -94,9 +94,7 @@ def _handed(
     return batches, 8.0 * lanes * threads * rows * vectors * system.handed
 
 
-def peers(
-    points: int, system: LineSystem, ranks: int, threads: int, lanes: int = LANES
-) -> Peers:
+def peers(points: int, system: LineSystem, ranks: int, threads: int, lanes: int = LANES) -> Peers:
     """Bytes of one time step from each rank to each other."""
     blocks = (1, *adi_grid(points, ranks))
     found = {}
