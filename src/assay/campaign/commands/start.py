@@ -79,8 +79,31 @@ def resume_run(name: str, how: StartOptions) -> int:
         return _let_measure(run, request, _cluster(how.config), how)
     if request is not None:
         return _measure(run, make_ready(run, request, how.console, how.config), how)
+    _check_machine(run, how.fake)
     bench = prepare(machine_for(how.config, how.fake), run.manifest().plan, how.console)
     return _measure(run, bench, how)
+
+
+def _check_machine(run: RunDirectory, fake: Path | None) -> None:
+    """Raise AssayError where a fake machine's run would go on with a real one, or the reverse.
+
+    Runs whose manifest does not say are known by their launches.
+    """
+    scenario = run.manifest().fake
+    launches = run.launches()
+    was_fake = scenario is not None or any(each.command[:1] == ["fake"] for each in launches)
+    if was_fake and fake is None:
+        raise AssayError(
+            "This run measured the machine of a scenario, and --fake is missing.",
+            where=str(run.path),
+            fix=f"Add --fake {scenario or 'and the scenario it began with'}.",
+        )
+    if fake is not None and launches and not was_fake:
+        raise AssayError(
+            "This run measured a real machine, and --fake would add simulated numbers.",
+            where=str(run.path),
+            fix="Leave --fake out, or begin a new run.",
+        )
 
 
 def _resume_away(run: RunDirectory, request: RunRequest | None, how: StartOptions) -> int:

@@ -66,6 +66,7 @@ def new_run(
         toolchains=bench.toolchains,
         command=list(command),
         prices=machine.prices,
+        fake=machine.fake,
         name=name,
     )
 
@@ -85,6 +86,7 @@ def begin_run(
             system=msgspec.to_builtins(machine.system),
             toolchains=bench.toolchains,
             prices=machine.prices,
+            fake=machine.fake,
         )
     )
 
