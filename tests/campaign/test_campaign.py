@@ -20,7 +20,6 @@ from assay.records.reading import read_run
 from assay.records.stream import read_stream
 from campaign_lab import Lab, counted, made, wait_for
 
-
 _FULL_DISK = '[[failure]]\nkind = "disk full"\nlaunch = 3\nbytes = 2500\ntimes = 1'
 
 

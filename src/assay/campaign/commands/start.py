@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from assay.campaign.commands.finish import exit_status, interrupted, present
-from assay.campaign.commands.run_request import RunOptions
+from assay.campaign.commands.run_request import plan_here
 from assay.campaign.engine.execute import carry_out, new_run, prepare, tell_choices
 from assay.campaign.engine.state import Interruption
 from assay.campaign.jobs.job import deadline_here, make_ready
@@ -29,7 +29,7 @@ from assay.campaign.machine.bench import Bench, machine_for
 from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory, create_requested, find_run
-from assay.records.request import RunRequest
+from assay.records.request import RunOptions, RunRequest
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,7 +63,7 @@ def begin(asked: RunOptions, how: StartOptions) -> int:
     if away:
         return _send(_order(asked, how, None), how)
     machine = machine_for(how.config, how.fake)
-    plan = asked.plan_on(machine.context)
+    plan = plan_here(asked, machine.context)
     tell_choices(plan, how.console)
     bench = prepare(machine, plan, how.console)
     return _measure(new_run(machine, bench, plan, how.root, how.command), bench, how)
@@ -172,7 +172,7 @@ def _per_node(asked: RunOptions, how: StartOptions, *, away: bool) -> int:
     if away:
         if count is None:
             raise AssayError("--per-node needs a number of nodes.", fix="Add --nodes 16, say.")
-        return _send(_order(replace(asked, nodes=None), how, count), how)
+        return _send(_order(msgspec.structs.replace(asked, nodes=None), how, count), how)
     cluster = _cluster(how.config)
     members = len(cluster.hosts) if count is None else count
     if members > len(cluster.hosts):
@@ -181,7 +181,7 @@ def _per_node(asked: RunOptions, how: StartOptions, *, away: bool) -> int:
             where=f"--nodes {members}",
             fix="Ask for fewer.",
         )
-    order = _order(replace(asked, nodes=None), how, members)
+    order = _order(msgspec.structs.replace(asked, nodes=None), how, members)
     alone = msgspec.structs.replace(order.request, job=None, scheduler=None)
     run = create_requested(order.root, order.stem, alone)
     request = run.request()

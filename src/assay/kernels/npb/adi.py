@@ -51,11 +51,6 @@ def adi_grid(points: int, ranks: int) -> tuple[int, int]:
     return y, z
 
 
-def deepest(blocks: int) -> int:
-    """Ranks between the middle and the end of a line that is cut into so many blocks."""
-    return blocks - blocks // 2 - 1
-
-
 def batch(points: int, blocks: int, across: int, kept: int, lanes: int = LANES) -> tuple[int, int]:
     """Rows across and vectors of each in a batch of lines; ``across``: a thread's rows."""
     shape = formula("adi/batch.def", "cfd", "adi")

@@ -36,7 +36,7 @@ def _effects(found: Sequence[CrossedFactors]) -> Table:
         title="Analysis of variance over the plan",
         caption="Of the logarithms of all launches' times; type II sums of squares. Share: omega "
         "squared, of all variance; partial: of it and the residual alone. p is corrected for "
-        "all effects (Benjamini & Hochberg); p by aligned ranks, without assumptions, is not.",
+        "all effects (Benjamini & Hochberg).",
         columns=[
             Column("work", "Program"),
             Column("effect", "Effect"),
@@ -45,7 +45,6 @@ def _effects(found: Sequence[CrossedFactors]) -> Table:
             Column("freedom", "df", numeric=True),
             Column("f", "F", numeric=True),
             Column("p", "p, corrected", numeric=True),
-            Column("ranks", "p by ranks", numeric=True),
         ],
         rows=rows,
         notes=[_tests(each) for each in found],
@@ -53,9 +52,6 @@ def _effects(found: Sequence[CrossedFactors]) -> Table:
 
 
 def _effect_row(each: CrossedFactors, effect: Effect, p: float, number: int) -> list[Entry]:
-    by_ranks = effect.p_ranks
-    # Where the tests disagree the effect is doubtful.
-    apart = by_ranks is not None and (by_ranks <= SIGNIFICANT) != (effect.p <= SIGNIFICANT)
     return [
         Entry(f"{each.title} ({number})"),
         Entry(" × ".join(effect.factors)),
@@ -64,9 +60,6 @@ def _effect_row(each: CrossedFactors, effect: Effect, p: float, number: int) -> 
         Entry(str(effect.freedom), effect.freedom),
         Entry(f"{effect.f:.3g}" if effect.f < _LARGE else f"{effect.f:,.0f}", effect.f),
         Entry(p_text(p), p, "good" if p <= SIGNIFICANT else "quiet"),
-        Entry(MISSING, tone="quiet")
-        if by_ranks is None
-        else Entry(p_text(by_ranks), by_ranks, "warn" if apart else ""),
     ]
 
 
@@ -90,7 +83,8 @@ def _left_row(each: CrossedFactors, number: int) -> list[Entry]:
         Entry(f"{share:.1%}", share, "quiet"),
         empty,
         Entry(str(anova.freedom), anova.freedom, "quiet"),
-        *[empty] * 3,
+        empty,
+        empty,
     ]
 
 
