@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from assay.charts.builder import Chart
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, data_fields, level, ratio_fields, scale_of, size_axis
+from assay.charts.marks import (
+    Row,
+    Spec,
+    count_axis,
+    data_fields,
+    level,
+    ratio_fields,
+    scale_of,
+    size_axis,
+)
 from assay.questions.common.figure_rows import statistics
 from assay.questions.common.selection import Point, labeller, placement_text
 from assay.questions.network.concurrency.findings import (
@@ -152,13 +161,7 @@ def _rate_figure(found: MessageRates) -> Figure:
     rows = [row for row in rows if row["curve"] in kept]
     factor, prefix = scale_of(float(row["median"] or 0.0) for row in rows)
     ticks = list(found.windows)
-    x: Spec = {
-        "field": "window",
-        "type": "quantitative",
-        "title": "messages in flight each way",
-        "scale": {"type": "log", "base": 2, "nice": False, "padding": 12},
-        "axis": {"values": ticks, "format": "d", "labelOverlap": "greedy"},
-    }
+    x = count_axis("window", "messages in flight each way", ticks, nice=False, padding=12)
     chart = Chart(
         rows,
         _from_the_data(x),
