@@ -1,8 +1,7 @@
-"""Crossed factors: shares of variance, and the test by aligned ranks.
+"""Crossed factors: shares of variance.
 
-A compiler, an MPI and ranks a node of two levels each, every combination six times; logarithms of
-times with noise of 1%, normal or lognormal and skewed. Of skewed noise ranks that were aligned by
-means err more often than they are meant to: docs/methods/placement.md says why, and by how much.
+A compiler, an MPI and ranks per node of two levels each, every combination six times; logarithms of
+times with noise of 1%, normal or lognormal and skewed.
 """
 
 from __future__ import annotations
@@ -16,14 +15,11 @@ from rate import Rate
 from assay.stats.compare.anova import Anova, anova
 
 _LAUNCHES, _NOISE = 6, 0.01
-# False alarms by ranks at 5%, by whether noise is skewed.
-_BY_RANKS = {False: 0.06, True: 0.075}
 _NAMES = ("compiler", "MPI", "ranks")
 _PLACES = [place for place in itertools.product((0, 1), repeat=3) for _ in range(_LAUNCHES)]
 _COLUMNS = {name: [f"{place[k]}" for place in _PLACES] for k, name in enumerate(_NAMES)}
 # What the first level of each factor costs, and ranks with the other MPI, in logarithms.
-_PLANTED = {"none": (0.0, 0.0, 0.0, 0.0), "small": (0.01, 0.0, 0.02, 0.0),
-            "large": (0.2, 0.02, 0.3, 0.05)}  # fmt: skip
+_PLANTED = {"small": (0.01, 0.0, 0.02, 0.0), "large": (0.2, 0.02, 0.3, 0.05)}
 
 
 def _effects(sizes: tuple[float, ...]) -> np.ndarray:
@@ -49,25 +45,16 @@ def _true_share(sizes: tuple[float, ...], factor: int) -> float:
 
 
 def rates(trials: int, seed: int) -> Iterable[Rate]:
-    """Coverage of shares, and false alarms and detections of the ranks' test."""
+    """Coverage of shares; a share of nothing lies at the edge and is not tried."""
     for skewed, shape in ((False, "normal"), (True, "lognormal noise")):
         for name, sizes in _PLANTED.items():
             rng = np.random.default_rng((seed, len(name), skewed))
             few = max(trials // 4, 20)
-            held = both = alarms = 0
+            held = 0
             for _ in range(few):
                 found = {e.factors: e for e in _analysed(rng, sizes, skewed).effects}
                 own = found["compiler",]
                 low, high = own.share_ci95 or (1.0, 0.0)
                 held += low <= _true_share(sizes, 0) <= high
-                both += (own.p_ranks or 0.0) <= 0.05
-                alarms += (found["compiler", "ranks"].p_ranks or 0.0) <= 0.05
             planted = f"{shape}, {name} effects"
-            if name != "none":  # a share of nothing lies at the edge
-                yield Rate("95% interval of a factor's share", planted, held, few, 0.9, "coverage")
-                yield Rate("by ranks: a factor that matters", planted, both, few, 0.9, "detection")
-            else:
-                yield Rate("by ranks: a factor that does nothing", planted, both, few,
-                           _BY_RANKS[skewed], "false alarm")  # fmt: skip
-            yield Rate("by ranks: two factors that do nothing together", planted, alarms, few,
-                       _BY_RANKS[skewed], "false alarm")  # fmt: skip
+            yield Rate("95% interval of a factor's share", planted, held, few, 0.9, "coverage")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.campaign.commands.run_request import RunOptions, estimate
+from assay.campaign.commands.run_request import estimate, plan_elsewhere, plan_here, run_options
 from assay.campaign.engine.display import Silent
 from assay.campaign.engine.loop import Campaign
 from assay.campaign.engine.state import CampaignState, CellState, OutOfTime
@@ -17,6 +17,7 @@ from assay.config import Config
 from assay.errors import AssayError
 from assay.model.plan import PlanContext
 from assay.records.reading import read_run
+from assay.records.request import RunOptions
 from records_builder import make_cell, make_plan, make_run
 
 PLAN = """
@@ -47,24 +48,24 @@ def plan(tmp_path: Path) -> Path:
 
 def nodes_of(asked: RunOptions, context: PlanContext = HERE) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    for cell in asked.plan_on(context).cells:
+    for cell in plan_here(asked, context).cells:
         found.setdefault(cell.kernel, []).append(cell.placement.nodes)
     return found
 
 
 def test_nodes_are_those_of_measures_that_name_none_and_what_all_is(plan: Path) -> None:
-    assert nodes_of(RunOptions(plan)) == {
+    assert nodes_of(RunOptions(plan=str(plan))) == {
         "network.barrier": [1],
         "network.pairs": [8],
         "network.pingpong": [2],
     }
-    assert nodes_of(RunOptions(plan, nodes="1,2,4")) == {
+    assert nodes_of(RunOptions(plan=str(plan), nodes="1,2,4")) == {
         "network.barrier": [1, 2, 4],
         "network.pairs": [4],
         "network.pingpong": [2],
     }
     # A word replaces the plan's own everywhere.
-    assert nodes_of(RunOptions(plan, words=("nodes=3",))) == {
+    assert nodes_of(RunOptions(plan=str(plan), words=["nodes=3"])) == {
         "network.barrier": [3],
         "network.pairs": [3],
         "network.pingpong": [3],
@@ -73,22 +74,22 @@ def test_nodes_are_those_of_measures_that_name_none_and_what_all_is(plan: Path) 
 
 def test_more_nodes_than_there_are_are_refused_here_and_not_elsewhere(plan: Path) -> None:
     with pytest.raises(AssayError, match="nodes = 16"):
-        RunOptions(plan, nodes="16").plan_on(HERE)
-    found, _ = RunOptions(plan, nodes="16").plan_elsewhere(HERE, Config())
+        plan_here(RunOptions(plan=str(plan), nodes="16"), HERE)
+    found, _ = plan_elsewhere(RunOptions(plan=str(plan), nodes="16"), HERE, Config())
     assert max(cell.placement.nodes for cell in found.cells) == 16
 
 
 def test_without_a_word_on_nodes_all_are_the_most_that_the_plan_names(plan: Path) -> None:
-    found, texts = RunOptions(plan).plan_elsewhere(HERE, Config())
+    found, texts = plan_elsewhere(RunOptions(plan=str(plan)), HERE, Config())
     assert max(cell.placement.nodes for cell in found.cells) == 2
     assert texts == {str(plan): PLAN}
 
 
 def test_elsewhere_there_may_be_more_cores(plan: Path) -> None:
-    asked = RunOptions.of(str(plan), (), ppn="64")
+    asked = run_options(str(plan), (), ppn="64")
     with pytest.raises(AssayError, match="64"):
-        asked.plan_on(HERE)
-    found, _ = asked.plan_elsewhere(HERE, Config())
+        plan_here(asked, HERE)
+    found, _ = plan_elsewhere(asked, HERE, Config())
     assert {cell.placement.ppn for cell in found.cells} == {64}
 
 

@@ -20,6 +20,8 @@ from assay.records.reading import read_run
 from assay.records.stream import read_stream
 from campaign_lab import Lab, counted, measurement_counts, wait_for
 
+_FULL_DISK = '[[failure]]\nkind = "disk full"\nlaunch = 3\nbytes = 2500\ntimes = 1'
+
 
 @pytest.fixture
 def lab(tmp_path: Path):
@@ -184,7 +186,7 @@ def test_a_failing_cell_fails_alone_and_the_exit_status_says_so(lab: Lab, kind: 
 def test_a_full_disk_stops_the_run_with_the_mend_and_resume_completes_it(
     lab: Lab, undisturbed: dict[str, list[float]]
 ) -> None:
-    lab.scenario(failures='[[failure]]\nkind = "disk full"\nlaunch = 3\nbytes = 2500\ntimes = 1')
+    lab.scenario(failures=_FULL_DISK)
     done = lab.run("plan.toml")
     assert done.returncode == 2
     assert "assay run --resume" in done.stderr
@@ -206,6 +208,44 @@ def test_resume_without_an_unfinished_run_says_so(lab: Lab) -> None:
     refused = lab.run("--resume")
     assert refused.returncode == 2
     assert "There is no unfinished run." in refused.stderr
+
+
+@pytest.mark.parametrize("known", ["by the manifest", "by its launches"])
+def test_a_fake_run_goes_on_only_with_a_scenario(lab: Lab, known: str) -> None:
+    """Without --fake the real machine would be measured; older manifests do not name a scenario."""
+    lab.scenario(failures=_FULL_DISK)
+    lab.run("plan.toml")
+    lab.scenario()
+    run = lab.only_run()
+    manifest = run.path / "manifest.json"
+    if known == "by its launches":
+        content = json.loads(manifest.read_text())
+        assert Path(content.pop("fake")) == lab.path / "scenario.toml"
+        manifest.write_text(json.dumps(content))
+    measured = measurement_counts(run)
+    assert measured
+    command = [word for word in lab.command("--resume") if word not in ("--fake", "scenario.toml")]
+    refused = subprocess.run(command, cwd=lab.path, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 2
+    assert "--fake is missing" in refused.stderr
+    assert ("scenario.toml" in refused.stderr) == (known == "by the manifest")
+    assert measurement_counts(run) == measured
+    assert lab.run("--resume").returncode == 0
+
+
+def test_a_real_run_does_not_go_on_with_a_scenario(lab: Lab) -> None:
+    lab.scenario(failures=_FULL_DISK)
+    lab.run("plan.toml")
+    lab.scenario()
+    run = lab.only_run()
+    for name in ("manifest.json", "launches.jsonl"):  # as if mpirun had launched it
+        path = run.path / name
+        text = path.read_text().replace('"command":["fake"', '"command":["mpirun"')
+        content = text.replace(str(lab.path / "scenario.toml"), "")
+        path.write_text(content.replace('"fake": ""', '"fake": null'))
+    refused = lab.run("--resume")
+    assert refused.returncode == 2
+    assert "This run measured a real machine" in refused.stderr
 
 
 def test_measure_prints_one_object_or_a_list(lab: Lab) -> None:

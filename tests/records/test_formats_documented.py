@@ -30,7 +30,7 @@ from assay.records.request import JobShape, RunRequest
 from assay.records.sessions import SessionEvent
 from assay.records.store import PassedOver
 from assay.records.summary import RunSummary
-from assay.records.tables import measurement_table, sample_table
+from assay.records.tables import measurement_table, sample_columns
 from assay.stats.changes.changes import SuspectedChange
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.system.survey import AdapterFact, HostSurvey
@@ -102,7 +102,7 @@ def test_every_column_is_documented(tmp_path: Path) -> None:
     record = msgspec.structs.replace(make_record(cell, 0, [1.0]), covariates={"steal_seconds": 0.0})
     (run.raw / "0000-a.jsonl").write_bytes(make_stream("0000-a", [record]))
     data = read_run(run.path)
-    columns = set(measurement_table(data).columns) | set(sample_table(data).columns)
+    columns = set(measurement_table(data).columns) | set(sample_columns())
     assert {c for c in columns if not c.startswith("covariate.")} <= WORDS
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from assay.stats.core.correlation import (
     EVIDENCE,
@@ -21,7 +22,7 @@ from assay.stats.core.correlation import (
     evidence_of_dependence,
     integrated_time,
 )
-from assay.stats.core.intervals import median_interval, order_statistic_coverage
+from assay.stats.core.intervals import median_interval
 
 TIMINGS = json.loads((Path(__file__).parents[1] / "data/stats/sort_timings.json").read_text())[
     "values"
@@ -145,7 +146,7 @@ def test_too_few_samples_carry_none() -> None:
 def test_fractional_rank_passes_through_the_whole_ones(n: int, rank: int) -> None:
     for p in (0.5, 0.3):
         # X(rank) exceeds the quantile when fewer than `rank` samples lie below it.
-        tail = order_statistic_coverage(n, 0, rank, p)
+        tail = stats.binom.cdf(rank - 1, n, p)
         assert float(_fractional_rank(np.array(float(n)), p, tail)) == pytest.approx(rank, rel=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""Shares of variance against their definition, and the twin by ranks against its own."""
+"""Shares of variance against their definition."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from assay.stats.compare.anova import anova
 from assay.stats.compare.effect_sizes import _unseen
@@ -106,51 +105,7 @@ def test_what_few_values_do_not_show_of_a_tail() -> None:
     assert _unseen(pair, groups, counts) == pytest.approx(np.sqrt(17.0 * 60.0 / 40.0 / 160.0))
 
 
-def test_the_twin_by_ranks_is_the_textbook_s() -> None:
-    """A balanced design aligned by its cells' means, as Higgins & Tashtoush (1994) write it."""
-    n = 4
-    values = simulated(np.random.default_rng(5), n, (0.4, 0.6, 0.5))
-    a, b = design(n)
-    cells = values.reshape(2, 3, n)
-    left = cells - cells.mean(axis=2, keepdims=True)
-    grand = values.mean()
-    of_a = cells.mean(axis=(1, 2))[:, None, None] - grand
-    of_b = cells.mean(axis=(0, 2))[None, :, None] - grand
-    both = cells.mean(axis=2)[:, :, None] - grand - of_a - of_b
-    found = anova(values, {"a": a, "b": b}, log=False, sizes=True)
-    for effect, own in zip(found.effects, (of_a, of_b, both), strict=True):
-        ranks = stats.rankdata((left + own).ravel())
-        tested = anova(ranks, {"a": a, "b": b}, log=False)
-        same = next(e for e in tested.effects if e.factors == effect.factors)
-        expected = stats.f.sf(same.f, same.freedom, tested.freedom)
-        assert effect.p_ranks == pytest.approx(expected, rel=1e-9)
-
-
-def test_ranks_don_t_mind_an_outlier() -> None:
-    rng = np.random.default_rng(9)
-    a, b = design(8)
-    values = simulated(rng, 8, (0.8, 0.0, 0.0))
-    values[5] += 1000.0
-    by_a = anova(values, {"a": a, "b": b}, log=False, sizes=True).effects[0]
-    assert by_a.p_ranks is not None and by_a.p_ranks < 0.01
-    assert (by_a.share or 0.0) < 0.1
-
-
-@pytest.mark.parametrize("kind", ["normal", "exponential"])
-def test_the_twin_finds_nothing_where_nothing_is(kind: str) -> None:
-    """Of 100 tests at 5%, more than 12 have a probability of 0.2%."""
-    rng = np.random.default_rng(11)
-    columns = dict(zip(("a", "b"), design(5), strict=True))
-    found = 0
-    for _ in range(100):
-        noise = rng.standard_normal(30) if kind == "normal" else rng.standard_exponential(30)
-        effects = anova(noise + 10.0, columns, log=False, sizes=True).effects
-        found += (effects[2].p_ranks or 0.0) <= 0.05
-    assert found <= 12
-
-
 def test_values_that_never_vary_have_no_shares() -> None:
     a, b = design(3)
     found = anova(np.full(18, 2.0), {"a": a, "b": b}, log=False, sizes=True)
     assert [effect.share for effect in found.effects] == [0.0] * 3
-    assert [effect.p_ranks for effect in found.effects] == [1.0] * 3

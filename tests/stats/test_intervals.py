@@ -18,7 +18,6 @@ from assay.stats.core.intervals import (
     at_rank,
     interval_ranks,
     median_interval,
-    order_statistic_coverage,
     quantile_interval,
     ratio_interval,
     smallest_size,
@@ -65,24 +64,10 @@ def test_median_interval_of_real_timings_is_pinned() -> None:
     assert median_interval(TIMINGS) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("n", "p"), [(8, 0.5), (9, 0.25), (7, 0.9)])
-def test_order_statistic_coverage_by_counting_every_outcome(n: int, p: float) -> None:
-    exact = Fraction(p)
-    for lower, upper in [(1, n), (2, n - 1), (3, n), (1, 4)]:
-        chance = Fraction(0)
-        for outcome in itertools.product((True, False), repeat=n):
-            under = sum(outcome)
-            # X(lower) lies below the quantile and X(upper) above it.
-            if under >= lower and under < upper:
-                chance += exact**under * (1 - exact) ** (n - under)
-        assert order_statistic_coverage(n, lower, upper, p) == pytest.approx(float(chance))
-
-
 def test_six_samples_are_the_fewest() -> None:
     assert smallest_size() == 6
     assert median_interval([1.0, 2.0, 3.0, 4.0, 5.0]) is None
     low, high = median_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    assert order_statistic_coverage(6, 1, 6) == pytest.approx(0.96875)
     assert 1.0 < low < 2.0
     assert 5.0 < high < 6.0
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assay.stats.changes.control_charts import ControlChart, Reference, limit
-from assay.stats.changes.online import Monitor, Settings, StepChange, period
+from assay.stats.changes.online import Monitor, period
+from assay.stats.changes.step_change import Settings, StepChange
 from assay.stats.core.proportions import clopper_pearson
 from assay.stats.core.totals import total_time
 from step_series import CLEAN, autocorrelated, lognormal, normal

@@ -20,7 +20,7 @@ from assay.records.store import RunFilter, Store
 from assay.records.summary import summarise_run
 from assay.records.tables import TABLES_SCHEMA, write_tables
 from assay.stats.cells.summarise import launch_value, summarise_cells
-from assay.stats.repeats.repeats import Repeats, each_host, joined, repeats_of
+from assay.stats.repeats.repeats import Repeats, joined, repeats_of
 from assay.stats.repeats.stored_repeats import repeats_in
 from records_builder import make_plan, make_record, make_run, make_stream
 
@@ -126,7 +126,8 @@ def test_some_of_them_keep_their_samples_and_hosts(tmp_path: Path) -> None:
         ],
     )
     (repeats,) = repeats_of(run)
-    by_host = dict(each_host(repeats))
+    names = np.array(repeats.hosts)
+    by_host = {host: repeats.take(names == host) for host in ("n1", "n0")}
     assert by_host["n1"].values.tolist() == [2.0, 4.0]
     assert by_host["n1"].samples.tolist() == [2.0, 2.0, 4.0, 4.0, 4.0, 4.0]
     assert by_host["n0"].sizes.tolist() == [1, 3]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError
-from assay.stats.core.summary import coefficient_of_variation, mean_rate, summarise
+from assay.stats.core.summary import coefficient_of_variation, summarise
 
 TIMINGS = json.loads((Path(__file__).parents[1] / "data/stats/sort_timings.json").read_text())[
     "values"
@@ -63,17 +63,3 @@ def test_cov_of_nothing_to_tell_by_is_none() -> None:
     assert coefficient_of_variation([3.0]) is None
     assert coefficient_of_variation([-1.0, 1.0]) is None
     assert coefficient_of_variation([2.0, 2.0]) == 0.0
-
-
-def test_mean_rate_is_harmonic() -> None:
-    # 60 km at 60 km/h and 60 km at 20 km/h: 120 km in 4 h, 30 km/h and not 40.
-    assert mean_rate([60.0, 60.0], [1.0, 3.0]) == 30.0
-    times = np.random.default_rng(1).exponential(size=50)
-    rates = 7.0 / times
-    assert mean_rate([7.0] * 50, times) == pytest.approx(statistics.harmonic_mean(rates.tolist()))
-    # Unequal work: weighted by it.
-    assert mean_rate([1.0, 9.0], [1.0, 1.0]) == 5.0
-    with pytest.raises(AssayError):
-        mean_rate([1.0], [0.0])
-    with pytest.raises(AssayError):
-        mean_rate([1.0, 2.0], [1.0])

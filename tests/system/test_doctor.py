@@ -18,7 +18,7 @@ from assay.system.doctor.diagnosis import diagnose
 from assay.system.doctor.findings import SEVERITIES, at_least, worst
 from assay.system.doctor.probe import Probe, probe, steal_share
 from assay.system.environment import tuning_variables
-from assay.system.processes import Process, parse_process
+from assay.system.processes import TICK, Process, parse_state
 from system_trees import unpack
 
 GiB = 1 << 30
@@ -305,9 +305,11 @@ def test_steal_is_a_share_of_the_time_that_was_wanted():
 
 def test_processes_with_odd_names():
     stat = "17 (a) R (b c) S 1 17 17 0 -1 4194560 5 0 0 0 21 13 0 0 20 0 1 0 5 1 1"
-    assert parse_process(stat) == ("a) R (b c", 34)
+    state = parse_state(stat)
+    assert state is not None
+    assert (state.name, state.cpu_seconds) == ("a) R (b c", 34 * TICK)
     for broken in ("", "17", "17 (a", "17 (a) S 1 2", "17 ) ( S", None):
-        assert parse_process(broken) is None
+        assert parse_state(broken) is None
 
 
 def test_looking_sees_another_process_at_work(tmp_path, monkeypatch):

@@ -20,10 +20,11 @@ from assay.records.schema import (
 )
 from assay.records.tables import measurement_table
 from assay.records.traffic import sent_by_adapter
-from assay.report.hosts import clock_notes, clock_text, network_text, widest_spread
+from assay.report.hosts import clock_notes, clock_text, network_text
 from assay.report.machine import provenance_tables
 from assay.stats.cells.summarise import summarise_cells
 from assay.stats.core.model import CellSummary
+from assay.stats.fleet.clock_spread import widest_spread
 from report_builder import make_measurement, make_run
 
 EXACT = 1e-6

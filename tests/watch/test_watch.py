@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.stats.changes.online import Settings
+from assay.stats.changes.step_change import Settings
 from assay.watch.heartbeat import library
 from assay.watch.series import StepSeries
 from assay.watch.steps import Step

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.stats.changes.control_charts import ControlRange
-from assay.stats.changes.online import Settings, StepChange
+from assay.stats.changes.step_change import Settings, StepChange
 from assay.watch.model import Cost, WatchEnd
 from assay.watch.series import StepSeries
 from assay.watch.steps import Step

@@ -58,15 +58,20 @@ def order_axis(orders: Sequence[int]) -> Spec:
     return {"scale": scale, "axis": axis}
 
 
-def count_axis(counts: Sequence[int], title: str) -> Spec:
-    """Ascending counts along x, by their logarithm."""
+def count_axis(field: str, title: str, counts: Sequence[int], **scale: Spec | float) -> Spec:
+    """Ascending counts by their logarithm, with a tick at each; ``scale``: more of its scale."""
     return {
-        "field": "cores",
+        "field": field,
         "type": "quantitative",
         "title": title,
-        "scale": {"type": "log", "base": 2, "domain": [counts[0], counts[-1]], "padding": 12},
+        "scale": {"type": "log", "base": 2, **scale},
         "axis": {"values": list(counts), "format": "d", "labelOverlap": "greedy"},
     }
+
+
+def count_span(counts: Sequence[int]) -> Spec:
+    """Of the scale of such an axis: from the least count to the most, with some room."""
+    return {"domain": [counts[0], counts[-1]], "padding": 12}
 
 
 def decades(rows: Sequence[Row], factor: float) -> list[float]:

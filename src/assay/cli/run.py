@@ -135,7 +135,7 @@ def run(
         A file of the bytes that the command's ranks send each other (docs/formats/plans.md): an
         order of ranks with few of them between nodes is tried, too.
     """
-    from assay.campaign.commands.run_request import RunOptions
+    from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run
     from assay.campaign.jobs.submission import JobOptions, WhenEnded
     from assay.config import load_config
@@ -172,7 +172,7 @@ def run(
         after=WhenEnded(report, json, fail_on),
     )
     if not resume:
-        asked = RunOptions.of(
+        asked = run_options(
             suite,
             factors,
             nodes=nodes,

@@ -261,6 +261,7 @@ def create_run(
     toolchains: dict[str, dict[str, object]],
     command: list[str],
     prices: Prices = NO_PRICES,
+    fake: str | None = None,
     name: str | None = None,
 ) -> RunDirectory:
     """Make the run's directory with its manifest; it appears under its name only when whole.
@@ -281,6 +282,7 @@ def create_run(
             system=system,
             toolchains=toolchains,
             prices=prices,
+            fake=fake,
         )
         (folder / RAW).mkdir(exist_ok=True)
         write_atomically(folder / MANIFEST, _pretty(manifest))

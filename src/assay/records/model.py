@@ -41,6 +41,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """``manifest.json``: what was asked, on what, with what. Written once, at the start.
 
     ``prices``: the site's, as they were then, so that a report made elsewhere says the same.
+    ``fake``: the path of the scenario whose machine was measured; null of a real one, and of runs
+    stored before this was.
     """
 
     schema: int
@@ -52,6 +54,7 @@ class Manifest(msgspec.Struct, frozen=True):
     system: dict[str, object]
     toolchains: dict[str, dict[str, object]]
     prices: Prices = NO_PRICES
+    fake: str | None = None
 
 
 def system_name(manifest: Manifest) -> str:

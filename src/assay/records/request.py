@@ -26,28 +26,18 @@ class JobShape(msgspec.Struct, frozen=True):
     longest: float | None = None
 
 
-class RunRequest(msgspec.Struct, frozen=True):
-    """What was asked, as far as a plan needs it. Written once, when the run's directory is made.
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for, as far as a plan follows from it (``campaign/commands/run_request.py``).
 
-    ``tag``: what the names of its jobs have in common. ``folder``: where the command was given.
     ``plan``: the suite's or plan's file; ``texts``: the content of that and of what it includes, by
-    path, as it was then. ``words``: factors in the place of the plan's own. ``nodes``, ``budget``,
-    ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the command line.
-    ``config``, ``fake``: the paths of assay.toml and of a scenario. ``report``: whether one is
-    wanted. ``job``, ``scheduler``: of its jobs; null where it runs without any. ``members``: how
-    many nodes measure themselves, each in a run of its own; null for a run that is one by itself.
-    ``app``: a command in the place of the plan's kernels.
+    path, where that is known. ``words``: factors in the place of the plan's own. ``nodes``: counts
+    of nodes for the measures that name none, such as "1,2,4"; the largest is what plans call all
+    nodes. ``budget``, ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the
+    command line. ``app``: a command in the place of the plan's kernels.
     """
 
-    schema: int
-    run: str
-    utc: float
-    assay: str
-    tag: str
-    command: list[str]
-    folder: str
     plan: str
-    texts: dict[str, str]
+    texts: dict[str, str] = {}
     words: list[str] = []
     nodes: str | None = None
     budget: str | None = None
@@ -57,13 +47,31 @@ class RunRequest(msgspec.Struct, frozen=True):
     every: str | None = None
     sessions: str | None = None
     seed: int | None = None
+    app: App | None = None
+
+
+class RunRequest(RunOptions, frozen=True, kw_only=True):
+    """The options with what a job needs besides. Written once, when the run's directory is made.
+
+    ``tag``: what the names of its jobs have in common. ``folder``: where the command was given.
+    ``config``, ``fake``: the paths of assay.toml and of a scenario. ``report``: whether one is
+    wanted. ``job``, ``scheduler``: of its jobs; null where it runs without any. ``members``: how
+    many nodes measure themselves, each in a run of its own; null for a run that is one by itself.
+    """
+
+    schema: int
+    run: str
+    utc: float
+    assay: str
+    tag: str
+    command: list[str]
+    folder: str
     config: str | None = None
     fake: str | None = None
     report: bool = True
     job: JobShape | None = None
     scheduler: SchedulerConfig | None = None
     members: int | None = None
-    app: App | None = None
 
     @property
     def suite(self) -> str:

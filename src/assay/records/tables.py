@@ -169,14 +169,6 @@ def measurement_table(run: RunData) -> pl.DataFrame:
     return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
 
 
-def sample_table(run: RunData) -> pl.DataFrame:
-    """One row per sample, all of them in memory; columns are documented in docs/formats/runs.md."""
-    import polars as pl
-
-    parts = list(_sample_parts(run))
-    return pl.concat(parts) if parts else pl.DataFrame(schema=sample_columns())
-
-
 def _sample_parts(run: RunData) -> Iterator[pl.DataFrame]:
     """The table of samples in parts of about ``_CHUNK`` rows."""
     waiting: list[dict[str, object]] = []

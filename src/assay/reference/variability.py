@@ -46,18 +46,6 @@ class PublishedRuns:
 
 
 @dataclass(frozen=True)
-class PublishedRange:
-    """Table 1: the run times of one code on 256 processes of the IBM SP over 50 days."""
-
-    code: str
-    minimum: float
-    maximum: float
-    mean: float
-    deviation: float
-    cov: float
-
-
-@dataclass(frozen=True)
 class PublishedClocks:
     """Table 3: the T3E's coefficient of variation by wall clock and by system accounting."""
 
@@ -74,11 +62,6 @@ def published_systems() -> tuple[PublishedSystem, ...]:
 def published_runs() -> tuple[PublishedRuns, ...]:
     """Table 2: twelve entries, system by system."""
     return tuple(PublishedRuns(**entry) for entry in _document()["runs"])
-
-
-def published_range() -> tuple[PublishedRange, ...]:
-    """Table 1."""
-    return tuple(PublishedRange(**entry) for entry in _document()["range"])
 
 
 def published_clocks() -> tuple[PublishedClocks, ...]:

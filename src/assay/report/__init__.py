@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from assay.stats.core.model import CellSummary
 
 Format = Literal["html", "markdown", "json"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 _SUFFIXES: dict[Format, str] = {"html": ".html", "markdown": ".md", "json": ".json"}
 
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from assay.kernels import known_kernel
 from assay.kernels.naming import metric_name, parameters_text, placement_text
-from assay.questions.common.selection import quantity_text
-from assay.questions.common.tables import Column, Entry, Table, Tone
+from assay.questions.common.tables import NOTHING, Column, Entry, Table, Tone, count, quantity
 from assay.stats.core.model import UNTRIED, CellSummary, MetricSummary
 from assay.units import MISSING
 
@@ -88,10 +87,10 @@ def _row(cell: CellSummary, several: bool, scattered: bool, notes: dict[str, int
         tone: Tone = "bad"
         if cell.error == UNTRIED:
             state, tone = "not tried", "quiet"
-        blank = [Entry(MISSING, tone="quiet")] * 5
+        blank = [NOTHING] * 5
         return [
             *first,
-            Entry(MISSING, tone="quiet"),
+            NOTHING,
             Entry(state, tone=tone),
             *blank,
             Entry(state if cell.error == UNTRIED else cell.status),
@@ -101,11 +100,11 @@ def _row(cell: CellSummary, several: bool, scattered: bool, notes: dict[str, int
     return [
         *first,
         Entry(metric_name(name)),
-        Entry(quantity_text(metric.median, metric.unit, metric.ci95), metric.median),
-        Entry(quantity_text(metric.min, metric.unit), metric.min),
-        Entry(quantity_text(metric.max, metric.unit), metric.max),
+        quantity(metric.median, metric.unit, metric.ci95),
+        quantity(metric.min, metric.unit),
+        quantity(metric.max, metric.unit),
         Entry(MISSING if metric.cov is None else f"{metric.cov:.2%}", metric.cov),
-        Entry(str(metric.n), metric.n),
+        count(metric.n),
         Entry(f"{metric.samples:,}", metric.samples),
         Entry(_STOPS[metric.stop], tone="" if metric.stop == "precision" else "warn"),
         numbers,

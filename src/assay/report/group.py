@@ -7,7 +7,7 @@ from collections import Counter
 
 from assay import __version__
 from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.tables import Table, fact_table
 from assay.questions.nodes.answer import answer
 from assay.questions.nodes.figures import figures
 from assay.questions.nodes.findings import NodesFindings
@@ -67,9 +67,4 @@ def _origin(group: GroupData) -> Table:
         ("Seed", str(request.seed)),
         ("assay", request.assay),
     ]
-    return Table(
-        id="origin",
-        title="Origin",
-        columns=[Column("fact", "Fact"), Column("value", "Value")],
-        rows=[[Entry(name), Entry(value)] for name, value in facts],
-    )
+    return fact_table("origin", "Origin", facts)

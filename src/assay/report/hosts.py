@@ -1,47 +1,11 @@
-"""What the hosts of a run recorded: the bytes sent over each adapter, and their clocks."""
+"""What the hosts of a run recorded, in words: bytes sent over each adapter, and clocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-
-from assay.records.model import Measurement, RunData
-from assay.records.schema import RankRecord
+from assay.records.model import RunData
 from assay.records.traffic import sent_by_adapter
+from assay.stats.fleet.clock_spread import widest_spread
 from assay.units import format_quantity
-
-# Seconds by which times of day may differ before a note says so: enough to confuse the order of
-# events on two hosts. Hosts that keep time by NTP stay within some milliseconds.
-APART = 0.1
-
-
-@dataclass(frozen=True)
-class ClockSpread:
-    """How far the times of day of two hosts were ``apart``, in seconds, and the error of that."""
-
-    apart: float
-    error: float
-    ahead: str
-    behind: str
-
-
-def widest_spread(measurements: Iterable[Measurement]) -> ClockSpread | None:
-    """The two hosts of one launch whose times of day differed most; None where none were compared.
-
-    The sum of both hosts' errors bounds that of their difference.
-    """
-    launches = {m.launch: m.ranks for m in measurements}
-    spreads = [spread for ranks in launches.values() if (spread := _spread(ranks)) is not None]
-    return max(spreads, key=lambda spread: spread.apart, default=None)
-
-
-def _spread(ranks: Iterable[RankRecord]) -> ClockSpread | None:
-    clocks = [(rank.clocks.utc, rank.host) for rank in ranks if rank.clocks is not None]
-    if len(clocks) < 2:
-        return None
-    last, behind = min(clocks, key=lambda clock: clock[0].offset)
-    first, ahead = max(clocks, key=lambda clock: clock[0].offset)
-    return ClockSpread(first.offset - last.offset, first.error + last.error, ahead, behind)
 
 
 def clock_text(run: RunData) -> str:
@@ -54,9 +18,9 @@ def clock_text(run: RunData) -> str:
 
 
 def clock_notes(run: RunData) -> list[str]:
-    """A caveat and a recommendation where the times of day differ by more than ``APART``."""
+    """A caveat and a recommendation where the times of day differ by too much."""
     spread = widest_spread(run.measurements)
-    if spread is None or spread.apart - spread.error <= APART:
+    if spread is None or not spread.confusing:
         return []
     return [
         f"The time of day of {spread.ahead} is {format_quantity(spread.apart, 's')} ahead of that "

@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Iterable, Mapping
 
 from assay.errors import AssayError
-from assay.questions.common.tables import Column, Entry, Table, Tone
-from assay.records.model import Manifest, RunData
+from assay.questions.common.tables import Column, Entry, Table, TableBuilder, Tone, fact_table
+from assay.records.model import LaunchRecord, Manifest, RunData
 from assay.report.host_table import node_tables
 from assay.report.hosts import clock_notes, clock_text, network_text
 from assay.system.model import Processor, System
@@ -23,7 +23,6 @@ from assay.units import (
 Facts = Iterable[tuple[str, str]]
 
 _CACHE_KINDS = {"data": "d", "instruction": "i"}
-_FACT_COLUMNS = [Column("fact", "Fact"), Column("value", "Value")]
 
 
 def system_table(manifest: Manifest) -> Table:
@@ -34,13 +33,7 @@ def system_table(manifest: Manifest) -> Table:
     except AssayError as error:
         facts = [(name, _text(value)) for name, value in manifest.system.items()]
         notes = [str(error)]
-    return Table(
-        id="system",
-        title="System",
-        columns=_FACT_COLUMNS,
-        rows=[[Entry(name), Entry(value, value)] for name, value in facts if value],
-        notes=notes,
-    )
+    return fact_table("system", "System", facts, notes)
 
 
 def provenance_tables(run: RunData) -> list[Table]:
@@ -174,13 +167,7 @@ def _origin(run: RunData) -> Table:
         ("Sent between hosts", network_text(run)),
         ("Hosts' clocks", clock_text(run)),
     ]
-    return Table(
-        id="origin",
-        title="Provenance",
-        columns=_FACT_COLUMNS,
-        rows=[[Entry(name), Entry(value, value)] for name, value in facts if value],
-        notes=clock_notes(run),
-    )
+    return fact_table("origin", "Provenance", facts, clock_notes(run))
 
 
 def _pinning(run: RunData) -> str:
@@ -217,36 +204,37 @@ def _launches(run: RunData) -> Table:
     tones: dict[str, Tone] = {"complete": "", "interrupted": "warn"}
     start = run.manifest.utc
     notes: dict[str, int] = {}
-    rows = []
-    for launch in run.launches:
+
+    def note(launch: LaunchRecord) -> str:
         why = launch.error or ("" if launch.outcome == "complete" else launch.stderr.strip()[-500:])
-        rows.append(
-            [
-                Entry(launch.launch, launch.launch),
-                Entry(launch.toolchain),
-                Entry(format_duration(max(launch.utc - start, 0.0)), launch.utc - start),
-                Entry(format_quantity(launch.wall, "s"), launch.wall),
-                Entry(launch.outcome, tone=tones.get(launch.outcome, "bad")),
-                Entry("" if launch.exit is None else str(launch.exit), launch.exit),
-                Entry(str(notes.setdefault(why, len(notes) + 1)) if why else ""),
-                Entry(shlex.join(launch.command), tone="quiet"),
-            ]
+        return str(notes.setdefault(why, len(notes) + 1)) if why else ""
+
+    def after(launch: LaunchRecord) -> Entry:
+        return Entry(format_duration(max(launch.utc - start, 0.0)), launch.utc - start)
+
+    def end(launch: LaunchRecord) -> Entry:
+        return Entry("" if launch.exit is None else str(launch.exit), launch.exit)
+
+    return (
+        TableBuilder(run.launches)
+        .column("launch", "Launch", lambda launch: Entry(launch.launch, launch.launch))
+        .text("toolchain", "Toolchain", lambda launch: launch.toolchain)
+        .numbers("start", "After", after, unit="s")
+        .numbers(
+            "wall",
+            "Took",
+            lambda launch: Entry(format_quantity(launch.wall, "s"), launch.wall),
+            unit="s",
         )
-    return Table(
-        id="launches",
-        title="Launches",
-        columns=[
-            Column("launch", "Launch"),
-            Column("toolchain", "Toolchain"),
-            Column("start", "After", "s", numeric=True),
-            Column("wall", "Took", "s", numeric=True),
-            Column("outcome", "Outcome"),
-            Column("exit", "Exit", numeric=True),
-            Column("notes", "Notes"),
-            Column("command", "Command"),
-        ],
-        rows=rows,
-        notes=list(notes),
+        .column(
+            "outcome",
+            "Outcome",
+            lambda launch: Entry(launch.outcome, tone=tones.get(launch.outcome, "bad")),
+        )
+        .numbers("exit", "Exit", end)
+        .text("notes", "Notes", note)
+        .text("command", "Command", lambda launch: shlex.join(launch.command), tone="quiet")
+        .table("launches", "Launches", notes=notes)
     )
 
 

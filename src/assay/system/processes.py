@@ -66,12 +66,6 @@ def parse_state(stat: str | None) -> ProcessState | None:
     )
 
 
-def parse_process(stat: str | None) -> tuple[str, int] | None:
-    """Name and CPU ticks of a line of /proc/PID/stat."""
-    state = parse_state(stat)
-    return (state.name, round(state.cpu_seconds / TICK)) if state else None
-
-
 def all_processes(tree: Tree) -> dict[int, ProcessState]:
     """Every process that shows itself."""
     found = {}

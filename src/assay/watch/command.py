@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
-from assay.stats.changes.online import Settings
+from assay.stats.changes.step_change import Settings
 from assay.units import parse_quantity
 from assay.watch.follow import Options, watch_program
 from assay.watch.heartbeat import library

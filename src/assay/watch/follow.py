@@ -14,7 +14,7 @@ from typing import IO
 
 from assay import __version__
 from assay.errors import AssayError
-from assay.stats.changes.online import Settings
+from assay.stats.changes.step_change import Settings
 from assay.watch import relay
 from assay.watch.folder import check_folder, lives, make_folder
 from assay.watch.heartbeat import Ring, Rings, Together

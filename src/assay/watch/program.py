@@ -21,7 +21,6 @@ from assay.watch.signals import hand_on, hold, let_go
 _ROOM = 1 << 20
 _F_SETPIPE_SZ = 1031
 _PIPE_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # which Python ignores
-_RELAY_PATIENCE = 5.0
 
 
 @dataclass(frozen=True)

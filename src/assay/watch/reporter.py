@@ -10,7 +10,7 @@ from typing import IO
 
 import msgspec
 
-from assay.stats.changes.online import StepChange
+from assay.stats.changes.step_change import StepChange
 from assay.watch.causes import ChangeCauses, explain, hanging
 from assay.watch.model import CauseLine, ChangeLine, HangLine, NormalRange, SampleLine
 from assay.watch.program import Program

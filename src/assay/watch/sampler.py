@@ -57,7 +57,6 @@ GAUGES = {
 }
 # Not a counter of its own: the greatest increase of any thread's wait between two readings.
 WAIT = "run_queue_seconds"
-WAIT_MEANING = ("s", "time that a thread of the program was ready to run and waited, the greatest")
 # Share of a CPU that reading may cost; it is read less often where a reading costs more.
 _COST = 0.001
 _FASTEST = 1.0

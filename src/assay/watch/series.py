@@ -7,7 +7,8 @@ from array import array
 from collections import Counter, deque
 from statistics import median
 
-from assay.stats.changes.online import Monitor, Settings, StepChange, period
+from assay.stats.changes.online import Monitor, period
+from assay.stats.changes.step_change import Settings, StepChange
 from assay.watch.model import NormalRange, StepSummary
 from assay.watch.steps import Step
 

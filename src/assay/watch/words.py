@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from assay.stats.changes.control_charts import ControlRange
-from assay.stats.changes.online import StepChange
+from assay.stats.changes.step_change import StepChange
 from assay.units import counted, format_duration, format_quantity, format_share
 from assay.watch.model import NormalRange, StepSummary, WatchEnd
 

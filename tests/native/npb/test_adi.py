@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from assay.kernels import find_kernel
-from assay.kernels.npb.adi import adi_grid, batch, deepest, memory
+from assay.kernels.npb.adi import adi_grid, batch, memory
 from assay.kernels.npb.bt import BT_SIZES, BT_SYSTEM
 from assay.kernels.npb.sp import SP_SIZES, SP_SYSTEM
 from cfd_fluxes import _inviscid, _jacobian, _viscous
@@ -60,7 +60,6 @@ def test_messages_of_two_ranks_by_hand() -> None:
 
 
 def test_batches_of_deeper_pipelines() -> None:
-    assert [deepest(blocks) for blocks in (1, 2, 3, 4, 5)] == [0, 0, 1, 1, 2]
     # 162 points in halves: 21 vectors of 81 rows of 1920 bytes are three times the aim.
     assert batch(162, 2, 160, 30) == (1, 7)
     # Few bytes a row: several rows, but the pipeline must fill.

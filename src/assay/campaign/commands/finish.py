@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from assay.hostnames import names_text
@@ -16,6 +17,8 @@ from assay.stats.core.model import CellSummary
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from assay.report.model import ReportModel
+
 # Cells that are named one by one.
 NAMED = 8
 
@@ -24,24 +27,30 @@ FailOn = Literal["never", "failure", "precision", "nodes"]
 
 def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
     """Write the report and print the summary, or the JSON answer; give the cells back."""
-    from assay.console import console, print_json
-    from assay.report import build_report, print_summary, write_report
+    from assay.report import build_report
     from assay.report.earlier_runs import read_history
     from assay.stats.cells.summarise import summarise_cells
 
     assert run.path is not None
     cells = summarise_cells(run)
-    model = build_report(run, cells, read_history(run))
+    show(build_report(run, cells, read_history(run)), run.path, report=report, as_json=as_json)
+    return cells
+
+
+def show(model: ReportModel, folder: Path, *, report: bool, as_json: bool) -> None:
+    """Write a report into a run's or group's folder, and print its summary or all of it as JSON."""
+    from assay.console import console, print_json
+    from assay.report import print_summary, write_report
+
     if report:
-        write_report(model, run.path / REPORT, ["html"])
+        write_report(model, folder / REPORT)
     if as_json:
         print_json(model)
-    else:
-        out = console()
-        print_summary(model, out)
-        if report:
-            out.print(f"\nreport: {run.path / REPORT}", soft_wrap=True)
-    return cells
+        return
+    out = console()
+    print_summary(model, out)
+    if report:
+        out.print(f"\nreport: {folder / REPORT}", soft_wrap=True)
 
 
 def file_report(run: RunData) -> None:

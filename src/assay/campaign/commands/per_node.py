@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from assay.campaign.commands.finish import FailOn, exit_status
+from assay.campaign.commands.finish import FailOn, exit_status, show
 from assay.campaign.jobs.batch import assay_words, environment
 from assay.campaign.jobs.follow import Ending
 from assay.campaign.jobs.run_watch import GroupWatch
 from assay.config import ClusterConfig
 from assay.errors import AssayError
-from assay.records.directory import REPORT, RunDirectory
+from assay.records.directory import RunDirectory
 from assay.records.group import GroupData, read_group, unfinished_members
 from assay.records.jobs import JobBook, JobEvent
 from assay.records.request import RunRequest
@@ -164,23 +164,12 @@ class _MemberSet:
 
 def present_group(path: Path, report: bool, as_json: bool, fail_on: FailOn) -> int:
     """Write a group's report and print its summary, or the JSON answer; the exit status."""
-    from assay.console import console, print_json
     from assay.questions.nodes.findings import find
-    from assay.report import print_summary, write_report
     from assay.report.group import build_group
 
     group = read_group(path)
     found = find(group)
-    model = build_group(group, found)
-    if report:
-        write_report(model, path / REPORT, ["html"])
-    if as_json:
-        print_json(model)
-    else:
-        out = console()
-        print_summary(model, out)
-        if report:
-            out.print(f"\nreport: {path / REPORT}", soft_wrap=True)
+    show(build_group(group, found), path, report=report, as_json=as_json)
     if fail_on == "nodes" and found.suspects:
         return 1
     return _status(group, [node.cells for node in found.measurements], fail_on)

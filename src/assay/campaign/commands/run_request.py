@@ -7,10 +7,12 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from assay import __version__
 from assay.config import Config, SchedulerConfig
@@ -20,158 +22,115 @@ from assay.plans.app import App
 from assay.plans.levels import Written
 from assay.plans.suites import Source, count_named, find_plan, load_plan, most_nodes
 from assay.plans.words import read_words
-from assay.records.request import REQUEST_SCHEMA, JobShape, RunRequest
+from assay.records.request import REQUEST_SCHEMA, JobShape, RunOptions, RunRequest
 
 # The options that change a plan's replication rule.
 RULE = ("budget", "precision", "launches", "duration", "every", "sessions")
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """The words of ``assay run``, as far as a plan follows from them.
+def run_options(
+    suite: str,
+    words: Sequence[str],
+    *,
+    ppn: str | None = None,
+    rule: Mapping[str, str | None] | None = None,
+    nodes: str | None = None,
+    seed: int | None = None,
+    app: App | None = None,
+) -> RunOptions:
+    """From the command line; ``rule``: what of ``RULE`` was given.
 
-    ``nodes``: counts of nodes for the measures that name none, such as "1,2,4"; the largest is what
-    plans call all nodes. ``members``: how many nodes measure themselves, each by itself. ``app``: a
-    command in the place of the plan's kernels.
+    Raises AssayError for a suite that there isn't.
     """
+    factors = [*words, f"ppn={ppn}"] if ppn else list(words)
+    plan = os.path.abspath(find_plan(suite))  # noqa: PTH100
+    given: dict[str, Any] = dict(rule or {})
+    return RunOptions(plan=plan, words=factors, nodes=nodes, seed=seed, app=app, **given)
 
-    plan: Path
-    words: tuple[str, ...] = ()
-    nodes: str | None = None
-    budget: str | None = None
-    precision: str | None = None
-    launches: str | None = None
-    duration: str | None = None
-    every: str | None = None
-    sessions: str | None = None
-    seed: int | None = None
-    texts: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    app: App | None = None
 
-    @classmethod
-    def of(
-        cls,
-        suite: str,
-        words: tuple[str, ...],
-        *,
-        nodes: str | None = None,
-        ppn: str | None = None,
-        seed: int | None = None,
-        rule: Mapping[str, str | None] | None = None,
-        app: App | None = None,
-    ) -> RunOptions:
-        """From the command line; ``rule``: what of ``RULE`` was given.
+def plan_here(options: RunOptions, context: PlanContext) -> Plan:
+    """The plan on a machine that is at hand. Raises AssayError."""
+    return _plan(options, context, Source(dict(options.texts)), lenient=False)
 
-        Raises AssayError for a suite that there isn't.
-        """
-        factors = (*words, f"ppn={ppn}") if ppn else words
-        plan = Path(os.path.abspath(find_plan(suite)))  # noqa: PTH100
-        given: dict[str, Any] = dict(rule or {})
-        return dataclasses.replace(cls(plan, factors, nodes, seed=seed, app=app), **given)
 
-    @classmethod
-    def again(cls, request: RunRequest) -> RunOptions:
-        """From a request, with the plan's text as it was then."""
-        asked = cls(
-            plan=Path(request.plan),
-            words=tuple(request.words),
-            nodes=request.nodes,
-            seed=request.seed,
-            texts=request.texts,
-            app=request.app,
-        )
-        return dataclasses.replace(asked, **{word: getattr(request, word) for word in RULE})
+def plan_elsewhere(
+    options: RunOptions, context: PlanContext, config: Config
+) -> tuple[Plan, dict[str, str]]:
+    """The plan for other nodes as far as known here, and the texts it is read from.
 
-    def plan_on(self, context: PlanContext) -> Plan:
-        """The plan on a machine that is at hand. Raises AssayError."""
-        return self._plan(context, Source(dict(self.texts)), lenient=False)
+    Their number is what was asked for, or the most that the plan names; of what they have
+    nothing is known, so that nothing is refused for it.
+    """
+    source = Source(dict(options.texts))
+    most = _most(options) or most_nodes(Path(options.plan), read_words(options.words), source)
+    there = dataclasses.replace(
+        context,
+        nodes=most,
+        memory=None,
+        adapters=None,
+        toolchains=tuple(dict.fromkeys((*context.toolchains, *config.toolchains))),
+    )
+    return _plan(options, there, source, lenient=True), source.texts
 
-    def plan_elsewhere(self, context: PlanContext, config: Config) -> tuple[Plan, dict[str, str]]:
-        """The plan for other nodes as far as known here, and the texts it is read from.
 
-        Their number is what was asked for, or the most that the plan names; of what they have
-        nothing is known, so that nothing is refused for it.
-        """
-        source = Source(dict(self.texts))
-        most = self.most or most_nodes(self.plan, read_words(self.words), source)
-        there = dataclasses.replace(
-            context,
-            nodes=most,
-            memory=None,
-            adapters=None,
-            toolchains=tuple(dict.fromkeys((*context.toolchains, *config.toolchains))),
-        )
-        return self._plan(there, source, lenient=True), source.texts
+def _levels(options: RunOptions) -> tuple[Written, ...]:
+    return read_words([f"nodes={options.nodes}"])["nodes"] if options.nodes else ()
 
-    @property
-    def most(self) -> int | None:
-        """The most nodes asked for; None if nothing was said of them."""
-        return max(map(count_named, self._levels)) or None if self._levels else None
 
-    @property
-    def _levels(self) -> tuple[Written, ...]:
-        return read_words([f"nodes={self.nodes}"])["nodes"] if self.nodes else ()
+def _most(options: RunOptions) -> int | None:
+    """The most nodes asked for; None if nothing was said of them."""
+    levels = _levels(options)
+    return max(map(count_named, levels)) or None if levels else None
 
-    def _plan(self, context: PlanContext, source: Source, *, lenient: bool) -> Plan:
-        if self.most:
-            context = dataclasses.replace(context, nodes=min(context.nodes, self.most))
-        return load_plan(
-            self.plan,
-            context,
-            self.seed,
-            read_words(self.words),
-            nodes=self._levels or None,
-            source=source,
-            lenient=lenient,
-            app=self.app,
-            changes=self._rule,
-        )
 
-    @property
-    def _rule(self) -> dict[str, str | None]:
-        return {word: getattr(self, word) for word in RULE}
+def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient: bool) -> Plan:
+    most = _most(options)
+    if most:
+        context = dataclasses.replace(context, nodes=min(context.nodes, most))
+    return load_plan(
+        Path(options.plan),
+        context,
+        options.seed,
+        read_words(options.words),
+        nodes=_levels(options) or None,
+        source=source,
+        lenient=lenient,
+        app=options.app,
+        changes={word: getattr(options, word) for word in RULE},
+    )
 
-    def request(
-        self,
-        texts: Mapping[str, str],
-        *,
-        command: list[str],
-        seed: int,
-        config: Config,
-        fake: Path | None,
-        report: bool,
-        job: JobShape | None = None,
-        scheduler: SchedulerConfig | None = None,
-        members: int | None = None,
-    ) -> RunRequest:
-        """What a job needs to know of it."""
-        return RunRequest(
-            schema=REQUEST_SCHEMA,
-            run="",
-            utc=time.time(),
-            assay=__version__,
-            tag=secrets.token_hex(3),
-            command=command,
-            folder=str(Path.cwd()),
-            plan=str(self.plan),
-            texts=dict(texts),
-            words=list(self.words),
-            nodes=self.nodes,
-            seed=seed,
-            config=str(config.path.absolute()) if config.path else None,
-            fake=str(fake.absolute()) if fake else None,
-            report=report,
-            job=job,
-            scheduler=scheduler,
-            members=members,
-            budget=self.budget,
-            precision=self.precision,
-            launches=self.launches,
-            duration=self.duration,
-            every=self.every,
-            sessions=self.sessions,
-            app=self.app,
-        )
+
+def run_request(
+    options: RunOptions,
+    texts: dict[str, str],
+    *,
+    command: list[str],
+    seed: int,
+    config: Config,
+    fake: Path | None,
+    report: bool,
+    job: JobShape | None = None,
+    scheduler: SchedulerConfig | None = None,
+    members: int | None = None,
+) -> RunRequest:
+    """The options with what a job needs to know; ``texts``: what the plan was read from."""
+    known = msgspec.structs.asdict(options) | {"texts": texts, "seed": seed}
+    return RunRequest(
+        **known,
+        schema=REQUEST_SCHEMA,
+        run="",
+        utc=time.time(),
+        assay=__version__,
+        tag=secrets.token_hex(3),
+        command=command,
+        folder=str(Path.cwd()),
+        config=str(config.path.absolute()) if config.path else None,
+        fake=str(fake.absolute()) if fake else None,
+        report=report,
+        job=job,
+        scheduler=scheduler,
+        members=members,
+    )
 
 
 # What a job does besides measuring, seconds, each taken amply: a job that asks for more than it

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from assay.campaign.commands.finish import exit_status, interrupted, present
-from assay.campaign.commands.run_request import RunOptions
+from assay.campaign.commands.run_request import plan_here
 from assay.campaign.engine.execute import execute_campaign, new_run, prepare, tell_choices
 from assay.campaign.engine.state import Interruption
 from assay.campaign.jobs.job import deadline_here, make_ready
@@ -29,7 +29,7 @@ from assay.campaign.machine.bench import Bench, machine_for
 from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory, create_requested, find_run
-from assay.records.request import RunRequest
+from assay.records.request import RunOptions, RunRequest
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,7 +63,7 @@ def begin(asked: RunOptions, how: StartOptions) -> int:
     if away:
         return _send(_order(asked, how, None), how)
     machine = machine_for(how.config, how.fake)
-    plan = asked.plan_on(machine.context)
+    plan = plan_here(asked, machine.context)
     tell_choices(plan, how.console)
     bench = prepare(machine, plan, how.console)
     return _measure(new_run(machine, bench, plan, how.root, how.command), bench, how)
@@ -79,8 +79,31 @@ def resume_run(name: str, how: StartOptions) -> int:
         return _let_measure(run, request, _cluster(how.config), how)
     if request is not None:
         return _measure(run, make_ready(run, request, how.console, how.config), how)
+    _check_machine(run, how.fake)
     bench = prepare(machine_for(how.config, how.fake), run.manifest().plan, how.console)
     return _measure(run, bench, how)
+
+
+def _check_machine(run: RunDirectory, fake: Path | None) -> None:
+    """Raise AssayError where a fake machine's run would go on with a real one, or the reverse.
+
+    Runs whose manifest does not say are known by their launches.
+    """
+    scenario = run.manifest().fake
+    launches = run.launches()
+    was_fake = scenario is not None or any(each.command[:1] == ["fake"] for each in launches)
+    if was_fake and fake is None:
+        raise AssayError(
+            "This run measured the machine of a scenario, and --fake is missing.",
+            where=str(run.path),
+            fix=f"Add --fake {scenario or 'and the scenario it began with'}.",
+        )
+    if fake is not None and launches and not was_fake:
+        raise AssayError(
+            "This run measured a real machine, and --fake would add simulated numbers.",
+            where=str(run.path),
+            fix="Leave --fake out, or begin a new run.",
+        )
 
 
 def _resume_away(run: RunDirectory, request: RunRequest | None, how: StartOptions) -> int:
@@ -149,7 +172,7 @@ def _per_node(asked: RunOptions, how: StartOptions, *, away: bool) -> int:
     if away:
         if count is None:
             raise AssayError("--per-node needs a number of nodes.", fix="Add --nodes 16, say.")
-        return _send(_order(replace(asked, nodes=None), how, count), how)
+        return _send(_order(msgspec.structs.replace(asked, nodes=None), how, count), how)
     cluster = _cluster(how.config)
     members = len(cluster.hosts) if count is None else count
     if members > len(cluster.hosts):
@@ -158,7 +181,7 @@ def _per_node(asked: RunOptions, how: StartOptions, *, away: bool) -> int:
             where=f"--nodes {members}",
             fix="Ask for fewer.",
         )
-    order = _order(replace(asked, nodes=None), how, members)
+    order = _order(msgspec.structs.replace(asked, nodes=None), how, members)
     alone = msgspec.structs.replace(order.request, job=None, scheduler=None)
     run = create_requested(order.root, order.stem, alone)
     request = run.request()

@@ -10,8 +10,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from assay import __version__
 from assay.campaign.commands.finish import tell_left_out
 from assay.campaign.engine.clocks import CampaignClock
@@ -62,10 +60,11 @@ def new_run(
         root,
         plan=plan,
         system_name=machine.name,
-        system=msgspec.to_builtins(machine.system),
+        system=machine.system.to_dict(),
         toolchains=bench.toolchains,
         command=list(command),
         prices=machine.prices,
+        fake=machine.fake,
         name=name,
     )
 
@@ -82,9 +81,10 @@ def begin_run(
             assay=__version__,
             command=list(command),
             plan=plan,
-            system=msgspec.to_builtins(machine.system),
+            system=machine.system.to_dict(),
             toolchains=bench.toolchains,
             prices=machine.prices,
+            fake=machine.fake,
         )
     )
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from assay.campaign.commands.finish import file_report
-from assay.campaign.commands.run_request import RunOptions
+from assay.campaign.commands.run_request import plan_here
 from assay.campaign.engine.clocks import MachineClock
 from assay.campaign.engine.execute import (
     begin_run,
@@ -243,7 +243,7 @@ def make_ready(
     machine = machine_for(settings, Path(request.fake) if request.fake else None, node)
     if run.begun:
         return prepare(machine, run.manifest().plan, console)
-    plan = RunOptions.again(request).plan_on(machine.context)
+    plan = plan_here(request, machine.context)
     bench = prepare(machine, plan, console)
     if request.members is not None:
         new_run(machine, bench, plan, run.path.parent, request.command, name=run.name)

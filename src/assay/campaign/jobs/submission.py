@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from assay.campaign.commands.finish import FailOn, exit_status, present
-from assay.campaign.commands.run_request import JobEstimate, RunOptions, estimate
+from assay.campaign.commands.run_request import JobEstimate, estimate, plan_elsewhere, run_request
 from assay.campaign.jobs.batch import job_request, scheduler_of, submit
 from assay.campaign.jobs.follow import Ending, Follower, beginning, watching
 from assay.campaign.machine.bench import machine_for
@@ -22,7 +22,7 @@ from assay.records.directory import RunDirectory, create_requested, run_stem
 from assay.records.group import unfinished_members
 from assay.records.jobs import JobBook
 from assay.records.reading import read_run
-from assay.records.request import JobShape, RunRequest
+from assay.records.request import JobShape, RunOptions, RunRequest
 from assay.schedulers.model import JobRequest
 from assay.units import counted, format_duration, parse_quantity
 
@@ -109,8 +109,8 @@ def ready(
     """Plan as far as it can be known from here, and estimate the jobs. Raises AssayError."""
     machine = machine_for(dataclasses.replace(config, cluster=None), fake)
     if members is not None:  # each node by itself
-        asked = dataclasses.replace(asked, nodes="1")
-    plan, texts = asked.plan_elsewhere(machine.context, config)
+        asked = msgspec.structs.replace(asked, nodes="1")
+    plan, texts = plan_elsewhere(asked, machine.context, config)
     scheduler = site.applied(config.scheduler)
     longest = site.seconds or scheduler.longest
     if members is not None and plan.replication.repeated:
@@ -127,7 +127,8 @@ def ready(
         seconds=found.walltime,
         longest=longest if longest < math.inf else None,
     )
-    request = asked.request(
+    request = run_request(
+        asked,
         texts,
         command=command,
         seed=plan.seed,

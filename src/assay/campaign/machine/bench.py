@@ -45,9 +45,10 @@ class Bench:
 
 
 class MeasuredMachine(Protocol):
-    """Where cells can be measured."""
+    """Where cells can be measured. ``fake``: the path of its scenario; None of a real machine."""
 
     name: str
+    fake: str | None
     context: PlanContext
     system: System
     prices: Prices
@@ -85,6 +86,7 @@ class ThisMachine:
             self.system = self.surveyed.systems[0]
         self.prices = config.prices
         self.name = config.system.name or self.system.os.hostname or "unnamed"
+        self.fake: str | None = None
         found = detect_toolchains(config)
         self.context = replace(
             _context(
@@ -190,6 +192,7 @@ class FakeMachine:
         self.system = _fake_system(self._scenario)
         self.prices = prices
         self.name = "fake"
+        self.fake: str | None = str(scenario.absolute())
         toolchains = tuple(self._scenario.toolchain) or ("fake",)
         self.context = PlanContext(
             cores=self._scenario.cores or FAKE_CORES,

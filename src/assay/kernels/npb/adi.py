@@ -18,7 +18,7 @@ from assay.kernels.catalogue import (
     WorkFormula,
     phase,
 )
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter, listed
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
 from assay.kernels.npb.grid import block_pairs, choose_grid, cutting_of, inner, share_of
 from assay.kernels.npb.shared import constants, formula
 from assay.model.placement import Value
@@ -49,11 +49,6 @@ def adi_grid(points: int, ranks: int) -> tuple[int, int]:
     cutting = cutting_of(_CONSTANTS["kAdiCutting"], (points, points, points))
     _, y, z = choose_grid(cutting, ranks)
     return y, z
-
-
-def deepest(blocks: int) -> int:
-    """Ranks between the middle and the end of a line that is cut into so many blocks."""
-    return blocks - blocks // 2 - 1
 
 
 def batch(points: int, blocks: int, across: int, kept: int, lanes: int = LANES) -> tuple[int, int]:
@@ -204,13 +199,7 @@ def adi_kernel(
         "z, whose lines are solved from both ends, rank after rank in batches; ranks beyond the "
         f"last block stay idle (fact working_ranks). {notes} Verified: norms of residual and "
         "error, each within 1e-8, after every run.",
-        work_units={
-            "operations": "op",
-            "flops": "flop",
-            "traffic": "B",
-            "messages": "",
-            "sent": "B",
-        },
+        work_units=WORK_UNITS,
         formulas={
             "operations": f"{formula}, n = {points} points a side for {listed(sizes)}",
             "flops": f"{FLOPS_OPERATOR + FLOPS_UPDATE + flops:.0f} (n - 2)^3 steps",

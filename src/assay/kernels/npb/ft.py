@@ -8,7 +8,7 @@ from itertools import pairwise, permutations
 from math import log, log2, prod
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter
 from assay.kernels.npb.shared import class_table, constants, formula
 from assay.model.placement import Value
 
@@ -146,13 +146,7 @@ KERNEL = Kernel(
     "how x and y are cut across and y and z along, working_ranks how many ranks have a share. "
     "Timed from drawing the initial state on. Verified: every checksum within 1e-12 of the "
     "official one.",
-    work_units={
-        "operations": "op",
-        "flops": "flop",
-        "traffic": "B",
-        "messages": "",
-        "sent": "B",
-    },
+    work_units=WORK_UNITS,
     formulas={
         "operations": "N (14.8157 + 7.19641 ln N + (5.23518 + 7.21113 ln N) niter), N = nx ny nz",
         "flops": "N ((1 + niter) (F(nx) + F(ny) + F(nz)) + 3 niter + 4), with F(n) = "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter, listed
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
 from assay.kernels.npb.grid import block_pairs, choose_grid, cutting_of, inner, share_of
 from assay.kernels.npb.shared import class_table, constants, formula
 from assay.model.placement import Value
@@ -103,13 +103,7 @@ KERNEL = Kernel(
     "sweeps as a pipeline of planes; ranks beyond the last block stay idle (fact working_ranks). "
     "No Jacobian block is formed, so far fewer operations are done than counted officially. "
     "Verified: norms of residual and error and the surface integral, each within 1e-8.",
-    work_units={
-        "operations": "op",
-        "flops": "flop",
-        "traffic": "B",
-        "messages": "",
-        "sent": "B",
-    },
+    work_units=WORK_UNITS,
     formulas={
         "operations": "steps (1984.77 n^3 - 10923.3 n^2 + 27770.9 n - 144010), n = "
         f"{listed(n for n, _ in LU_SIZES.values())} points a side for S to E",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, class_parameter, listed
+from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
 from assay.kernels.npb.grid import Blocks, block_pairs, choose_grid, cutting_of, share_of
 from assay.kernels.npb.shared import class_table, constants, formula
 from assay.model.placement import Value
@@ -193,7 +193,7 @@ KERNEL = Kernel(
     "number of ranks: planes are cut along y and z, and ranks beyond what that yields stay idle. "
     "Coarse levels are computed by every rank. Verified: the norm of the last residual within 1e-8 "
     "of the official one.",
-    work_units={"operations": "op", "flops": "flop", "traffic": "B", "messages": "", "sent": "B"},
+    work_units=WORK_UNITS,
     formulas={
         "operations": f"58 c n^3, c = {listed(cycles for _, cycles in MG_SIZES.values())} cycles "
         f"and n = {listed(1 << log2 for log2, _ in MG_SIZES.values())} points each way for "

@@ -15,8 +15,9 @@ the same in both languages.
 
 What both languages still have is the search for the cheapest process grid (``grid.choose_grid``,
 ``ft.ft_grid``), which levels of MG are gathered (``mg.levels_of``), and of MG's memory the sizes of
-the levels' fields: native code takes those from what it allocates. ``tests/native/npb/test_*.py``
-compare them over many sizes by running native code.
+the levels' fields: native code takes those from what it allocates. Why both stay is said in
+docs/architecture.md, "Decisions and reasons"; ``tests/native/npb/test_*.py`` compare them over many
+sizes by running native code.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-"""Tables of a report, and the one that every question has: its evidence against limits."""
+"""Tables of a report, their builder, and the one of every question: evidence against limits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
 from assay.charts.figure import Datum
 from assay.questions.common.answer import Evidence
-from assay.questions.common.selection import quantity_text
-from assay.units import format_share
+from assay.questions.common.selection import Interval, Point, measured_text, quantity_text
+from assay.units import MISSING, format_share
 
 Tone = Literal["", "good", "warn", "bad", "quiet"]
+R = TypeVar("R")
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -47,6 +48,96 @@ class Table(msgspec.Struct, frozen=True):
     folded: bool = False
 
 
+NOTHING = Entry(MISSING, tone="quiet")
+
+
+def count(number: int) -> Entry:
+    """A count of things."""
+    return Entry(str(number), number)
+
+
+def written(value: float | None, template: str, *, missing: Entry = NOTHING) -> Entry:
+    """A number as ``str.format`` writes it: ``{:+.1%}``; ``missing`` where there is none."""
+    return missing if value is None else Entry(template.format(value), value)
+
+
+def quantity(value: float | None, unit: str, interval: Interval | None = None) -> Entry:
+    """A quantity in SI base units, with its interval."""
+    return NOTHING if value is None else Entry(quantity_text(value, unit, interval), value)
+
+
+def share(value: float | None, interval: Interval | None = None) -> Entry:
+    """A share of 1, with its interval."""
+    return NOTHING if value is None else Entry(format_share(value, interval), value)
+
+
+def measured(point: Point | None) -> Entry:
+    """A median with its interval, or with how few launches there were."""
+    return NOTHING if point is None else Entry(measured_text(point), point.metric.median)
+
+
+class TableBuilder(Generic[R]):
+    """A table of ``rows`` that is written column by column: each with what it says of a row."""
+
+    def __init__(self, rows: Iterable[R]) -> None:
+        self._rows = list(rows)
+        self._columns: list[Column] = []
+        self._entries: list[Callable[[R], Entry]] = []
+
+    def column(
+        self, name: str, label: str, of: Callable[[R], Entry], *, unit: str = ""
+    ) -> TableBuilder[R]:
+        """Words with a value to sort by, or with a tone of their own."""
+        return self._add(Column(name, label, unit), of)
+
+    def numbers(
+        self, name: str, label: str, of: Callable[[R], Entry], *, unit: str = ""
+    ) -> TableBuilder[R]:
+        """Numbers, which align right; ``unit``: of their values."""
+        return self._add(Column(name, label, unit, numeric=True), of)
+
+    def text(
+        self, name: str, label: str, of: Callable[[R], str], *, tone: Tone = ""
+    ) -> TableBuilder[R]:
+        """Words alone."""
+        return self._add(Column(name, label), lambda row: Entry(of(row), tone=tone))
+
+    def counts(self, name: str, label: str, of: Callable[[R], int]) -> TableBuilder[R]:
+        """Counts of things."""
+        return self.numbers(name, label, lambda row: count(of(row)))
+
+    def _add(self, column: Column, of: Callable[[R], Entry]) -> TableBuilder[R]:
+        self._columns.append(column)
+        self._entries.append(of)
+        return self
+
+    def table(
+        self,
+        id: str,  # noqa: A002 - the name of the field in the report's JSON
+        title: str,
+        *,
+        caption: str = "",
+        notes: Iterable[str] = (),
+        folded: bool = False,
+    ) -> Table:
+        """The table; its arguments are those of ``Table``. Entries may add to ``notes``."""
+        rows = [[of(row) for of in self._entries] for row in self._rows]
+        return Table(id, title, self._columns, rows, caption, list(notes), folded)
+
+
+def fact_table(
+    id: str,  # noqa: A002 - the name of the field in the report's JSON
+    title: str,
+    facts: Iterable[tuple[str, str]],
+    notes: Sequence[str] = (),
+) -> Table:
+    """Names and values of facts, as far as they are known."""
+    known = TableBuilder([fact for fact in facts if fact[1]])
+    known.text("fact", "Fact", lambda fact: fact[0])
+    known.column("value", "Value", lambda fact: Entry(fact[1], fact[1]))
+    return known.table(id, title, notes=notes)
+
+
 def evidence_table(question: str, rows: Sequence[Evidence]) -> Table:
     """Each measured quantity against its limit."""
     sources = list(dict.fromkeys(row.limit_source for row in rows if row.limit_source))
@@ -57,29 +148,17 @@ def evidence_table(question: str, rows: Sequence[Evidence]) -> Table:
         number = sources.index(row.limit_source) + 1
         return Entry(f"{quantity_text(row.limit, row.unit)} ({number})", row.limit)
 
-    return Table(
-        id=f"{question}-evidence",
-        title="Measured against its limit",
-        columns=[
-            Column("what", "Measured"),
-            Column("value", "Median [95% interval]", numeric=True),
-            Column("limit", "Limit", numeric=True),
-            Column("share", "Share of limit", numeric=True),
-            Column("note", "How"),
-        ],
-        rows=[
-            [
-                Entry(row.label),
-                Entry(quantity_text(row.value, row.unit, row.ci95), row.value),
-                limit(row),
-                Entry("" if row.share is None else _share(row), row.share),
-                Entry(row.note, tone="quiet"),
-            ]
-            for row in rows
-        ],
-        notes=sources,
+    def share_of_limit(row: Evidence) -> Entry:
+        return Entry("") if row.share is None else share(row.share, row.share_ci95)
+
+    return (
+        TableBuilder(rows)
+        .text("what", "Measured", lambda row: row.label)
+        .numbers(
+            "value", "Median [95% interval]", lambda row: quantity(row.value, row.unit, row.ci95)
+        )
+        .numbers("limit", "Limit", limit)
+        .numbers("share", "Share of limit", share_of_limit)
+        .text("note", "How", lambda row: row.note, tone="quiet")
+        .table(f"{question}-evidence", "Measured against its limit", notes=sources)
     )
-
-
-def _share(row: Evidence) -> str:
-    return format_share(row.share, row.share_ci95)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from assay.charts.sparkline import sparkline
-from assay.questions.common.selection import quantity_text
-from assay.questions.common.tables import Column, Entry, Table, Tone
-from assay.questions.history.model import CellHistory, History
+from assay.questions.common.tables import Entry, Table, TableBuilder, Tone, fact_table, quantity
+from assay.questions.history.model import CellHistory, History, HistoryEvent
 from assay.questions.history.words import cell_name, event_text, minute, percent, summary_line
 
 _COURSE = 30
@@ -21,62 +20,57 @@ def event_table(history: History) -> Table:
     """A row per change, the newest first."""
     found = [(cell, event) for cell in history.cells for event in cell.events]
     found.sort(key=lambda pair: -pair[1].utc)
-    return Table(
-        id="history-events",
-        title="Changes, the newest first",
-        columns=[
-            Column("cell", "Cell"),
-            Column("what", "Change"),
-            Column("size", "Size", unit="1", numeric=True),
-            Column("remark", "Machine and toolchain"),
-        ],
-        rows=[
-            [
-                Entry(cell_name(cell, history)),
-                Entry(event_text(event, cell)),
-                Entry(f"{100 * event.size:+.2g}%", event.size, "bad" if event.worse else "good"),
-                Entry(event.remark),
-            ]
-            for cell, event in found
-        ],
-        caption="" if found else "No result changed.",
+
+    def size(pair: tuple[CellHistory, HistoryEvent]) -> Entry:
+        event = pair[1]
+        return Entry(f"{100 * event.size:+.2g}%", event.size, "bad" if event.worse else "good")
+
+    return (
+        TableBuilder(found)
+        .text("cell", "Cell", lambda pair: cell_name(pair[0], history))
+        .text("what", "Change", lambda pair: event_text(pair[1], pair[0]))
+        .numbers("size", "Size", size, unit="1")
+        .text("remark", "Machine and toolchain", lambda pair: pair[1].remark)
+        .table(
+            "history-events",
+            "Changes, the newest first",
+            caption="" if found else "No result changed.",
+        )
     )
 
 
 def cell_table(history: History) -> Table:
     """A row per cell of each machine."""
-    return Table(
-        id="cells",
-        title="All cells",
-        columns=[
-            Column("system", "System"),
-            Column("cell", "Cell"),
-            Column("course", "Over time"),
-            Column("runs", "Runs", numeric=True),
-            Column("level", "Present level [95% interval]", numeric=True),
-            Column("cov", "CoV", unit="1", numeric=True),
-            Column("against", "Against the best earlier level", unit="1", numeric=True),
-            Column("state", "State"),
-        ],
-        rows=[_cell_row(cell) for cell in history.cells],
+    return (
+        TableBuilder(history.cells)
+        .text("system", "System", lambda cell: cell.system)
+        .text("cell", "Cell", lambda cell: cell.label)
+        .text("course", "Over time", lambda cell: sparkline(cell.points.value, _COURSE))
+        .counts("runs", "Runs", lambda cell: len(cell.points.utc))
+        .numbers(
+            "level",
+            "Present level [95% interval]",
+            lambda cell: quantity(cell.level, cell.unit, cell.level_ci95),
+        )
+        .numbers("cov", "CoV", _deviation, unit="1")
+        .numbers("against", "Against the best earlier level", _against, unit="1")
+        .column("state", "State", _state)
+        .table("cells", "All cells")
     )
 
 
-def _cell_row(cell: CellHistory) -> list[Entry]:
-    return [
-        Entry(cell.system),
-        Entry(cell.label),
-        Entry(sparkline(cell.points.value, _COURSE)),
-        Entry(str(len(cell.points.utc)), len(cell.points.utc)),
-        Entry(quantity_text(cell.level, cell.unit, cell.level_ci95), cell.level),
-        Entry("" if cell.deviation is None else f"{100 * cell.deviation:.2g}%", cell.deviation),
-        Entry("" if cell.against is None else percent(cell.against), cell.against),
-        Entry(
-            "too few runs" if cell.state == "short" else cell.state,
-            cell.state,
-            _TONES.get(cell.state, ""),
-        ),
-    ]
+def _deviation(cell: CellHistory) -> Entry:
+    deviation = cell.deviation
+    return Entry("" if deviation is None else f"{100 * deviation:.2g}%", deviation)
+
+
+def _against(cell: CellHistory) -> Entry:
+    return Entry("" if cell.against is None else percent(cell.against), cell.against)
+
+
+def _state(cell: CellHistory) -> Entry:
+    text = "too few runs" if cell.state == "short" else cell.state
+    return Entry(text, cell.state, _TONES.get(cell.state, ""))
 
 
 def span_table(history: History) -> Table:
@@ -90,9 +84,4 @@ def span_table(history: History) -> Table:
         ("Runs", summary_line(history)),
         ("Smallest change that counts", f"{100 * history.least:.3g}%"),
     ]
-    return Table(
-        id="system",
-        title="Runs",
-        columns=[Column("fact", "Fact"), Column("value", "Value")],
-        rows=[[Entry(name), Entry(value)] for name, value in facts if value],
-    )
+    return fact_table("system", "Runs", facts)

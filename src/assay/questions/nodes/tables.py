@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.questions.common.selection import quantity_text
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.tables import (
+    Entry,
+    Table,
+    TableBuilder,
+    quantity,
+    written,
+)
 from assay.questions.nodes.answer import seen_text
 from assay.questions.nodes.findings import NodesFindings
 from assay.questions.nodes.model import CellByNode, NodeGain, NodeValue, SuspectNode
@@ -13,6 +18,7 @@ from assay.units import format_share
 
 # Nodes up to which their table is open.
 _MAX_OPEN = 10
+_EMPTY = Entry("")
 
 
 def tables(found: NodesFindings) -> list[Table]:
@@ -28,144 +34,107 @@ def tables(found: NodesFindings) -> list[Table]:
 
 
 def _suspect_table(suspects: Sequence[SuspectNode]) -> Table:
-    return Table(
-        id="nodes-suspects",
-        title="Nodes to check, the most certain first",
-        columns=[
-            Column("node", "Node"),
-            Column("what", "What"),
-            Column("gain", "How much [95% interval]", numeric=True),
-            Column("seen", "Seen in"),
-            Column("p", "Adjusted p", numeric=True),
-            Column("note", "Suspicion"),
-        ],
-        rows=[
-            [
-                Entry(each.node, tone="bad"),
-                Entry(each.what),
-                Entry(
-                    f"{each.gain:+.1%} [{each.ci95[0]:+.1%}, {each.ci95[1]:+.1%}]",
-                    each.gain,
-                ),
-                Entry(seen_text(each)),
-                Entry(f"{each.p_adjusted:.2g}", each.p_adjusted),
-                Entry(f"{each.suspicion}. {each.evidence[:1].upper()}{each.evidence[1:]}."),
-            ]
-            for each in suspects
-        ],
-        caption="How much better than the typical node; negative is worse. p: the share of false "
-        "ones among all that would be reported with it.",
+    def gain(each: SuspectNode) -> Entry:
+        low, high = each.ci95
+        return Entry(f"{each.gain:+.1%} [{low:+.1%}, {high:+.1%}]", each.gain)
+
+    def note(each: SuspectNode) -> str:
+        return f"{each.suspicion}. {each.evidence[:1].upper()}{each.evidence[1:]}."
+
+    return (
+        TableBuilder(suspects)
+        .text("node", "Node", lambda each: each.node, tone="bad")
+        .text("what", "What", lambda each: each.what)
+        .numbers("gain", "How much [95% interval]", gain)
+        .text("seen", "Seen in", seen_text)
+        .numbers("p", "Adjusted p", lambda each: written(each.p_adjusted, "{:.2g}"))
+        .text("note", "Suspicion", note)
+        .table(
+            "nodes-suspects",
+            "Nodes to check, the most certain first",
+            caption="How much better than the typical node; negative is worse. p: the share of "
+            "false ones among all that would be reported with it.",
+        )
     )
 
 
 def _cell_table(cells: Sequence[CellByNode]) -> Table:
-    return Table(
-        id="nodes-cells",
-        title="Each cell over the nodes",
-        columns=[
-            Column("what", "Measured"),
-            Column("nodes", "Nodes", numeric=True),
-            Column("median", "Median node [95% interval]", numeric=True),
-            Column("cov", "CoV", numeric=True),
-            Column("robust", "Robust CoV", numeric=True),
-            Column("slowest", "Slowest"),
-            Column("fastest", "Fastest"),
-        ],
-        rows=[
-            [
-                Entry(cell.label),
-                Entry(str(len(cell.values)), len(cell.values)),
-                Entry(quantity_text(cell.median, cell.unit, cell.ci95), cell.median),
-                Entry("" if cell.cov is None else f"{cell.cov:.2%}", cell.cov),
-                Entry(f"{cell.robust:.2%}", cell.robust),
-                _extreme(cell.values[-1]),
-                _extreme(cell.values[0]),
-            ]
-            for cell in cells
-        ],
+    return (
+        TableBuilder(cells)
+        .text("what", "Measured", lambda cell: cell.label)
+        .counts("nodes", "Nodes", lambda cell: len(cell.values))
+        .numbers(
+            "median",
+            "Median node [95% interval]",
+            lambda cell: quantity(cell.median, cell.unit, cell.ci95),
+        )
+        .numbers("cov", "CoV", lambda cell: written(cell.cov, "{:.2%}", missing=_EMPTY))
+        .numbers("robust", "Robust CoV", lambda cell: written(cell.robust, "{:.2%}"))
+        .column("slowest", "Slowest", lambda cell: _extreme(cell.values[-1]))
+        .column("fastest", "Fastest", lambda cell: _extreme(cell.values[0]))
+        .table("nodes-cells", "Each cell over the nodes")
     )
 
 
 def _extreme(value: NodeValue) -> Entry:
-    return Entry(f"{value.node} ({_deviation(value)})", value.gain)
-
-
-def _deviation(value: NodeValue) -> str:
     sigmas = "" if value.sigmas is None else f", {value.sigmas:+.1f} σ"
-    return f"{100 * value.gain:+.2f}%{sigmas}"
+    return Entry(f"{value.node} ({_percent(value.gain).text}{sigmas})", value.gain)
+
+
+def _percent(gain: float) -> Entry:
+    return Entry(f"{100 * gain:+.2f}%", gain)
 
 
 def _node_table(nodes: Sequence[NodeGain]) -> Table:
-    return Table(
-        id="nodes-gains",
-        title="Each node over the cells, furthest behind first",
-        columns=[
-            Column("node", "Node"),
-            Column("cells", "Cells", numeric=True),
-            Column("gain", "Median deviation", numeric=True),
-            Column("worst", "Furthest behind in"),
-            Column("worst_gain", "There", numeric=True),
-        ],
-        rows=[
-            [
-                Entry(node.node),
-                Entry(str(node.cells), node.cells),
-                Entry(f"{100 * node.gain:+.2f}%", node.gain),
-                Entry(node.worst),
-                Entry(f"{100 * node.worst_gain:+.2f}%", node.worst_gain),
-            ]
-            for node in nodes
-        ],
-        folded=len(nodes) > _MAX_OPEN,
+    return (
+        TableBuilder(nodes)
+        .text("node", "Node", lambda node: node.node)
+        .counts("cells", "Cells", lambda node: node.cells)
+        .numbers("gain", "Median deviation", lambda node: _percent(node.gain))
+        .text("worst", "Furthest behind in", lambda node: node.worst)
+        .numbers("worst_gain", "There", lambda node: _percent(node.worst_gain))
+        .table(
+            "nodes-gains",
+            "Each node over the cells, furthest behind first",
+            folded=len(nodes) > _MAX_OPEN,
+        )
     )
 
 
 def _values_table(cells: Sequence[CellByNode]) -> Table:
-    return Table(
-        id="nodes-values",
-        title="Each cell on each node",
-        columns=[
-            Column("what", "Measured"),
-            Column("node", "Node"),
-            Column("value", "Median", numeric=True),
-            Column("gain", "Deviation", numeric=True),
-            Column("sigmas", "in robust standard deviations", numeric=True),
-        ],
-        rows=[
-            [
-                Entry(cell.label),
-                Entry(value.node),
-                Entry(quantity_text(value.value, cell.unit), value.value),
-                Entry(f"{100 * value.gain:+.2f}%", value.gain),
-                Entry("" if value.sigmas is None else f"{value.sigmas:+.2f}", value.sigmas),
-            ]
-            for cell in cells
-            for value in cell.values
-        ],
-        folded=True,
+    return (
+        TableBuilder((cell, value) for cell in cells for value in cell.values)
+        .text("what", "Measured", lambda each: each[0].label)
+        .text("node", "Node", lambda each: each[1].node)
+        .numbers("value", "Median", lambda each: quantity(each[1].value, each[0].unit))
+        .numbers("gain", "Deviation", lambda each: _percent(each[1].gain))
+        .numbers(
+            "sigmas",
+            "in robust standard deviations",
+            lambda each: written(each[1].sigmas, "{:+.2f}", missing=_EMPTY),
+        )
+        .table("nodes-values", "Each cell on each node", folded=True)
     )
 
 
 def member_table(found: NodesFindings) -> Table:
     """A row per node of the group, with or without numbers."""
-    return Table(
-        id="cells",
-        title="All nodes",
-        columns=[
-            Column("member", "Number", numeric=True),
-            Column("node", "Node"),
-            Column("state", "State"),
-            Column("cells", "Cells with numbers", numeric=True),
-            Column("problem", "Problem"),
-        ],
-        rows=[
-            [
-                Entry(str(member.number), member.number),
-                Entry(member.node),
-                Entry(member.state, tone="" if member.state == "complete" else "bad"),
-                Entry("" if member.share is None else format_share(member.share), member.share),
-                Entry(member.problem),
-            ]
-            for member in found.members
-        ],
+    return (
+        TableBuilder(found.members)
+        .counts("member", "Number", lambda member: member.number)
+        .text("node", "Node", lambda member: member.node)
+        .column(
+            "state",
+            "State",
+            lambda member: Entry(member.state, tone="" if member.state == "complete" else "bad"),
+        )
+        .numbers(
+            "cells",
+            "Cells with numbers",
+            lambda member: (
+                _EMPTY if member.share is None else Entry(format_share(member.share), member.share)
+            ),
+        )
+        .text("problem", "Problem", lambda member: member.problem)
+        .table("cells", "All nodes")
     )

@@ -14,10 +14,8 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import Literal
 
 import numpy as np
 
@@ -28,12 +26,9 @@ from assay.stats.changes.control_charts import (
     score_of,
     width_of,
 )
+from assay.stats.changes.step_change import ALARMS, Kind, Settings, StepChange
 from assay.stats.core.correlation import evidence_of_dependence, integrated_time
 from assay.stats.core.warmup import mid_ranks, warmup
-
-Kind = Literal["slower", "unsteady", "drifting", "faster", "recovered", "settled"]
-# What is worth an alarm; the others are told without.
-ALARMS: frozenset[Kind] = frozenset({"slower", "unsteady", "drifting"})
 
 # So many steps in a row beyond the fence of outliers are a change at once: as few as make a false
 # alarm in so many steps, and no fewer than three.
@@ -53,54 +48,6 @@ _LEAST_SHIFT = 0.8
 # An alarm that goes on is told again when the slowdown has grown by half.
 _WORSE = 1.5
 _KEPT_RECENT = 2000
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of ``Monitor``.
-
-    ``learn``: steps after warm-up that make the first normal range. ``steps_per_alarm``: how many
-    clean steps there are, on average, to a false alarm of all charts together. ``least``: a change
-    of the level that is worth telling, relative. ``unsteady``: the same of the spread, a ratio.
-    ``settle``: after so many steps out of the range, that is how it is. ``reference``: steps that
-    the range is made from at most. ``patience``: seconds without a step that are never a hang;
-    ``hang``: nor is so many times the median, or three times the longest step yet; 0: ``patience``
-    alone counts.
-    """
-
-    learn: int = 20
-    steps_per_alarm: float = 10_000.0
-    least: float = 0.02
-    unsteady: float = 1.6
-    settle: int = 300
-    reference: int = 4000
-    patience: float = 5.0
-    hang: float = 10.0
-
-
-@dataclass(frozen=True)
-class StepChange:
-    """The steps changed. ``alarm``: for the worse.
-
-    ``step``: where it was seen, ``since``: where it began by the best guess, both counted from 1.
-    ``seconds``: the median since then; ``ratio``: over that of ``normal``, the range before.
-    ``spread``: ratio of the spreads (median absolute deviations), if that is what changed.
-    ``slope``: of a drift, relative to the normal median, a step.
-    """
-
-    kind: Kind
-    step: int
-    since: int
-    seconds: float
-    ratio: float
-    normal: ControlRange
-    spread: float | None = None
-    slope: float | None = None
-
-    @property
-    def alarm(self) -> bool:
-        """Whether it is one that was asked to be warned of."""
-        return self.kind in ALARMS
 
 
 def _deviation(values: Sequence[float]) -> float:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import AssayError
-from assay.stats.compare.effect_sizes import aligned_rank_p, share_intervals, spans, variance_shares
+from assay.stats.compare.effect_sizes import share_intervals, spans, variance_shares
 from assay.stats.compare.group_tests import EQUAL_SPREAD, Check, checks_text, normality, spread_test
 from assay.stats.compare.linear_terms import REDUNDANT, Bases, Ints, Term, combinations_of, f_of
 from assay.stats.core.intervals import Floats, Interval, checked
@@ -35,7 +35,7 @@ class Effect(msgspec.Struct, frozen=True):
     ``levels``: of a factor, how many times the value is that of its first level, with the other
     factors held (a difference, without logarithms); empty of interactions. ``p_corrected``: by
     Holm, for all effects. Where asked for, ``share``: the part of all variance that it explains, 0
-    to 1, with its 95% interval, and ``p_ranks``: by the aligned ranks, as it is.
+    to 1, with its 95% interval.
 
     ``factors``: one, or two together. ``freedom``: degrees of freedom; ``f``: the F statistic;
     ``p``: of the test that ``Anova.test`` names. ``share_ci95``: the interval of ``share``.
@@ -51,7 +51,6 @@ class Effect(msgspec.Struct, frozen=True):
     levels: dict[str, float]
     share: float | None = None
     share_ci95: Interval | None = None
-    p_ranks: float | None = None
 
 
 class Anova(msgspec.Struct, frozen=True):
@@ -94,7 +93,7 @@ def anova(
     permutations of the reduced model's residuals (Freedman & Lane 1983); where spreads may differ,
     that of a Wald statistic which allows for it, among as many residuals with random signs
     (Davidson & Flachaire 2008). ``seed``: of what is drawn. ``sizes``: with each effect's share of
-    all variance and its p by ranks (``stats.effect_sizes``). Factors of one level are left out, and
+    all variance (``stats.compare.effect_sizes``). Factors of one level are left out, and
     interactions for which combinations or values lack; both are said. Raises AssayError for no
     values, and for a factor with another number of levels' names.
     """
@@ -140,9 +139,8 @@ def anova(
                 levels=levels[term[0]] if len(term) == 1 else {},
                 share=share,
                 share_ci95=interval,
-                p_ranks=p_ranks,
             )
-            for term, (squares, extra, f, p), p_corrected, (share, interval, p_ranks) in zip(
+            for term, (squares, extra, f, p), p_corrected, (share, interval) in zip(
                 terms, tested, adjusted, own, strict=True
             )
         ],
@@ -158,8 +156,8 @@ def anova(
     )
 
 
-_Sizes = tuple[float | None, Interval | None, float | None]
-_NO_SIZES: _Sizes = (None, None, None)
+_Sizes = tuple[float | None, Interval | None]
+_NO_SIZES: _Sizes = (None, None)
 
 
 def _sizes(
@@ -170,12 +168,11 @@ def _sizes(
     codes: Mapping[str, Ints],
     seed: int,
 ) -> list[_Sizes]:
-    """Each effect's share of all variance, its interval, and p by ranks."""
+    """Each effect's share of all variance, and its interval."""
     shares = variance_shares(y[:, None], terms, bases, everything)[:, 0]
     groups = combinations_of(codes)
     intervals = share_intervals(y, groups, terms, bases, everything, seed)
-    p_ranks = [aligned_rank_p(y, term, terms, bases, everything) for term in terms]
-    return list(zip(map(float, shares), intervals, p_ranks, strict=True))
+    return list(zip(map(float, shares), intervals, strict=True))
 
 
 Way = Literal["F", "permutation of residuals", "random signs of residuals"]

@@ -1,4 +1,4 @@
-"""How much of the variation over a plan each factor explains, and a test of it by ranks alone."""
+"""How much of the variation over a plan each factor explains."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import numpy as np
 
 from assay.stats.compare.linear_terms import Bases, Ints, Term, explained, f_of
 from assay.stats.core.intervals import Floats, Interval
-from assay.stats.core.warmup import mid_ranks
 from assay.stats.repeats.spread import LONGER
 
 # Resamples behind the interval of a share.
 RESAMPLES = 500
-# Significant digits that aligned values are ranked by: rounding errors must not break ties.
-_DIGITS = 9
 
 
 def spans(term: Term, terms: Sequence[Term], bases: Bases) -> tuple[Floats, Floats]:
@@ -93,29 +90,3 @@ def _unseen(values: Floats, groups: Ints, counts: Ints) -> float:
         return 0.0
     kurtosis = n * float((rest**4).sum()) / squares**2
     return float(np.sqrt(max(kurtosis - 3.0, 0.0) * LONGER / n / (4.0 * n)))
-
-
-def aligned_rank_p(
-    y: Floats, term: Term, terms: Sequence[Term], bases: Bases, everything: Floats
-) -> float:
-    """p of a term by ranks: what nothing but the term does to values is ranked, then tested by F.
-
-    The aligned rank transform (Higgins & Tashtoush 1994; Wobbrock et al., CHI 2011): all other
-    effects' estimates are taken off the values first, so that ranks hold this one alone and
-    interactions can be told. Outliers hardly bear on it. Of strongly skewed values p is a little
-    too small, for what is taken off are means (docs/methods/placement.md, "What matters").
-    """
-    from scipy.special import fdtrc
-
-    reduced, extended = spans(term, terms, bases)
-    left = y - everything @ (everything.T @ y)
-    own = extended @ (extended.T @ y) - reduced @ (reduced.T @ y)
-    aligned = left + own
-    scale = float(np.abs(aligned).max())
-    if scale == 0.0:
-        return 1.0
-    ranks = mid_ranks(np.round(aligned / scale, _DIGITS))
-    ranks = ranks - ranks.mean()
-    extra = extended.shape[1] - reduced.shape[1]
-    _, f = f_of(ranks[:, None], reduced, extended, everything)
-    return float(fdtrc(extra, y.size - everything.shape[1], f[0]))

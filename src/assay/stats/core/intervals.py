@@ -51,18 +51,6 @@ def checked(values: Sequence[float] | Floats) -> Floats:
     return array
 
 
-def order_statistic_coverage(n: int, lower: int, upper: int, p: float = 0.5) -> float:
-    """Exact probability that [X(lower), X(upper)] of n independent samples holds the p-quantile.
-
-    Ranks count from 1. It holds the quantile when at least ``lower`` and fewer than ``upper``
-    samples lie below it, and their number is binomial (David & Nagaraja, Order Statistics, 3rd ed.,
-    7.1).
-    """
-    return math.fsum(
-        math.comb(n, below) * p**below * (1.0 - p) ** (n - below) for below in range(lower, upper)
-    )
-
-
 def smallest_size(p: float = 0.5, confidence: float = 0.95) -> int:
     """Fewest samples that can carry the interval: 6 for a median at 95%, for 2 * 0.5**6 <= 0.05."""
     return math.ceil(math.log((1.0 - confidence) / 2.0) / math.log(max(p, 1.0 - p)) - RELATIVE)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.errors import AssayError
 from assay.stats.core.intervals import Floats, checked
 
 
@@ -55,15 +54,3 @@ def coefficient_of_variation(values: Sequence[float] | Floats) -> float | None:
     if array.size < 2 or mean == 0.0:
         return None
     return float(array.std(ddof=1)) / abs(mean)
-
-
-def mean_rate(work: Sequence[float] | Floats, times: Sequence[float] | Floats) -> float:
-    """All work over all time: the only mean a rate has (Hoefler & Belli, SC15, rule 3).
-
-    For equal work it is the harmonic mean of the rates. Raises AssayError unless times are
-    positive.
-    """
-    done, taken = checked(work), checked(times)
-    if done.shape != taken.shape or taken.min() <= 0.0:
-        raise AssayError("A mean rate needs as many positive times as amounts of work.")
-    return float(done.sum() / taken.sum())

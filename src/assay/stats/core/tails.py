@@ -15,10 +15,8 @@ from assay.stats.core.proportions import clopper_pearson
 # What makes the median absolute deviation and half the interquartile range the standard deviation
 # of a normal distribution: 1 / z(3/4).
 NORMAL = 1.482602218505602
-# A value counts as far out beyond so many robust standard deviations from the median, and so many
-# of a normal distribution lie there on each side.
+# A value counts as far out beyond so many robust standard deviations from the median.
 FAR = 3.0
-NORMAL_SHARE = 0.5 * math.erfc(FAR / math.sqrt(2.0))
 # A tail is called long where so many values beyond FAR come by chance, from a normal
 # distribution, less often than this.
 LEVEL = 0.05

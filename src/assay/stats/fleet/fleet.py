@@ -28,8 +28,6 @@ from assay.stats.fleet.kinds import find_kinds
 from assay.stats.fleet.peers import MIN_VALUES, against_peers, median_down, reach
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
 # The false-discovery rate that is asked for, half of what is stated (STATED): a node that is bad
 # for sure makes room for twice as many false ones beside it, and nature isn't quite normal.
 LEVEL, STATED = 0.025, 0.05

@@ -6,7 +6,7 @@ launch are more alike than launches are, and count as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -266,10 +266,3 @@ def _join(parts: Sequence[Repeats]) -> Repeats:
         beside=joined(lambda part: part.beside),
     )
     return together.take(np.argsort(utc, kind="stable"))
-
-
-def each_host(repeats: Repeats) -> Iterator[tuple[str, Repeats]]:
-    """The results by the set of hosts that they ran on, in the order of first use."""
-    names = np.array(repeats.hosts)
-    for host in dict.fromkeys(repeats.hosts):
-        yield host, repeats.take(names == host)

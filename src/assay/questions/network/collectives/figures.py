@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from assay.charts.builder import Chart
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, level, ratio_fields, size_axis
+from assay.charts.marks import Row, count_axis, level, ratio_fields, size_axis
 from assay.questions.common.figure_rows import statistics
 from assay.questions.common.ratios import Ratio
 from assay.questions.common.selection import Point
@@ -98,13 +98,7 @@ def _by_ranks(found: Sequence[Point]) -> Figure:
         for point in found
     ]
     counts = sorted(set(map(ranks, found)))
-    x = {
-        "field": "ranks",
-        "type": "quantitative",
-        "title": "ranks",
-        "scale": {"type": "log", "base": 2, "nice": False},
-        "axis": {"values": counts, "format": "d", "labelOverlap": "greedy"},
-    }
+    x = count_axis("ranks", "ranks", counts, nice=False)
     chart = Chart(
         rows,
         x,

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from assay.charts.builder import Chart
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, data_fields, level, ratio_fields, scale_of, size_axis
+from assay.charts.marks import (
+    Row,
+    Spec,
+    count_axis,
+    data_fields,
+    level,
+    ratio_fields,
+    scale_of,
+    size_axis,
+)
 from assay.kernels.naming import placement_text
 from assay.questions.common.figure_rows import statistics
 from assay.questions.common.selection import Point, labeller
@@ -54,28 +63,15 @@ def _pairs_figure(groups: Sequence[ConcurrentPairs]) -> Figure | None:
     sizes = sorted({int(row["bytes"] or 0) for row in rows})
     if len(sizes) < 2:
         return None
-    chart = Chart(
-        rows,
-        _from_the_data(size_axis("bytes", "message size", sizes)),
-        "bandwidth",
-        "B/s",
-        hue="curve",
-        names=[("bytes", "message size"), ("curve", "")],
-        logarithmic=True,
-        height=_HEIGHT,
-    )
-    return (
-        chart.whiskers(coloured=True)
-        .lines()
-        .figure(
-            "pairs-at-once",
-            "Pairs at once: bandwidth of each against message size",
-            caption="Ping-pong of a pair alone, and of the fastest and the slowest of all pairs "
-            "that exchange at once. Both axes logarithmic; 95% intervals.",
-            alt=f"Line chart of ping-pong bandwidth against message size, from {sizes[0]} to "
-            f"{sizes[-1]} bytes, of {listed(_names(rows))}.",
-            fields=[Field("bytes", "B", "message size"), Field("curve", "", "whose bandwidth")],
-        )
+    x = size_axis("bytes", "message size", sizes)
+    return _curves(rows, x, "bandwidth", "B/s", logarithmic=True).figure(
+        "pairs-at-once",
+        "Pairs at once: bandwidth of each against message size",
+        caption="Ping-pong of a pair alone, and of the fastest and the slowest of all pairs "
+        "that exchange at once. Both axes logarithmic; 95% intervals.",
+        alt=f"Line chart of ping-pong bandwidth against message size, from {sizes[0]} to "
+        f"{sizes[-1]} bytes, of {listed(_names(rows))}.",
+        fields=[Field("bytes", "B", "message size"), Field("curve", "", "whose bandwidth")],
     )
 
 
@@ -102,20 +98,10 @@ def _senders_figure(groups: Sequence[ConcurrentSenders]) -> Figure | None:
     sizes = sorted({int(row["bytes"] or 0) for row in rows})
     if len(sizes) < 2:
         return None
-    chart = Chart(
-        rows,
-        _from_the_data(size_axis("bytes", "message size", sizes)),
-        "time / time of one sender",
-        "",
-        hue="curve",
-        names=[("bytes", "message size"), ("curve", "")],
-        scale=(1.0, ""),
-        height=_HEIGHT,
-    )
+    x = size_axis("bytes", "message size", sizes)
     top = max(float(row["median"] or 0.0) for row in rows)
     return (
-        chart.whiskers(coloured=True)
-        .lines()
+        _curves(rows, x, "time / time of one sender", "", scale=(1.0, ""))
         .add(level(1.0))
         .figure(
             "senders-at-once",
@@ -153,45 +139,45 @@ def _rate_figure(found: MessageRates) -> Figure:
     rows = [row for row in rows if row["curve"] in kept]
     factor, prefix = scale_of(float(row["median"] or 0.0) for row in rows)
     ticks = list(found.windows)
-    x: Spec = {
-        "field": "window",
-        "type": "quantitative",
-        "title": "messages in flight each way",
-        "scale": {"type": "log", "base": 2, "nice": False, "padding": 12},
-        "axis": {"values": ticks, "format": "d", "labelOverlap": "greedy"},
-    }
+    x = count_axis("window", "messages in flight each way", ticks, nice=False, padding=12)
+    scale = (factor, f"{prefix} ".lstrip())
+    return _curves(rows, x, "message rate", "messages/s", scale=scale).figure(
+        "message-rate",
+        f"Message rate against window, {found.bytes} B",
+        caption="Messages per second, both ways counted. Whiskers: 95% intervals."
+        + (f" {counted(left_out, 'more curve')} in the tables." if left_out else ""),
+        alt=f"Line chart of the rate of {found.bytes}-byte messages against windows of "
+        f"{ticks[0]} to {ticks[-1]}, of {listed(kept)}.",
+        fields=[
+            Field("window", "", "messages in flight each way"),
+            Field("curve", "", "mode and direction"),
+        ],
+        statistics=data_fields("op/s"),
+    )
+
+
+def _curves(
+    rows: Sequence[Row],
+    x: Spec,
+    what: str,
+    unit: str,
+    *,
+    scale: tuple[float, str] | None = None,
+    logarithmic: bool = False,
+) -> Chart:
+    """A line with intervals per ``curve``, over an axis that need not begin at 0."""
     chart = Chart(
         rows,
-        _from_the_data(x),
-        "message rate",
-        "messages/s",
+        {**x, "scale": {**x["scale"], "zero": False}},
+        what,
+        unit,
         hue="curve",
-        names=[("window", "messages in flight each way"), ("curve", "")],
-        scale=(factor, f"{prefix} ".lstrip()),
+        names=[(x["field"], x["title"]), ("curve", "")],
+        scale=scale,
+        logarithmic=logarithmic,
         height=_HEIGHT,
     )
-    return (
-        chart.whiskers(coloured=True)
-        .lines()
-        .figure(
-            "message-rate",
-            f"Message rate against window, {found.bytes} B",
-            caption="Messages per second, both ways counted. Whiskers: 95% intervals."
-            + (f" {counted(left_out, 'more curve')} in the tables." if left_out else ""),
-            alt=f"Line chart of the rate of {found.bytes}-byte messages against windows of "
-            f"{ticks[0]} to {ticks[-1]}, of {listed(kept)}.",
-            fields=[
-                Field("window", "", "messages in flight each way"),
-                Field("curve", "", "mode and direction"),
-            ],
-            statistics=data_fields("op/s"),
-        )
-    )
-
-
-def _from_the_data(x: Spec) -> Spec:
-    """An axis that need not begin at 0."""
-    return {**x, "scale": {**x["scale"], "zero": False}}
+    return chart.whiskers(coloured=True).lines()
 
 
 def _names(rows: Sequence[Row]) -> list[str]:

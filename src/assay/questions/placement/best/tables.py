@@ -3,68 +3,76 @@
 from __future__ import annotations
 
 from assay.kernels.naming import cell_name, layout_text
-from assay.questions.common.selection import Point, measured_text, quantity_text
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.selection import Point
+from assay.questions.common.tables import (
+    NOTHING,
+    Entry,
+    Table,
+    TableBuilder,
+    Tone,
+    measured,
+    quantity,
+)
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.ratios.findings import PlacementRatio
-from assay.units import MISSING
 
 
 def tables(found: BestFindings) -> list[Table]:
     """The placement that each search chose."""
     rule = found.outcomes[0].rule
     return [
-        Table(
-            id="placement-best",
-            title="The best placement",
+        TableBuilder(found.outcomes)
+        .text("work", "Work", lambda each: cell_name(each.work))
+        .counts("nodes", "Nodes", lambda each: each.work.placement.nodes)
+        .text(
+            "best",
+            "Best placement",
+            lambda each: (
+                layout_text(each.best.placement) if each.best else "none could be measured"
+            ),
+        )
+        .numbers("time", "Time [95% interval]", lambda each: measured(each.point), unit="s")
+        .numbers("sure", "Probability", _probability)
+        .numbers(
+            "tried",
+            "Measured",
+            lambda each: Entry(f"{each.tried} of {each.candidates}", each.tried),
+        )
+        .numbers("made", "Launches", _launches)
+        .numbers(
+            "one",
+            "Speed over 1 rank per node",
+            lambda each: _over(each, each.one, each.over_one),
+        )
+        .numbers(
+            "full",
+            "Speed over one rank per core",
+            lambda each: _over(each, each.full, each.over_full),
+        )
+        .table(
+            "placement-best",
+            "The best placement",
             caption=f"Probability: that it is within {rule.within:.0%} of the best; required: "
             f"{rule.probability:.0%}. Launches: also as a share of an exhaustive search with "
             f"{rule.fewest} launches of each placement.",
-            columns=[
-                Column("work", "Work"),
-                Column("nodes", "Nodes", numeric=True),
-                Column("best", "Best placement"),
-                Column("time", "Time [95% interval]", unit="s", numeric=True),
-                Column("sure", "Probability", numeric=True),
-                Column("tried", "Measured", numeric=True),
-                Column("made", "Launches", numeric=True),
-                Column("one", "Speed over 1 rank per node", numeric=True),
-                Column("full", "Speed over one rank per core", numeric=True),
-            ],
-            rows=[_row(outcome) for outcome in found.outcomes],
         )
     ]
 
 
-def _row(outcome: PlacementOutcome) -> list[Entry]:
+def _probability(outcome: PlacementOutcome) -> Entry:
+    tone: Tone = "" if outcome.settled else "warn"
+    return Entry(f"{outcome.probability:.1%}", outcome.probability, tone)
+
+
+def _launches(outcome: PlacementOutcome) -> Entry:
     share = outcome.measurements / outcome.exhaustive
-    return [
-        Entry(cell_name(outcome.work)),
-        Entry(str(outcome.work.placement.nodes), outcome.work.placement.nodes),
-        Entry(
-            layout_text(outcome.best.placement, whole_order=True)
-            if outcome.best
-            else "none could be measured"
-        ),
-        Entry(measured_text(outcome.point), outcome.point.metric.median)
-        if outcome.point
-        else Entry(MISSING, tone="quiet"),
-        Entry(
-            f"{outcome.probability:.1%}",
-            outcome.probability,
-            tone="" if outcome.settled else "warn",
-        ),
-        Entry(f"{outcome.tried} of {outcome.candidates}", outcome.tried),
-        Entry(f"{outcome.measurements} ({share:.0%})", outcome.measurements),
-        _over(outcome, outcome.one, outcome.over_one),
-        _over(outcome, outcome.full, outcome.over_full),
-    ]
+    return Entry(f"{outcome.measurements} ({share:.0%})", outcome.measurements)
 
 
 def _over(outcome: PlacementOutcome, other: Point | None, ratio: PlacementRatio | None) -> Entry:
     if other is None or outcome.point is None:
-        return Entry(MISSING, tone="quiet")
+        return NOTHING
     if ratio is None:
         return Entry("the same", tone="quiet")
-    return Entry(quantity_text(ratio.value, "", ratio.interval), ratio.value)
+    return quantity(ratio.value, "", ratio.interval)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from assay.kernels.naming import binding_text
 from assay.models.placement.components import COMPONENTS, Component
 from assay.models.placement.prediction import Prediction
-from assay.questions.common.selection import measured_text, quantity_text
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.tables import (
+    Entry,
+    R,
+    Table,
+    TableBuilder,
+    Tone,
+    measured,
+    quantity,
+    written,
+)
 from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
 from assay.questions.placement.causes.findings import CausesFindings
 from assay.units import format_share, listed
@@ -33,87 +42,56 @@ def tables(found: CausesFindings) -> list[Table]:
 
 def _predicted(predicted: Sequence[tuple[WorkBreakdown, PlacedWork, Prediction]]) -> Table:
     threads = any(placed in work.others for work, placed, _ in predicted)
-    return Table(
-        id="placement-predicted",
-        title="Predicted and measured",
-        caption="By the contention model, for placements that it was not fitted to.",
-        columns=[
-            *_where_columns(threads),
-            Column("from", "Fitted to ranks per node"),
-            Column("predicted", "Predicted", unit="s", numeric=True),
-            Column("time", "Measured [95% interval]", unit="s", numeric=True),
-            Column("error", "Error", numeric=True),
-        ],
-        rows=[_predicted_row(*one, threads) for one in predicted],
+
+    def error(row: tuple[WorkBreakdown, PlacedWork, Prediction]) -> Entry:
+        _, placed, prediction = row
+        return written(prediction.time / placed.point.metric.median - 1.0, "{:+.0%}")
+
+    return (
+        _where(TableBuilder(predicted), lambda row: row[:2], threads)
+        .text("from", "Fitted to ranks per node", lambda row: listed(row[0].fitted_to))
+        .numbers("predicted", "Predicted", lambda row: quantity(row[2].time, "s"), unit="s")
+        .numbers("time", "Measured [95% interval]", lambda row: measured(row[1].point), unit="s")
+        .numbers("error", "Error", error)
+        .table(
+            "placement-predicted",
+            "Predicted and measured",
+            caption="By the contention model, for placements that it was not fitted to.",
+        )
     )
-
-
-def _predicted_row(
-    work: WorkBreakdown, placed: PlacedWork, prediction: Prediction, threads: bool
-) -> list[Entry]:
-    error = prediction.time / placed.point.metric.median - 1.0
-    return [
-        *_where(work, placed, threads),
-        Entry(listed(work.fitted_to)),
-        Entry(quantity_text(prediction.time, "s"), prediction.time),
-        Entry(measured_text(placed.point), placed.point.metric.median),
-        Entry(f"{error:+.0%}", error),
-    ]
 
 
 def _components(works: Sequence[WorkBreakdown]) -> Table:
     threads = any(work.others for work in works)
-    shown = [one for one in COMPONENTS if threads or not one.of_threads]
-    return Table(
-        id="placement-why",
-        title="Where the time goes",
+    rows = [(work, placed) for work in works for placed in work.placements]
+    table = _where(TableBuilder(rows), lambda row: row, threads)
+    table.numbers("time", "Time [95% interval]", lambda row: measured(row[1].point), unit="s")
+    for one in COMPONENTS:
+        if threads or not one.of_threads:
+            table.numbers(f"part{one.index}", one.heading, partial(_component, one))
+    return table.table(
+        "placement-why",
+        "Where the time goes",
         caption="Shares of the time with 95% intervals; they add up to 100%. Savings by caches"
         f"{' and hardware threads' * threads} are negative.",
-        columns=[
-            *_where_columns(threads),
-            Column("time", "Time [95% interval]", unit="s", numeric=True),
-            *(Column(f"part{one.index}", one.heading, numeric=True) for one in shown),
-        ],
-        rows=[
-            _component_row(work, placed, shown, threads)
-            for work in works
-            for placed in work.placements
-        ],
         folded=True,
     )
 
 
-def _component_row(
-    work: WorkBreakdown, placed: PlacedWork, shown: Sequence[Component], threads: bool
-) -> list[Entry]:
-    shares = []
-    for component in shown:
-        share = placed.shares[component]
-        text = format_share(share.value, share.ci95)
-        shares.append(Entry(text, share.value, "quiet" if abs(share.value) < _QUIET else ""))
-    time = Entry(measured_text(placed.point), placed.point.metric.median)
-    return [*_where(work, placed, threads), time, *shares]
+def _component(component: Component, row: tuple[WorkBreakdown, PlacedWork]) -> Entry:
+    share = row[1].shares[component]
+    tone: Tone = "quiet" if abs(share.value) < _QUIET else ""
+    return Entry(format_share(share.value, share.ci95), share.value, tone)
 
 
-def _where_columns(threads: bool) -> list[Column]:
-    """``threads``: whether there are placements with threads or other bindings."""
-    return [
-        Column("work", "Work"),
-        Column("nodes", "Nodes", numeric=True),
-        Column("ppn", "Ranks per node", numeric=True),
-        *(
-            [Column("threads", "Threads per rank", numeric=True), Column("how", "Binding")]
-            * threads
-        ),
-    ]
-
-
-def _where(work: WorkBreakdown, placed: PlacedWork, threads: bool) -> list[Entry]:
-    placement = placed.placement
-    return [
-        Entry(work.name),
-        Entry(str(work.nodes), work.nodes),
-        Entry(str(placement.ppn), placement.ppn),
-        *([Entry(str(placement.threads), placement.threads)] if threads else []),
-        *([Entry(binding_text(placement))] if threads else []),
-    ]
+def _where(
+    table: TableBuilder[R], of: Callable[[R], tuple[WorkBreakdown, PlacedWork]], threads: bool
+) -> TableBuilder[R]:
+    """What was placed and how; ``threads``: whether some have threads or other bindings."""
+    table.text("work", "Work", lambda row: of(row)[0].name)
+    table.counts("nodes", "Nodes", lambda row: of(row)[0].nodes)
+    table.counts("ppn", "Ranks per node", lambda row: of(row)[1].placement.ppn)
+    if threads:
+        table.counts("threads", "Threads per rank", lambda row: of(row)[1].placement.threads)
+        table.text("how", "Binding", lambda row: binding_text(of(row)[1].placement))
+    return table

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.charts.builder import Chart, named, numbers
+from assay.charts.builder import Chart, named
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, error_bars, ratio_fields, ratio_tooltip
+from assay.charts.marks import (
+    Row,
+    Spec,
+    count_axis,
+    count_span,
+    error_bars,
+    ratio_fields,
+    ratio_tooltip,
+)
 from assay.kernels.naming import cell_name
 from assay.questions.common.selection import Interval, Point
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
@@ -67,7 +75,7 @@ def _ratio_figure(fixed: str, compared: Sequence[PlacementRatio], place: int) ->
     names = [("work", "work"), ("count", fixed), ("ppn", "over 1 rank per node")]
     chart = Chart(
         rows,
-        named("work") if bars else numbers("count", fixed, **_count_axis(counts)),
+        named("work") if bars else count_axis("count", fixed, counts, **count_span(counts)),
         "performance over 1 rank per node",
         "",
         hue="ppn" if bars else "work",
@@ -156,7 +164,7 @@ def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | Non
     rows = [_speed_row(fixed, point) for point in drawn]
     chart = Chart(
         rows,
-        numbers("count", fixed, **_count_axis(counts)),
+        count_axis("count", fixed, counts, **count_span(counts)),
         "performance",
         unit,
         hue="ppn",
@@ -217,14 +225,6 @@ def _joined(chart: Chart, size: int, of_line: Spec, of_points: Spec) -> None:
             "encoding": {"y": chart.y, **colour, **of_points, "tooltip": chart.tooltip},
         },
     )
-
-
-def _count_axis(counts: Sequence[int]) -> dict[str, Spec]:
-    """Numbers of nodes or ranks, ascending, on a logarithmic axis."""
-    return {
-        "scale": {"type": "log", "base": 2, "domain": [counts[0], counts[-1]], "padding": 12},
-        "axis": {"values": list(counts), "format": "d", "labelOverlap": "greedy"},
-    }
 
 
 def _ppn(point: Point) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
-from assay.kernels.naming import kernel_code
-from assay.questions.common.selection import quantity_text
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder, quantity
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
 from assay.reference.placement import MACHINES, SOURCE, published
 from assay.units import MISSING
@@ -29,31 +28,27 @@ def _ratios(fixed: str, compared: Sequence[PlacementRatio]) -> Table:
         placement = one.above.summary.cell.placement
         number = placement.nodes if fixed == "nodes" else placement.ranks
         rows.setdefault((compared_name(one, compared), number), {})[placement.ppn] = one
-    same = "on equally many nodes" if fixed == "nodes" else "of equally many ranks, on fewer nodes"
-    return Table(
-        id=f"placement-{fixed}",
-        title=f"Performance over 1 rank per node, {same}",
+    same = "on as many nodes" if fixed == "nodes" else "of as many ranks, on fewer nodes"
+    table = (
+        TableBuilder(rows.items())
+        .text("work", "Work", lambda row: row[0][0])
+        .counts(fixed, fixed.capitalize(), lambda row: row[0][1])
+    )
+    for number in counts:
+        table.numbers(f"ppn{number}", f"{number} per node", partial(_of_count, number))
+    return table.table(
+        f"placement-{fixed}",
+        f"Performance over 1 rank per node, {same}",
         caption="Ratios with 95% intervals; above 1, more ranks per node are faster.",
-        columns=[
-            Column("work", "Work"),
-            Column(fixed, fixed.capitalize(), numeric=True),
-            *(Column(f"ppn{count}", f"{count} per node", numeric=True) for count in counts),
-        ],
-        rows=[
-            [
-                Entry(name),
-                Entry(str(number), number),
-                *(_entry(of_ppn.get(count)) for count in counts),
-            ]
-            for (name, number), of_ppn in rows.items()
-        ],
     )
 
 
+def _of_count(number: int, row: tuple[object, Mapping[int, PlacementRatio]]) -> Entry:
+    return _entry(row[1].get(number))
+
+
 def _entry(found: PlacementRatio | None) -> Entry:
-    if found is None:
-        return Entry(MISSING, tone="quiet")
-    return Entry(quantity_text(found.value, "", found.interval), found.value)
+    return NOTHING if found is None else quantity(found.value, "", found.interval)
 
 
 def _with_published(found: RatioFindings) -> list[Table]:
@@ -65,41 +60,37 @@ def _with_published(found: RatioFindings) -> list[Table]:
     )
     if not kernels:
         return []
-    rows = []
-    for kernel in kernels:
-        of_paper = [published(kernel, machine) for machine in MACHINES]
-        rows.append(
-            [
-                Entry(kernel_code(kernel)),
-                _range(kernel, found.same_nodes),
-                *(Entry(one.same_nodes if one else MISSING) for one in of_paper),
-                _range(kernel, found.same_ranks),
-                *(
-                    Entry(MISSING, tone="quiet")
-                    if one is None or one.low is None
-                    else Entry(f"{one.low:.2f} to {one.high:.2f}", one.low)
-                    for one in of_paper
-                ),
-            ]
-        )
+    table = (
+        TableBuilder(kernels)
+        .text("work", "", lambda kernel: kernel[4:].upper())
+        .numbers("nodes", "As many nodes, here", lambda kernel: _range(kernel, found.same_nodes))
+    )
+    for machine in MACHINES:
+        table.column(f"nodes-{machine.lower()}", f"{machine} (1)", partial(_nodes_of, machine))
+    table.numbers("ranks", "As many ranks, here", lambda kernel: _range(kernel, found.same_ranks))
+    for machine in MACHINES:
+        table.numbers(f"ranks-{machine.lower()}", f"{machine} (1)", partial(_ranks_of, machine))
     return [
-        Table(
-            id="placement-published",
-            title="Two ranks per node over one, beside published clusters",
-            caption="Performance with 2 ranks per node over that with 1: on equally many nodes, "
-            "then of equally many ranks on half the nodes. Ranges are over the numbers of nodes or "
-            "ranks.",
-            columns=[
-                Column("work", ""),
-                Column("nodes", "As many nodes, here", numeric=True),
-                *(Column(f"nodes-{m.lower()}", f"{m} (1)") for m in MACHINES),
-                Column("ranks", "As many ranks, here", numeric=True),
-                *(Column(f"ranks-{m.lower()}", f"{m} (1)", numeric=True) for m in MACHINES),
-            ],
-            rows=rows,
+        table.table(
+            "placement-published",
+            "Two ranks per node over one, beside published clusters",
+            caption="Performance with 2 ranks per node over that with 1: on as many nodes, then of "
+            "as many ranks on half the nodes. Ranges are over the numbers of nodes or ranks.",
             notes=[f"{SOURCE}; the text's statements, for its figures hold no numbers."],
         )
     ]
+
+
+def _nodes_of(machine: str, kernel: str) -> Entry:
+    one = published(kernel, machine)
+    return Entry(one.same_nodes if one else MISSING)
+
+
+def _ranks_of(machine: str, kernel: str) -> Entry:
+    one = published(kernel, machine)
+    if one is None or one.low is None:
+        return NOTHING
+    return Entry(f"{one.low:.2f} to {one.high:.2f}", one.low)
 
 
 def _range(kernel: str, compared: Sequence[PlacementRatio]) -> Entry:

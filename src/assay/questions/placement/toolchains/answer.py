@@ -47,8 +47,7 @@ def part(found: ToolchainFindings) -> Part:
             "pairs of factors). Shares are omega squared, of all variance over the plan, with 95% "
             "intervals from resampled launches. p-values are corrected for all effects of all "
             "programs (Benjamini & Hochberg): of the significant effects an expected 5% are false. "
-            "Each test follows from checks of its assumptions; a test by aligned ranks, which "
-            "needs none, is in the table."
+            "Each test follows from checks of its assumptions."
         ],
         limits=[
             "A factor's share depends on its levels in the plan: with more or other levels it "

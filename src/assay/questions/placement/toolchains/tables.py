@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.tables import (
+    NOTHING,
+    Column,
+    Entry,
+    Table,
+    TableBuilder,
+    count,
+    written,
+)
 from assay.questions.placement.toolchains.findings import (
     SIGNIFICANT,
     CrossedFactors,
@@ -28,15 +37,16 @@ def _effects(found: Sequence[CrossedFactors]) -> Table:
     """A row for each effect, and one for the residual."""
     rows = []
     for number, each in enumerate(found, 1):
+        title = Entry(f"{each.title} ({number})")
         for effect, p in zip(each.anova.effects, each.p, strict=True):
-            rows.append(_effect_row(each, effect, p, number))
-        rows.append(_left_row(each, number))
+            rows.append([title, *_effect_row(effect, p)])
+        rows.append([title, *_left_row(each)])
     return Table(
         id="placement-variance",
         title="Analysis of variance over the plan",
         caption="Of the logarithms of all launches' times; type II sums of squares. Share: omega "
         "squared, of all variance; partial: of it and the residual alone. p is corrected for "
-        "all effects (Benjamini & Hochberg); p by aligned ranks, without assumptions, is not.",
+        "all effects (Benjamini & Hochberg).",
         columns=[
             Column("work", "Program"),
             Column("effect", "Effect"),
@@ -45,28 +55,20 @@ def _effects(found: Sequence[CrossedFactors]) -> Table:
             Column("freedom", "df", numeric=True),
             Column("f", "F", numeric=True),
             Column("p", "p, corrected", numeric=True),
-            Column("ranks", "p by ranks", numeric=True),
         ],
         rows=rows,
         notes=[_tests(each) for each in found],
     )
 
 
-def _effect_row(each: CrossedFactors, effect: Effect, p: float, number: int) -> list[Entry]:
-    by_ranks = effect.p_ranks
-    # Where the tests disagree the effect is doubtful.
-    apart = by_ranks is not None and (by_ranks <= SIGNIFICANT) != (effect.p <= SIGNIFICANT)
+def _effect_row(effect: Effect, p: float) -> list[Entry]:
     return [
-        Entry(f"{each.title} ({number})"),
         Entry(" × ".join(effect.factors)),
         Entry(_share(effect), effect.share),
-        Entry(f"{effect.omega2:.1%}", effect.omega2),
-        Entry(str(effect.freedom), effect.freedom),
-        Entry(f"{effect.f:.3g}" if effect.f < _LARGE else f"{effect.f:,.0f}", effect.f),
+        written(effect.omega2, "{:.1%}"),
+        count(effect.freedom),
+        written(effect.f, "{:.3g}" if effect.f < _LARGE else "{:,.0f}"),
         Entry(p_text(p), p, "good" if p <= SIGNIFICANT else "quiet"),
-        Entry(MISSING, tone="quiet")
-        if by_ranks is None
-        else Entry(p_text(by_ranks), by_ranks, "warn" if apart else ""),
     ]
 
 
@@ -79,18 +81,17 @@ def _share(effect: Effect) -> str:
     return f"{effect.share:.1%}{ends}"
 
 
-def _left_row(each: CrossedFactors, number: int) -> list[Entry]:
+def _left_row(each: CrossedFactors) -> list[Entry]:
     """The variance that no effect explains: noise, and interactions of more than two factors."""
-    anova = each.anova
-    share = 1.0 - anova.r2
-    empty = Entry("")
+    share = 1.0 - each.anova.r2
+    freedom = each.anova.freedom
     return [
-        Entry(f"{each.title} ({number})"),
         Entry("left", tone="quiet"),
         Entry(f"{share:.1%}", share, "quiet"),
-        empty,
-        Entry(str(anova.freedom), anova.freedom, "quiet"),
-        *[empty] * 3,
+        Entry(""),
+        Entry(str(freedom), freedom, "quiet"),
+        Entry(""),
+        Entry(""),
     ]
 
 
@@ -107,31 +108,22 @@ def _levels(found: Sequence[CrossedFactors]) -> Table:
     for each in found:
         for factor, levels in each.factors.items():
             names |= dict.fromkeys((factor, level) for level in levels)
-    rows = []
-    for each in found:
-        times: dict[tuple[str, str], float] = {}
-        for effect in each.anova.effects:
-            known = [v for v in effect.levels.values() if not math.isnan(v)]
-            for level, value in effect.levels.items():
-                times[effect.factors[0], level] = value / min(known)
-        rows.append([Entry(each.title), *(_level(times.get(name)) for name in names)])
-    return Table(
-        id="placement-levels",
-        title="Relative time of each level",
+    table = TableBuilder(found).text("work", "Program", lambda each: each.title)
+    for place, (factor, level) in enumerate(names):
+        table.numbers(f"level{place}", f"{factor}: {level}", partial(_level, factor, level))
+    return table.table(
+        "placement-levels",
+        "Relative time of each level",
         caption="Times the fastest level of the same factor, with the other factors held equal, "
         "by the model without interactions.",
-        columns=[
-            Column("work", "Program"),
-            *(
-                Column(f"level{place}", f"{factor}: {level}", numeric=True)
-                for place, (factor, level) in enumerate(names)
-            ),
-        ],
-        rows=rows,
     )
 
 
-def _level(value: float | None) -> Entry:
-    if value is None or math.isnan(value):
-        return Entry(MISSING, tone="quiet")
-    return Entry(f"{value:.3f}", value, "good" if value == 1.0 else "")
+def _level(factor: str, level: str, each: CrossedFactors) -> Entry:
+    """How long a program takes at a level, times its fastest level of that factor."""
+    for effect in each.anova.effects:
+        if effect.factors == (factor,) and not math.isnan(effect.levels.get(level, math.nan)):
+            known = [value for value in effect.levels.values() if not math.isnan(value)]
+            value = effect.levels[level] / min(known)
+            return Entry(f"{value:.3f}", value, "good" if value == 1.0 else "")
+    return NOTHING

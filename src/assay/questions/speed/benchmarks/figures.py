@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.charts.builder import STATISTICS, Chart, named
 from assay.charts.figure import Datum, Field, Figure
-from assay.charts.marks import Row, Spec, count_axis, ideal_line
+from assay.charts.marks import Row, Spec, count_axis, count_span, ideal_line
 from assay.kernels.naming import placement_text
 from assay.kernels.npb import CLASS_ORDER
 from assay.questions.common.figure_rows import by_size, statistics
@@ -108,7 +108,7 @@ def _lines(found: BenchmarkFindings) -> Figure:
     counts = sorted({point.cores for point in measured})
     chart = Chart(
         rows,
-        count_axis(counts, nouns),
+        count_axis("cores", nouns, counts, **count_span(counts)),
         "rate",
         f"op/s per {noun}",
         hue="class",
@@ -180,7 +180,7 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
     names = [("benchmark", "benchmark"), ("class", "class"), ("cores", "cores")]
     chart = Chart(
         rows,
-        count_axis(counts, nouns),
+        count_axis("cores", nouns, counts, **count_span(counts)),
         "speedup",
         "",
         hue="benchmark",
@@ -188,13 +188,7 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
         scale=(1.0, ""),
         height=360,
     )
-    chart.y = {
-        "field": "y",
-        "type": "quantitative",
-        "title": "speedup",
-        "scale": {"type": "log", "base": 2, "nice": False, "padding": 12},
-        "axis": {"values": counts, "format": "d", "labelOverlap": "greedy"},
-    }
+    chart.y = count_axis("y", "speedup", counts, nice=False, padding=12)
     hue = {**(chart.hue or {}), "scale": {"domain": _values("benchmark", rows)}}
     chart.hue = hue
     dash: Spec = {"condition": {"test": "datum.leads", "value": [1, 0]}, "value": [5, 4]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.questions.common.selection import Interval, quantity_text
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.tables import NOTHING, Column, Entry, Table
 from assay.questions.speed.linpack.findings import LinpackFindings
 from assay.questions.speed.linpack.shares import (
     DGEMM_CORES,
@@ -19,7 +19,7 @@ from assay.questions.speed.linpack.top500_figures import RANKS
 from assay.questions.speed.linpack.top500_places import rank_text
 from assay.reference.linpack import PUBLISHED, PublishedLinpack
 from assay.reference.top500 import SOURCE
-from assay.units import MISSING, format_quantity, format_share
+from assay.units import format_quantity, format_share
 
 # Significant digits that lists and papers give.
 _DIGITS = 4
@@ -82,7 +82,7 @@ def _beside_published(found: LinpackFindings) -> Table:
 
 def _number(value: float | None, unit: str, interval: Interval | None = None) -> Entry:
     if value is None:
-        return Entry(MISSING, tone="quiet")
+        return NOTHING
     if unit == "1":
         return Entry(format_share(value, interval), value)
     if unit == "flop/s" and interval is None:  # published, with as many digits

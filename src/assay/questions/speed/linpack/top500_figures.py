@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.charts.builder import numbers
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, colour, level
 from assay.questions.common.selection import quantity_text
@@ -47,13 +48,9 @@ def lists_figure(found: Top500Places) -> Figure:
         "scale": {"type": "utc"},
         "axis": {"format": "%Y", "tickCount": {"interval": "year", "step": 4}},
     }
-    y: Spec = {
-        "field": "rmax",
-        "type": "quantitative",
-        "title": "Rmax (flop/s)",
-        "scale": {"type": "log"},
-        "axis": {"format": "~s", "tickCount": 10},
-    }
+    y = numbers(
+        "rmax", "Rmax (flop/s)", scale={"type": "log"}, axis={"format": "~s", "tickCount": 10}
+    )
     label: Spec = {
         "data": {"values": [{}]},
         "mark": {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.charts.builder import Chart, named, numbers
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, level, ratio_fields, size_axis, vertical_rule
+from assay.charts.marks import Row, Spec, count_axis, level, ratio_fields, size_axis, vertical_rule
 from assay.kernels.memory import STREAM_WORK
 from assay.questions.common.figure_rows import by_size, statistics
 from assay.questions.common.selection import Point, best, labeller
@@ -236,13 +236,5 @@ def _several_strides(found: StridedRatios) -> bool:
 
 
 def _stride_axis(found: StridedRatios) -> Spec:
-    return numbers(
-        "stride",
-        "stride (elements)",
-        scale={"type": "log", "base": 2, "nice": False},
-        axis={
-            "values": sorted({stride for ratios in found.values() for stride in ratios}),
-            "format": "d",
-            "labelOverlap": "greedy",
-        },
-    )
+    strides = sorted({stride for ratios in found.values() for stride in ratios})
+    return count_axis("stride", "stride (elements)", strides, nice=False)

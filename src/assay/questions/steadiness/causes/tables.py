@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.tables import Column, Entry, Table, TableBuilder, share
 from assay.questions.steadiness.causes.answer import share_note
 from assay.questions.steadiness.causes.findings import CauseFindings, CellCauses
 from assay.reference.variability import SOURCE, published_clocks
+from assay.stats.attribution.attribution import CauseShare
 from assay.stats.attribution.covariates import cause_of
 from assay.stats.repeats.wall_clock import BUSY, WallClock
 from assay.units import counted, format_share
@@ -27,45 +28,47 @@ def tables(found: CauseFindings) -> list[Table]:
 
 def _shares_table(found: CauseFindings) -> Table:
     """A row for each cause of each cell, and one for the unexplained part."""
-    rows = []
-    for cell in found.cells:
-        attribution = cell.attribution
-        spread = Entry(format_share(attribution.deviation), attribution.deviation)
-        rows += [
-            [
-                Entry(cell.label),
-                spread,
-                Entry(cause_of(share.cause).words),
-                Entry(format_share(share.share, share.ci95), share.share),
-                Entry(share_note(share), tone="quiet"),
-            ]
-            for share in attribution.shares
-        ]
-        rows.append(
-            [
-                Entry(cell.label),
-                spread,
-                Entry("unexplained", tone="quiet"),
-                Entry(
-                    format_share(attribution.unexplained, attribution.unexplained_ci95),
-                    attribution.unexplained,
-                ),
-                Entry(_unexplained_note(cell), tone="quiet"),
-            ]
+    causes = [
+        (cell, part)
+        for cell in found.cells
+        for part in (*cell.attribution.shares, None)  # None: what is left
+    ]
+
+    def associated(row: tuple[CellCauses, CauseShare | None]) -> Entry:
+        part = row[1]
+        if part is None:
+            return Entry("unexplained", tone="quiet")
+        return Entry(cause_of(part.cause).words)
+
+    def explained(row: tuple[CellCauses, CauseShare | None]) -> Entry:
+        cell, part = row
+        if part is None:
+            return share(cell.attribution.unexplained, cell.attribution.unexplained_ci95)
+        return share(part.share, part.ci95)
+
+    return (
+        TableBuilder(causes)
+        .text("cell", "Cell", lambda row: row[0].label)
+        .numbers(
+            "deviation",
+            "Standard deviation",
+            lambda row: share(row[0].attribution.deviation),
+            unit="1",
         )
-    return Table(
-        id="causes",
-        title="Variance by cause",
-        columns=[
-            Column("cell", "Cell"),
-            Column("deviation", "Standard deviation", unit="1", numeric=True),
-            Column("cause", "Associated with"),
-            Column("share", "Share [95% interval]", unit="1", numeric=True),
-            Column("note", "Observed"),
-        ],
-        rows=rows,
-        caption="Shares of the variance of the logarithm of each cell's cost; its standard "
-        "deviation is about the coefficient of variation.",
+        .column("cause", "Associated with", associated)
+        .numbers("share", "Share [95% interval]", explained, unit="1")
+        .text(
+            "note",
+            "Observed",
+            lambda row: _unexplained_note(row[0]) if row[1] is None else share_note(row[1]),
+            tone="quiet",
+        )
+        .table(
+            "causes",
+            "Variance by cause",
+            caption="Shares of the variance of the logarithm of each cell's cost; its standard "
+            "deviation is about the coefficient of variation.",
+        )
     )
 
 
@@ -128,9 +131,9 @@ def _clocks_table(found: CauseFindings) -> Table | None:
 def _clocks_row(label: str, clocks: WallClock) -> list[Entry]:
     return [
         Entry(label),
-        Entry(format_share(clocks.wall, clocks.wall_ci95), clocks.wall),
-        Entry(format_share(clocks.cpu, clocks.cpu_ci95), clocks.cpu),
-        Entry("" if clocks.busy is None else format_share(clocks.busy), clocks.busy),
+        share(clocks.wall, clocks.wall_ci95),
+        share(clocks.cpu, clocks.cpu_ci95),
+        Entry("") if clocks.busy is None else share(clocks.busy),
         Entry(
             _CLOCK_VERDICTS[clocks.verdict],
             tone="warn" if clocks.verdict == "kept from running" else "",

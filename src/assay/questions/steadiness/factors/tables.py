@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from assay.questions.common.tables import Column, Entry, Table, Tone
+from assay.questions.common.tables import Entry, Table, TableBuilder, Tone, share, written
 from assay.questions.steadiness.factors.answer import corrected_p, p_text, sentence
 from assay.questions.steadiness.factors.findings import (
     FactorComparison,
@@ -15,6 +15,7 @@ from assay.questions.steadiness.factors.findings import (
 from assay.units import MISSING, format_share
 
 if TYPE_CHECKING:
+    from assay.stats.compare.anova import Effect
     from assay.stats.compare.groups import GroupDifference
 
 # Up to which corrected p an effect is highlighted.
@@ -29,31 +30,21 @@ def tables(found: FactorFindings) -> list[Table]:
 
 def _comparison_table(found: FactorFindings) -> Table:
     """Every comparison, also those without a difference."""
-    return Table(
-        id="variation-factors",
-        title="Factors: what changes variation",
-        columns=[
-            Column("factor", "Cells and factor"),
-            Column("levels", "CoV at each level"),
-            Column("spread", "Spread", numeric=True),
-            Column("location", "Median", numeric=True),
-            Column("finding", "Finding"),
-            Column("tests", "Tests", numeric=True),
-        ],
-        rows=[
-            [
-                Entry(each.name),
-                Entry(_levels_text(each)),
-                _p_entry(each.spread),
-                _p_entry(each.location),
-                Entry(_finding(each)),
-                Entry(f"({place})", tone="quiet"),
-            ]
-            for place, each in enumerate(found.comparisons, 1)
-        ],
-        caption="p is corrected by Holm's method, over all comparisons of spreads and of medians "
-        "each; uncorrected in brackets.",
-        notes=[_tests_text(each) for each in found.comparisons],
+    return (
+        TableBuilder(enumerate(found.comparisons, 1))
+        .text("factor", "Cells and factor", lambda each: each[1].name)
+        .text("levels", "CoV at each level", lambda each: _levels_text(each[1]))
+        .numbers("spread", "Spread", lambda each: _p_entry(each[1].spread))
+        .numbers("location", "Median", lambda each: _p_entry(each[1].location))
+        .text("finding", "Finding", lambda each: _finding(each[1]))
+        .numbers("tests", "Tests", lambda each: Entry(f"({each[0]})", tone="quiet"))
+        .table(
+            "variation-factors",
+            "Factors: what changes variation",
+            caption="p is corrected by Holm's method, over all comparisons of spreads and of "
+            "medians each; uncorrected in brackets.",
+            notes=[_tests_text(each) for each in found.comparisons],
+        )
     )
 
 
@@ -92,46 +83,37 @@ def _tests_text(comparison: FactorComparison) -> str:
 
 def _anova_table(found: FactorFindings) -> Table | None:
     """The analysis of variance of each kernel."""
-    rows = [
-        [
-            Entry(variance.title),
-            Entry(" × ".join(effect.factors)),
-            Entry(f"{effect.squares:.3g}", effect.squares),
-            Entry(str(effect.freedom), effect.freedom),
-            Entry(f"{effect.f:.3g}", effect.f),
-            Entry(p_text(effect.p), effect.p),
-            Entry(
-                p_text(effect.p_corrected),
-                effect.p_corrected,
-                "warn" if effect.p_corrected <= _SIGNIFICANT else "",
-            ),
-            Entry(format_share(effect.omega2), effect.omega2),
-            Entry(_effects_text(effect.levels)),
-        ]
+    effects = [
+        (variance.title, effect)
         for variance in found.variances
         for effect in variance.anova.effects
     ]
-    if not rows:
+    if not effects:
         return None
-    return Table(
-        id="variation-anova",
-        title="Analysis of variance of run times",
-        columns=[
-            Column("kernel", "Kernel"),
-            Column("effect", "Effect"),
-            Column("squares", "Sum of squares", numeric=True),
-            Column("freedom", "df", numeric=True),
-            Column("f", "F", numeric=True),
-            Column("p", "p", numeric=True),
-            Column("corrected", "p, corrected", numeric=True),
-            Column("omega2", "Partial ω²", numeric=True),
-            Column("levels", "Times the first level"),
-        ],
-        rows=rows,
-        caption="Of logarithms; type II sums of squares. A factor that changes the work or the "
-        "number of cores is expected to change the time.",
-        notes=[_variance_text(variance) for variance in found.variances],
-        folded=True,
+
+    def corrected(row: tuple[str, Effect]) -> Entry:
+        p = row[1].p_corrected
+        return Entry(p_text(p), p, "warn" if p <= _SIGNIFICANT else "")
+
+    return (
+        TableBuilder(effects)
+        .text("kernel", "Kernel", lambda row: row[0])
+        .text("effect", "Effect", lambda row: " × ".join(row[1].factors))
+        .numbers("squares", "Sum of squares", lambda row: written(row[1].squares, "{:.3g}"))
+        .counts("freedom", "df", lambda row: row[1].freedom)
+        .numbers("f", "F", lambda row: written(row[1].f, "{:.3g}"))
+        .numbers("p", "p", lambda row: Entry(p_text(row[1].p), row[1].p))
+        .numbers("corrected", "p, corrected", corrected)
+        .numbers("omega2", "Partial ω²", lambda row: share(row[1].omega2))
+        .text("levels", "Times the first level", lambda row: _effects_text(row[1].levels))
+        .table(
+            "variation-anova",
+            "Analysis of variance of run times",
+            caption="Of logarithms; type II sums of squares. A factor that changes the work or the "
+            "number of cores is expected to change the time.",
+            notes=[_variance_text(variance) for variance in found.variances],
+            folded=True,
+        )
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.kernels.naming import cell_name, kernel_code, placement_text
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.tables import NOTHING, Column, Entry, Table, count, share, written
 from assay.questions.steadiness.variation.answer import time_text
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.findings import VariationFindings
@@ -19,7 +19,7 @@ from assay.reference.variability import (
     published_runs,
     published_systems,
 )
-from assay.units import MISSING, counted, format_share
+from assay.units import counted
 
 # Number of runs, mean, standard deviation, coefficient of variation.
 _QUANTITIES = ("Number of runs", "Mean run time", "Standard deviation", "Coefficient of variation")
@@ -75,32 +75,25 @@ def _of_code(varied: Sequence[CellVariation], code: str) -> CellVariation | None
 
 def _own_entries(varied: CellVariation) -> list[Entry]:
     spread = varied.spread
-    deviation = Entry(MISSING, tone="quiet")
+    deviation = NOTHING
     if spread.deviation is not None:
         deviation = Entry(time_text(spread.deviation, varied.unit), spread.deviation)
-    cov = Entry(MISSING, tone="quiet")
-    if spread.cov is not None:
-        cov = Entry(format_share(spread.cov, spread.cov_ci95), spread.cov)
-    return [
-        Entry(str(spread.n), spread.n),
-        Entry(time_text(spread.mean, varied.unit), spread.mean),
-        deviation,
-        cov,
-    ]
+    mean = Entry(time_text(spread.mean, varied.unit), spread.mean)
+    return [count(spread.n), mean, deviation, share(spread.cov, spread.cov_ci95)]
 
 
 def _published_entries(runs: PublishedRuns) -> list[Entry]:
     return [
-        Entry(str(runs.runs), runs.runs),
-        Entry(f"{runs.mean:g} s", runs.mean),
-        Entry(f"{runs.deviation:g} s", runs.deviation),
+        count(runs.runs),
+        written(runs.mean, "{:g} s"),
+        written(runs.deviation, "{:g} s"),
         Entry(f"{100 * runs.cov:.2f}%", runs.cov),
     ]
 
 
 def _rows(system: str, by_code: dict[str, list[Entry]]) -> list[list[Entry]]:
     """A row per quantity, of the codes that were run."""
-    missing = [Entry(MISSING, tone="quiet")] * len(_QUANTITIES)
+    missing = [NOTHING] * len(_QUANTITIES)
     columns = [by_code.get(code, missing) for code in CODES]
     return [
         [Entry(system, tone="quiet" if place else ""), Entry(quantity), *entries]

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
-from assay.questions.common.selection import quantity_text
-from assay.questions.common.tables import Column, Entry, Table, Tone
+from assay.questions.common.tables import (
+    NOTHING,
+    Entry,
+    Table,
+    TableBuilder,
+    Tone,
+    quantity,
+    share,
+    written,
+)
 from assay.questions.steadiness.variation.answer import time_text
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.findings import VariationFindings
 from assay.questions.steadiness.variation.published_table import published_table
 from assay.questions.steadiness.variation.walltime import CONFIDENCE, SHARE, WalltimeRequest
 from assay.questions.steadiness.variation.walltime_text import factor_text, idle_text
-from assay.units import MISSING, format_share
-
-if TYPE_CHECKING:
-    from assay.stats.repeats.variance_components import VarianceComponent
+from assay.units import format_share
 
 # Headings of the sources of variance, by their names in the statistics.
 _SOURCES = {
@@ -25,7 +30,6 @@ _SOURCES = {
     "hosts": "between sets of hosts",
     "days": "between days",
 }
-_NOTHING = Entry(MISSING, tone="quiet")
 
 
 def tables(found: VariationFindings) -> list[Table]:
@@ -41,76 +45,66 @@ def tables(found: VariationFindings) -> list[Table]:
     return [table for table in drawn if table is not None]
 
 
-def _share(value: float | None, interval: tuple[float, float] | None = None) -> Entry:
-    return _NOTHING if value is None else Entry(format_share(value, interval), value)
-
-
-def _signed(value: float | None, format_: str) -> Entry:
-    return _NOTHING if value is None else Entry(format(value, format_), value)
-
-
 def _time(value: float | None, unit: str) -> Entry:
-    return _NOTHING if value is None else Entry(time_text(value, unit), value)
+    return NOTHING if value is None else Entry(time_text(value, unit), value)
 
 
 def _spread_table(varied: Sequence[CellVariation]) -> Table:
     """Every estimate of each cell's distribution."""
-    return Table(
-        id="variation-spread",
-        title="Spread of run times",
-        columns=[
-            Column("cell", "Cell"),
-            Column("runs", "Runs", numeric=True),
-            Column("minimum", "Minimum", numeric=True),
-            Column("median", "Median [95% interval]", numeric=True),
-            Column("mean", "Mean", numeric=True),
-            Column("maximum", "Maximum", numeric=True),
-            Column("deviation", "Std. dev.", numeric=True),
-            Column("cov", "CoV [95% interval]", numeric=True),
-            Column("skew", "Skewness", numeric=True),
-            Column("tail", "Far out, slow / fast", numeric=True),
-            Column("p99", "99th percentile", numeric=True),
-            Column("modes", "Modes", numeric=True),
-            Column("dependence", "Autocorrelation", numeric=True),
-            Column("trend", "Trend over all", numeric=True),
-        ],
-        rows=[_spread_row(each) for each in varied],
-        caption="Far out: share of the runs more than three robust standard deviations from the "
-        "median; a normal distribution has 0.13% on either side. Highlighted: significant with all "
-        "cells taken together.",
-        folded=True,
+    return (
+        TableBuilder(varied)
+        .text("cell", "Cell", lambda each: each.label)
+        .counts("runs", "Runs", lambda each: each.spread.n)
+        .numbers("minimum", "Minimum", lambda each: _time(each.spread.minimum, each.unit))
+        .numbers("median", "Median [95% interval]", _median)
+        .numbers("mean", "Mean", lambda each: _time(each.spread.mean, each.unit))
+        .numbers("maximum", "Maximum", lambda each: _time(each.spread.maximum, each.unit))
+        .numbers("deviation", "Std. dev.", lambda each: _time(each.spread.deviation, each.unit))
+        .numbers(
+            "cov", "CoV [95% interval]", lambda each: share(each.spread.cov, each.spread.cov_ci95)
+        )
+        .numbers("skew", "Skewness", lambda each: written(each.spread.skew, "{:+.2f}"))
+        .numbers("tail", "Far out, slow / fast", _tail)
+        .numbers("p99", "99th percentile", lambda each: _time(each.spread.tail.p99, each.unit))
+        .numbers("modes", "Modes", _modes)
+        .numbers(
+            "dependence",
+            "Autocorrelation",
+            lambda each: written(each.spread.autocorrelation, "{:+.2f}"),
+        )
+        .numbers("trend", "Trend over all", _trend)
+        .table(
+            "variation-spread",
+            "Spread of run times",
+            caption="Far out: share of the runs more than three robust standard deviations from "
+            "the median; a normal distribution has 0.13% on either side. Highlighted: significant "
+            "with all cells taken together.",
+            folded=True,
+        )
     )
 
 
-def _spread_row(varied: CellVariation) -> list[Entry]:
-    spread, tail, shape, unit = varied.spread, varied.spread.tail, varied.shape, varied.unit
-    modes: Tone = "warn" if shape.modes else ""
-    long: Tone = "warn" if shape.long_tail else ""
-    drift: Tone = "warn" if shape.drifts else ""
-    median = _time(spread.median, unit)
-    if unit:
-        median = Entry(quantity_text(spread.median, unit, spread.median_ci95), spread.median)
-    change = spread.trend.change if spread.trend else None
-    return [
-        Entry(varied.label),
-        Entry(str(spread.n), spread.n),
-        _time(spread.minimum, unit),
-        median,
-        _time(spread.mean, unit),
-        _time(spread.maximum, unit),
-        _time(spread.deviation, unit),
-        _share(spread.cov, spread.cov_ci95),
-        _signed(spread.skew, "+.2f"),
-        Entry(
-            f"{format_share(tail.right_share)} / {format_share(tail.left_share)}",
-            tail.right_share,
-            long,
-        ),
-        _time(tail.p99, unit),
-        Entry(str(len(shape.modes) or 1), len(shape.modes) or 1, modes),
-        _signed(spread.autocorrelation, "+.2f"),
-        _NOTHING if change is None else Entry(f"{change:+.2%}", change, drift),
-    ]
+def _median(varied: CellVariation) -> Entry:
+    spread, unit = varied.spread, varied.unit
+    return quantity(spread.median, unit, spread.median_ci95) if unit else _time(spread.median, unit)
+
+
+def _tail(varied: CellVariation) -> Entry:
+    slow, fast = varied.spread.tail.right_share, varied.spread.tail.left_share
+    tone: Tone = "warn" if varied.shape.long_tail else ""
+    return Entry(f"{format_share(slow)} / {format_share(fast)}", slow, tone)
+
+
+def _modes(varied: CellVariation) -> Entry:
+    modes = len(varied.shape.modes) or 1
+    return Entry(str(modes), modes, "warn" if varied.shape.modes else "")
+
+
+def _trend(varied: CellVariation) -> Entry:
+    trend = varied.spread.trend
+    if trend is None or trend.change is None:
+        return NOTHING
+    return Entry(f"{trend.change:+.2%}", trend.change, "warn" if varied.shape.drifts else "")
 
 
 def _components_table(varied: Sequence[CellVariation]) -> Table:
@@ -119,14 +113,12 @@ def _components_table(varied: Sequence[CellVariation]) -> Table:
     for each in varied:
         for sentence in each.components.untold:
             unknown.setdefault(sentence, []).append(each.label)
-    return Table(
-        id="variation-components",
-        title="Where variation arises",
-        columns=[
-            Column("cell", "Cell"),
-            *(Column(source, words, numeric=True) for source, words in _SOURCES.items()),
-        ],
-        rows=[_components_row(each) for each in varied],
+    table = TableBuilder(varied).text("cell", "Cell", lambda each: each.label)
+    for source, words in _SOURCES.items():
+        table.numbers(source, words, partial(_component, source))
+    return table.table(
+        "variation-components",
+        "Where variation arises",
         caption="Share of the variance of a single sample, and the standard deviation of that "
         "source relative to the median. A negative estimate counts as 0.",
         notes=[
@@ -138,14 +130,10 @@ def _components_table(varied: Sequence[CellVariation]) -> Table:
     )
 
 
-def _components_row(varied: CellVariation) -> list[Entry]:
-    parts: dict[str, VarianceComponent] = {part.level: part for part in varied.components.parts}
-    return [Entry(varied.label), *(_component(parts.get(source)) for source in _SOURCES)]
-
-
-def _component(part: VarianceComponent | None) -> Entry:
+def _component(source: str, varied: CellVariation) -> Entry:
+    part = next((part for part in varied.components.parts if part.level == source), None)
     if part is None:
-        return _NOTHING
+        return NOTHING
     return Entry(f"{part.share:.0%} ({format_share(part.deviation)})", part.share)
 
 
@@ -154,41 +142,53 @@ def _walltime_table(requests: Sequence[WalltimeRequest]) -> Table | None:
     if not requests:
         return None
     bases = list(dict.fromkeys(request.walltime.why for request in requests))
-    return Table(
-        id="variation-walltime",
-        title="How much walltime to request",
-        columns=[
-            Column("cell", "Cell"),
-            Column("median", "Median", numeric=True),
-            Column("ask", f"Request, so that {SHARE:.0%} finish", numeric=True),
-            Column("times", "Times the median", numeric=True),
-            Column("sigma", "Median + 2σ, times the median", numeric=True),
-            Column("killed", "2σ ends early [95% interval]", numeric=True),
-            Column("lost", "2σ loses, h", numeric=True),
-            Column("idle", "Idle: requested / 2σ, h", numeric=True),
-            Column("basis", "Basis", numeric=True),
-        ],
-        rows=[_walltime_row(request, bases) for request in requests],
-        caption=f"With {CONFIDENCE:.0%} confidence. Hours: in 100 jobs whose median takes an hour "
-        "and that vary as these runs did. Lost: used by runs that are ended before they finish. "
-        "Idle: requested and not used.",
-        notes=[f"{why[:1].upper()}{why[1:]}." for why in bases],
+    return (
+        TableBuilder(requests)
+        .text("cell", "Cell", lambda each: each.label)
+        .numbers("median", "Median", lambda each: _time(each.median, each.unit))
+        .numbers(
+            "ask",
+            f"Request, so that {SHARE:.0%} finish",
+            lambda each: _time(each.walltime.seconds, each.unit),
+        )
+        .numbers(
+            "times", "Times the median", lambda each: Entry(factor_text(each.times), each.times)
+        )
+        .numbers(
+            "sigma",
+            "Median + 2σ, times the median",
+            lambda each: Entry(factor_text(each.sigma_times), each.sigma_times),
+        )
+        .numbers(
+            "killed",
+            "2σ ends early [95% interval]",
+            lambda each: share(
+                each.walltime.two_sigma.killed_share, each.walltime.two_sigma.killed_ci95
+            ),
+        )
+        .numbers(
+            "lost",
+            "2σ loses, h",
+            lambda each: written(each.in_hours(each.walltime.two_sigma.lost_hours), "{:.1f}"),
+        )
+        .numbers("idle", "Idle: requested / 2σ, h", _idle)
+        .numbers(
+            "basis",
+            "Basis",
+            lambda each: Entry(f"({bases.index(each.walltime.why) + 1})", tone="quiet"),
+        )
+        .table(
+            "variation-walltime",
+            "How much walltime to request",
+            caption=f"With {CONFIDENCE:.0%} confidence. Hours: in 100 jobs whose median takes an "
+            "hour and that vary as these runs did. Lost: used by runs that are ended before they "
+            "finish. Idle: requested and not used.",
+            notes=[f"{why[:1].upper()}{why[1:]}." for why in bases],
+        )
     )
 
 
-def _walltime_row(request: WalltimeRequest, bases: Sequence[str]) -> list[Entry]:
-    walltime, sigma = request.walltime, request.walltime.two_sigma
-    lost = request.in_hours(sigma.lost_hours)
-    return [
-        Entry(request.label),
-        _time(request.median, request.unit),
-        _time(walltime.seconds, request.unit),
-        Entry(factor_text(request.times), request.times),
-        Entry(factor_text(request.sigma_times), request.sigma_times),
-        _share(sigma.killed_share, sigma.killed_ci95),
-        Entry(f"{lost:.1f}", lost),
-        Entry(
-            f"{idle_text(request, walltime.asked)} / {idle_text(request, sigma)}".replace(" h", "")
-        ),
-        Entry(f"({bases.index(walltime.why) + 1})", tone="quiet"),
-    ]
+def _idle(request: WalltimeRequest) -> Entry:
+    walltime = request.walltime
+    asked, sigma = idle_text(request, walltime.asked), idle_text(request, walltime.two_sigma)
+    return Entry(f"{asked} / {sigma}".replace(" h", ""))

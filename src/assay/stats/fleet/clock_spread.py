@@ -1,0 +1,47 @@
+"""How far apart the times of day of a run's hosts were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.records.model import Measurement
+from assay.records.schema import RankRecord
+
+# Seconds by which times of day may differ before a note says so: enough to confuse the order of
+# events on two hosts. Hosts that keep time by NTP stay within some milliseconds.
+_APART = 0.1
+
+
+@dataclass(frozen=True)
+class ClockSpread:
+    """How far the times of day of two hosts were ``apart``, in seconds, and the error of that."""
+
+    apart: float
+    error: float
+    ahead: str
+    behind: str
+
+    @property
+    def confusing(self) -> bool:
+        """Whether the order of events on two hosts can't be told."""
+        return self.apart - self.error > _APART
+
+
+def widest_spread(measurements: Iterable[Measurement]) -> ClockSpread | None:
+    """The two hosts of one launch whose times of day differed most; None where none were compared.
+
+    The sum of both hosts' errors bounds that of their difference.
+    """
+    launches = {m.launch: m.ranks for m in measurements}
+    spreads = [spread for ranks in launches.values() if (spread := _spread(ranks)) is not None]
+    return max(spreads, key=lambda spread: spread.apart, default=None)
+
+
+def _spread(ranks: Iterable[RankRecord]) -> ClockSpread | None:
+    clocks = [(rank.clocks.utc, rank.host) for rank in ranks if rank.clocks is not None]
+    if len(clocks) < 2:
+        return None
+    last, behind = min(clocks, key=lambda clock: clock[0].offset)
+    first, ahead = max(clocks, key=lambda clock: clock[0].offset)
+    return ClockSpread(first.offset - last.offset, first.error + last.error, ahead, behind)

@@ -1,0 +1,135 @@
+"""Checks of how memory is set up, and how much there is."""
+
+from __future__ import annotations
+
+from assay.system.doctor.findings import CheckFinding
+from assay.system.model import System
+from assay.units import format_memory
+
+# Shared memory that MPI libraries need within a node; containers have 64 MiB by default.
+_LEAST_SHARED = 512 << 20
+# Memory left for a problem that doesn't fit in caches.
+_LEAST_AVAILABLE = 2 << 30
+
+
+def huge_pages(system: System) -> list[CheckFinding]:
+    """Can large arrays have large pages?"""
+    memory = system.memory
+    if memory.transparent is None:
+        return []
+    if memory.transparent == "always":
+        return [CheckFinding("huge-pages", "ok", "Transparent huge pages are always tried.")]
+    if memory.transparent == "madvise":
+        return [
+            CheckFinding(
+                "huge-pages",
+                "note",
+                "Transparent huge pages go only to programs that ask for them (madvise).",
+                "Programs that don't ask pay for TLB misses on large arrays.",
+                "To see the effect, as root: "
+                "echo always > /sys/kernel/mm/transparent_hugepage/enabled.",
+            )
+        ]
+    reserved = f"{memory.huge_pages} are reserved" if memory.huge_pages else "none is reserved"
+    return [
+        CheckFinding(
+            "huge-pages",
+            "warning",
+            f"Transparent huge pages are off; of explicit huge pages {reserved}.",
+            "Kernels on large arrays lose time in TLB misses, CG and DGEMM most.",
+            "As root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
+        )
+    ]
+
+
+def numa_balancing(system: System) -> list[CheckFinding]:
+    """Does the kernel move pages between NUMA nodes?"""
+    if system.memory.numa_balancing is None or not system.memory.nodes:
+        return []
+    if len(system.memory.nodes) == 1:
+        return [CheckFinding("numa-balancing", "ok", "There is one NUMA node.")]
+    if not system.memory.numa_balancing:
+        return [
+            CheckFinding("numa-balancing", "ok", "The kernel does not move pages between nodes.")
+        ]
+    return [
+        CheckFinding(
+            "numa-balancing",
+            "warning",
+            f"NUMA balancing is on, over {len(system.memory.nodes)} nodes.",
+            "The kernel unmaps and moves pages during the measurement: bandwidth drifts and dips.",
+            "As root: sysctl kernel.numa_balancing=0. Bind ranks, so that it isn't needed.",
+        )
+    ]
+
+
+def memory(system: System) -> list[CheckFinding]:
+    """Is there room, and does anything swap?"""
+    found = system.memory
+    if found.total is None or found.available is None:
+        return []
+    findings = []
+    room = found.available
+    if system.limits.memory is not None:
+        room = min(room, system.limits.memory)
+    if room < min(_LEAST_AVAILABLE, found.total // 2):
+        findings.append(
+            CheckFinding(
+                "memory",
+                "warning",
+                f"Only {format_memory(room)} of memory can be had.",
+                "Arrays that must exceed the caches, or a large problem, may not fit.",
+                "End what uses it, or measure smaller problems.",
+            )
+        )
+    swapped = (found.swap_total or 0) - (found.swap_free or 0)
+    if found.swap_total and swapped > max(found.total // 100, 64 << 20):
+        findings.append(
+            CheckFinding(
+                "memory",
+                "warning",
+                f"{format_memory(swapped)} are swapped out.",
+                "Memory has been short: pages may come back from disk during a measurement.",
+                "End what uses the memory, then as root: swapoff -a && swapon -a.",
+            )
+        )
+    return findings or [
+        CheckFinding("memory", "ok", f"{format_memory(room)} of memory can be had, nothing swaps.")
+    ]
+
+
+def shared_memory(system: System) -> list[CheckFinding]:
+    """Has MPI room in /dev/shm?"""
+    size = system.memory.shared
+    if size is None:
+        return []
+    if size >= _LEAST_SHARED:
+        return [CheckFinding("shared-memory", "ok", f"/dev/shm may hold {format_memory(size)}.")]
+    return [
+        CheckFinding(
+            "shared-memory",
+            "warning",
+            f"/dev/shm may hold only {format_memory(size)}.",
+            "MPI passes messages within a node through it: launches with many ranks fail or crawl.",
+            "docker run --shm-size=2g, or as root: mount -o remount,size=2G /dev/shm.",
+        )
+    ]
+
+
+def locked_memory(system: System) -> list[CheckFinding]:
+    """May MPI register memory with the fabric?"""
+    kinds = {a.kind for a in system.adapters if a.physical} & {"infiniband", "omni-path"}
+    if not kinds:
+        return []
+    limit = system.limits.memlock
+    if limit is None or limit >= 1 << 30:
+        return [CheckFinding("locked-memory", "ok", "Enough memory may be locked for the fabric.")]
+    return [
+        CheckFinding(
+            "locked-memory",
+            "warning",
+            f"Only {format_memory(limit)} may be locked in memory, and there is a fabric.",
+            "MPI may fail to register buffers and fall back to TCP, many times slower.",
+            "ulimit -l unlimited; for jobs, LimitMEMLOCK=infinity in the scheduler's service.",
+        )
+    ]

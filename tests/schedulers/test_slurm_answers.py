@@ -1,0 +1,250 @@
+"""What Slurm answers, as its manuals and sources have it, and what it is taken for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.errors import AssayError
+from assay.schedulers import commands
+from assay.schedulers.model import JobStatus, SchedulerSilent
+from assay.schedulers.slurm import SlurmScheduler
+from scheduler_answers import Put, a_request, calls, put
+
+__all__ = ["calls", "put"]  # fixtures
+
+# scontrol(1), show job; the lines of Slurm 22.05's slurm_sprint_job_info.
+RECORD = """\
+JobId={job}{array} JobName={name}
+   UserId=root(0) GroupId=root(0) MCS_label=N/A
+   Priority=4294901757 Nice=0 Account=(null) QOS=(null)
+   JobState={state} Reason={reason} Dependency=(null)
+   Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode={code}
+   RunTime=00:00:01 TimeLimit=00:10:00 TimeMin=N/A
+   SubmitTime=2026-01-01T00:00:00 EligibleTime=2026-01-01T00:00:00
+   NodeList=node[1-4]
+   Command=/runs/x/jobs/1.sh
+   WorkDir=/runs/x
+
+"""
+
+
+def record(
+    state: str, code: str = "0:0", reason: str = "None", *, array: str = "", name: str = "assay"
+) -> str:
+    return RECORD.format(job=7, array=array, name=name, state=state, reason=reason, code=code)
+
+
+@pytest.mark.parametrize(
+    ("queue", "scontrol", "expected"),
+    [
+        # squeue(1), JOB STATE CODES and JOB REASON CODES.
+        ("7|N/A|PENDING|Resources", None, ("queued", None, "Resources")),
+        ("7|N/A|PENDING|PartitionTimeLimit", None, ("queued", None, "PartitionTimeLimit")),
+        ("7|N/A|CONFIGURING|None", None, ("queued", None, "")),
+        ("7|N/A|RUNNING|None", None, ("running", None, "")),
+        ("7|N/A|COMPLETING|None", None, ("running", None, "")),
+        ("7|N/A|SUSPENDED|None", None, ("running", None, "")),
+        ("7|N/A|COMPLETED|None", record("COMPLETED"), ("complete", 0, "")),
+        (
+            "7|N/A|FAILED|NonZeroExitCode",
+            record("FAILED", "3:0", "NonZeroExitCode"),
+            ("failed", 3, "NonZeroExitCode"),
+        ),
+        (
+            "7|N/A|FAILED|RaisedSignal:9(Killed)",
+            record("FAILED", "0:9", "RaisedSignal:9(Killed)"),
+            ("failed", 137, "RaisedSignal:9(Killed)"),
+        ),
+        ("7|N/A|CANCELLED|None", record("CANCELLED", "0:15"), ("cancelled", 143, "")),
+        (
+            "7|N/A|TIMEOUT|TimeLimit",
+            record("TIMEOUT", "0:0", "TimeLimit"),
+            ("timeout", None, "Tim"),
+        ),
+        (
+            "7|N/A|NODE_FAIL|NodeDown",
+            record("NODE_FAIL", "1:0", "NodeDown"),
+            ("node-failed", 1, ""),
+        ),
+        ("7|N/A|PREEMPTED|None", record("PREEMPTED", "0:15"), ("preempted", 143, "")),
+        ("7|N/A|OUT_OF_MEMORY|OutOfMemory", record("OUT_OF_MEMORY", "0:125"), ("failed", 253, "")),
+        ("7|N/A|DEADLINE|Deadline", record("DEADLINE"), ("timeout", None, "")),
+        ("7|N/A|BOOT_FAIL|x", record("BOOT_FAIL"), ("node-failed", None, "")),
+        ("7|N/A|NEW_STATE|x", None, ("unknown", None, "Slurm calls it NEW_STATE")),
+        # A reason with spaces and bars in it.
+        (
+            "7|N/A|PENDING|(ReqNodeNotAvail, UnavailableNodes:n1|n2)",
+            None,
+            ("queued", None, "(ReqNodeNotAvail, UnavailableNodes:n1|n2)"),
+        ),
+    ],
+)
+def test_slurm_states(put: Put, queue: str, scontrol: str | None, expected: tuple) -> None:
+    put("squeue", f"{queue}\n")
+    if scontrol:
+        put("scontrol", scontrol)
+    state, exit_status, reason = expected
+    status = SlurmScheduler().status(["7"])["7"]
+    assert (status.state, status.exit) == (state, exit_status)
+    assert status.reason.startswith(reason)
+
+
+def test_slurm_reasons_come_with_a_sentence(put: Put) -> None:
+    put("squeue", "7|N/A|PENDING|PartitionNodeLimit\n")
+    reason = SlurmScheduler().status(["7"])["7"].reason
+    assert reason.startswith("PartitionNodeLimit: The number of nodes required by this job")
+
+
+def test_slurm_arrays_are_told_task_by_task(put: Put, calls) -> None:
+    put("squeue", "7|3|PENDING|Resources\n7|2|RUNNING|None\n8|N/A|RUNNING|None\n")
+    found = SlurmScheduler().status(["7", "8"])
+    assert found["7"].state == "running"
+    assert {task: status.state for task, status in found["7"].tasks.items()} == {
+        2: "running",
+        3: "queued",
+    }
+    assert found["8"] == JobStatus("running")
+    # Tasks that wait are told in one line otherwise.
+    assert calls() == [
+        "squeue --noheader --array --states=all --jobs=7,8 --format=%F|%K|%T|%r",
+    ]
+
+
+def test_an_array_ends_as_its_worst_task_has(put: Put) -> None:
+    put("squeue", "7|0|COMPLETED|None\n7|1|FAILED|NonZeroExitCode\n7|2|COMPLETED|None\n")
+    array = " ArrayJobId=7 ArrayTaskId="
+    put(
+        "scontrol",
+        record("COMPLETED", array=f"{array}0")
+        + record("FAILED", "5:0", "NonZeroExitCode", array=f"{array}1")
+        + record("COMPLETED", array=f"{array}2"),
+    )
+    status = SlurmScheduler().status(["7"])["7"]
+    assert (status.state, status.exit) == ("failed", 5)
+    assert [status.tasks[i].exit for i in range(3)] == [0, 5, 0]
+
+
+INVALID = "slurm_load_jobs error: Invalid job id specified\n"
+
+
+def test_what_squeue_has_forgotten_the_controller_may_know(put: Put) -> None:
+    put("squeue", err=INVALID, status=1)
+    put("scontrol", record("FAILED", "2:0", "NonZeroExitCode"))
+    assert SlurmScheduler().status(["7"])["7"].exit == 2
+
+
+def test_what_the_controller_has_forgotten_sacct_may_know(put: Put, calls) -> None:
+    put("squeue", err=INVALID, status=1)
+    put("scontrol", err=INVALID, status=1)
+    # sacct(1), --parsable2, JOB STATE CODES: who cancelled stands behind the state.
+    put("sacct", "7|CANCELLED by 1000|0:15\n8_[0-1]|PENDING|0:0\n9_3|TIMEOUT|0:0\n")
+    found = SlurmScheduler().status(["7", "8", "9", "10"])
+    assert found["7"] == JobStatus("cancelled", "", 143)
+    assert found["8"].state == "queued" and set(found["8"].tasks) == {0, 1}
+    assert found["9"].tasks[3].state == "timeout"
+    assert found["10"].state == "unknown"
+    assert calls()[-1].endswith("--jobs=7,8,9,10 --format=JobID,State,ExitCode")
+
+
+def test_a_job_that_nobody_knows_is_unknown_and_has_not_ended(put: Put) -> None:
+    put("squeue", err=INVALID, status=1)
+    put("scontrol", err=INVALID, status=1)
+    put("sacct", err="Slurm accounting storage is disabled\n", status=1)
+    status = SlurmScheduler().status(["7"])["7"]
+    assert status.state == "unknown"
+    assert not status.ended
+    assert SlurmScheduler().status([]) == {}
+
+
+def test_a_job_name_can_not_pretend_to_be_a_state(put: Put) -> None:
+    put("squeue", err=INVALID, status=1)
+    name = "x   JobState=COMPLETED Reason=None Dependency=(null) Requeue=0 ExitCode=0:0"
+    put("scontrol", record("FAILED", "3:0", "NonZeroExitCode", name=name))
+    assert SlurmScheduler().status(["7"])["7"].state == "failed"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "slurm_load_jobs error: Unable to contact slurm controller (connect failure)",
+        "squeue: error: slurm_receive_msg: Socket timed out on send/recv operation",
+        "slurm_load_jobs error: Zero Bytes were transmitted or received",
+        "squeue: error: Slurm backup controller in standby mode",
+    ],
+)
+def test_a_silent_controller_is_no_end_of_a_job(put: Put, words: str) -> None:
+    put("squeue", err=f"{words}\n", status=1)
+    with pytest.raises(SchedulerSilent, match="Slurm does not answer") as error:
+        SlurmScheduler().status(["7"])
+    assert words in error.value.detail
+
+
+def test_half_an_answer_is_none(put: Put) -> None:
+    put("squeue", "7|N/A|RUN")
+    with pytest.raises(SchedulerSilent, match="can't be read"):
+        SlurmScheduler().status(["7"])
+
+
+def test_a_command_that_hangs_is_silence() -> None:
+    with pytest.raises(SchedulerSilent, match=r"no answer within 0\.3 s"):
+        commands.run(["sleep", "20"], scheduler="Slurm", patience=0.3)
+
+
+def test_slurm_submits_and_reads_the_id(put: Put, calls, tmp_path: Path) -> None:
+    put("sbatch", "welcome to the cluster\n1234;alba\n")
+    assert SlurmScheduler().submit(a_request(tmp_path), tmp_path / "jobs") == "1234"
+    script = tmp_path / "jobs" / "1.sh"
+    assert calls() == [f"sbatch --parsable {script}"]
+    assert script.read_text() == SlurmScheduler().script(a_request(tmp_path))
+
+
+def test_a_rejection_has_the_schedulers_words(put: Put, tmp_path: Path) -> None:
+    words = "sbatch: error: invalid partition specified: x\n"
+    words += "sbatch: error: Batch job submission failed: Invalid partition name specified\n"
+    put("sbatch", err=words, status=1)
+    with pytest.raises(AssayError, match="Slurm rejects the job: Batch job") as error:
+        SlurmScheduler().submit(a_request(tmp_path), tmp_path)
+    assert error.value.what.endswith("Invalid partition name specified.")
+    assert error.value.detail == words.strip()
+    assert error.value.where == str(tmp_path / "1.sh")
+    assert not isinstance(error.value, SchedulerSilent)
+
+
+def test_a_submission_without_an_answer_is_not_a_rejection(put: Put, tmp_path: Path) -> None:
+    words = "sbatch: error: Batch job submission failed: Unable to contact slurm controller"
+    put("sbatch", err=words, status=1)
+    with pytest.raises(SchedulerSilent):
+        SlurmScheduler().submit(a_request(tmp_path), tmp_path)
+
+
+def test_an_id_that_can_not_be_read_is_said(put: Put, tmp_path: Path) -> None:
+    put("sbatch", "thank you\n")
+    with pytest.raises(AssayError, match="its id can't be read"):
+        SlurmScheduler().submit(a_request(tmp_path), tmp_path)
+
+
+def test_slurm_cancels_and_passes_over_what_has_ended(put: Put, calls) -> None:
+    put(
+        "scancel",
+        err="scancel: error: Kill job error on job id 8: Invalid job id specified",
+        status=1,
+    )
+    put("scancel", when="*' 7 '*")
+    SlurmScheduler().cancel(["7", "8"])
+    assert [call.split()[-1] for call in calls()] == ["7", "8"]
+    put(
+        "scancel",
+        err="scancel: error: Kill job error on job id 9: Access/permission denied",
+        status=1,
+    )
+    with pytest.raises(AssayError, match=r"does not cancel the job 9: .*permission denied"):
+        SlurmScheduler().cancel(["9"])
+
+
+def test_a_job_around_assay_is_no_template_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    around = {"SLURM_JOB_ID": "5", "SLURM_NTASKS": "4", "SLURM_CONF": "/x", "HOME": "/root"}
+    assert commands.outside(around).keys() == {"SLURM_CONF", "HOME"}
+    chosen = {"SLURM_CLUSTERS": "alba", "SBATCH_PARTITION": "batch"}
+    assert commands.outside(chosen) == chosen

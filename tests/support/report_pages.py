@@ -1,0 +1,59 @@
+"""Reports as pages and on terminals, and a cache for what draws their figures."""
+
+from __future__ import annotations
+
+import io
+import os
+from html.parser import HTMLParser
+
+import pytest
+
+from assay.report import print_summary
+
+
+@pytest.fixture(autouse=True, scope="module")
+def drawing_cache(tmp_path_factory):
+    """A cache of the tests' own, shared so that the bundle is made once."""
+    os.environ["ASSAY_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    del os.environ["ASSAY_CACHE"]
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and the text outside scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.styles = ""
+        self._silent = 0
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in {"meta", "link", "img", "br"}:
+            self.open.append(tag)
+        self._silent += tag in {"script", "style"}
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        self._silent -= tag in {"script", "style"}
+
+    def handle_data(self, data):
+        if self.open[-1:] == ["style"]:
+            self.styles += data
+        elif not self._silent:
+            self.text += data
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def rendered(report, width=100) -> str:
+    from rich.console import Console
+
+    stream = io.StringIO()
+    print_summary(report, Console(file=stream, width=width, highlight=False))
+    return stream.getvalue()
