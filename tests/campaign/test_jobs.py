@@ -70,6 +70,7 @@ def test_a_run_in_a_job_is_what_it_would_be_here(
     assert bench.scheduler.order(job)["walltime"] % 60 == 0
 
 
+@pytest.mark.long
 def test_detached_it_is_queued_then_running_then_followed(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_dry_run_prints_the_scripts_and_leaves_nothing(bench: Bench) -> None:
     assert f"About {len(scripts)} jobs of 1 node for 10 min," in said.stderr
 
 
+@pytest.mark.long
 def test_partition_and_walltime_reach_the_scheduler(bench: Bench) -> None:
     (bench.path / "assay.toml").write_text('[scheduler]\npartition = "slow"\n')
     assert bench.run("--partition", "fast", "--walltime", "3 min").returncode == 0
@@ -222,6 +224,7 @@ def test_where_the_walltime_ends_the_next_job_goes_on(
     assert sum(end.made for end in ends if end) == len(undisturbed)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_where_a_job_may_not_submit_the_follower_does(
     bench: Bench, undisturbed: dict[str, list[float]]
@@ -236,6 +239,7 @@ def test_where_a_job_may_not_submit_the_follower_does(
     is_whole(bench, undisturbed)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_where_the_scheduler_ends_a_job_sooner_than_it_said_the_next_goes_on(
     bench: Bench, undisturbed: dict[str, list[float]]
@@ -254,6 +258,7 @@ def test_where_the_scheduler_ends_a_job_sooner_than_it_said_the_next_goes_on(
     is_whole(bench, undisturbed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", ["preempt", "fail"])
 def test_after_a_preemption_or_a_dead_node_the_next_job_goes_on(
     bench: Bench, undisturbed: dict[str, list[float]], fault: str
@@ -279,6 +284,7 @@ def resumed(bench: Bench, undisturbed: dict[str, list[float]]) -> None:
     assert {name: counted(bench.only_run())[name] for name in kept} == kept
 
 
+@pytest.mark.long
 def test_a_job_that_was_cancelled_is_not_begun_again_but_resumed(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
@@ -311,6 +317,7 @@ def test_a_job_that_was_killed_outright_is_resumed(
     resumed(bench, undisturbed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
 def test_without_its_follower_the_job_goes_on(
     bench: Bench, undisturbed: dict[str, list[float]], number: signal.Signals
@@ -347,6 +354,7 @@ def test_ctrl_c_ends_the_job_in_good_order(
     resumed(bench, undisturbed)
 
 
+@pytest.mark.long
 def test_ctrl_c_while_the_job_is_queued(bench: Bench, undisturbed: dict[str, list[float]]) -> None:
     bench.scheduler.set(delay=60.0)
     process = bench.start()
@@ -360,6 +368,7 @@ def test_ctrl_c_while_the_job_is_queued(bench: Bench, undisturbed: dict[str, lis
     resumed(bench, undisturbed)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_ctrl_c_twice_leaves_at_once_and_says_what_still_runs(bench: Bench) -> None:
     bench.scenario(delay="500 ms")
@@ -408,6 +417,7 @@ def test_records_that_come_late_are_waited_for(
     assert len(json.loads(done.stdout)["cells"]) == 7
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_records_that_never_come_are_left_to_resume(
     bench: Bench, undisturbed: dict[str, list[float]]
@@ -433,6 +443,7 @@ def test_a_full_disk_ends_the_job_and_resume_completes_it(
     resumed(bench, undisturbed)
 
 
+@pytest.mark.long
 def test_a_disk_too_full_for_the_end_is_told_by_the_jobs_own_words(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
@@ -466,6 +477,7 @@ def test_a_rank_that_hangs_fails_its_cell_alone(bench: Bench) -> None:
     }
 
 
+@pytest.mark.long
 def test_two_at_the_same_run(bench: Bench, undisturbed: dict[str, list[float]]) -> None:
     bench.scenario(delay="250 ms")  # for as long as it takes to start assay twice
     assert bench.run("--detach").returncode == 0
@@ -482,6 +494,7 @@ def test_two_at_the_same_run(bench: Bench, undisturbed: dict[str, list[float]]) 
     is_whole(bench, undisturbed)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_followed_twice_a_job_is_continued_once(
     bench: Bench, undisturbed: dict[str, list[float]]
@@ -570,6 +583,7 @@ def test_a_book_of_jobs_outlives_torn_lines(tmp_path: Path) -> None:
     assert book.job(2).events == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_each_measurement_is_made_once_whatever_ends_the_job(
     bench: Bench, undisturbed: dict[str, list[float]]
