@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import hashlib
 import io
 import json
 import os
@@ -181,6 +182,29 @@ def test_the_page_loads_nothing_from_outside(page):
     policy = [m for m in parsed.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
     assert policy and policy[0]["content"].startswith("default-src 'none'")
     assert parsed.open == []
+
+
+def test_the_page_allows_its_own_scripts_and_styles_alone(page):
+    """By their digests: neither other inline code nor code made of text."""
+    (policy,) = (
+        m["content"]
+        for m in Page(page).all("meta")
+        if m.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert "unsafe" not in policy
+    allowed = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    for directive, pattern in (
+        ("script-src", r"<script>(.*?)</script>"),
+        ("style-src", r"<style>(.*?)</style>"),
+    ):
+        digests = {
+            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+            for text in re.findall(pattern, page, re.S)
+        }
+        assert digests and set(allowed[directive].split()) == digests
+    assert not re.search(
+        r"<[^>]* (style|on\w+)=", re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    )
 
 
 def test_every_figure_has_words_data_and_a_still_picture(quick, page):
@@ -406,6 +430,45 @@ def test_what_the_drawing_library_dies_of_is_not_given_to_it():
     labels = {row["placement"] for row in drawable(figure)["data"]["values"]}
     assert "1 rank · a\ufffdb\ufffdc\n" in labels
     assert "1 rank · a\x14b\N{GRINNING FACE}c\n" in {row["placement"] for row in figure.rows}
+
+
+COMMANDS = "\x1b]0;owned\x07\x1b[2Jx\x9b31my\u202ez"
+
+
+def test_names_cannot_command_the_terminal():
+    from assay.console import console
+
+    report = hostile_report(COMMANDS)
+    for width in (60, 200):
+        screen = console()
+        stream = screen.file = io.StringIO()
+        screen.width = width
+        print_summary(report, screen)
+        assert "owned" in stream.getvalue()
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", stream.getvalue())
+    markdown = to_markdown(report, "f")
+    assert "owned" in markdown
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", markdown)
+
+
+def test_errors_cannot_command_the_terminal(capsys):
+    from assay.console import print_error
+
+    print_error(COMMANDS, where=COMMANDS, fix=COMMANDS, detail=f"one\r\n\t{COMMANDS}")
+    said = capsys.readouterr().err
+    assert said.startswith("one\n\t")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", said)
+
+
+def test_a_terminal_still_has_its_colours():
+    from rich.text import Text
+
+    from assay.console import console
+
+    stream = io.StringIO()
+    screen = type(console())(file=stream, force_terminal=True, color_system="standard")
+    screen.print(Text("a\x1bb", style="bold red"))
+    assert stream.getvalue() == "\x1b[1;31ma\ufffdb\x1b[0m\n"
 
 
 def test_rich_markup_in_names_stays_text():
