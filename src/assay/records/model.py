@@ -20,7 +20,8 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     """One line of ``launches.jsonl``: a launch that ended, however it did, as assay saw it.
 
     ``lost``: hosts that no longer answered, the outcome then being "lost": no cell's fault.
-    ``session``: of the run's, from 0.
+    ``session``: of the run's, from 0. ``signal``: the number of the signal that ended it, if it is
+    known. ``left``: of a launch that ended badly, the measurements that it had still to make.
     """
 
     launch: str
@@ -35,6 +36,8 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     stderr: str = ""
     lost: tuple[str, ...] = ()
     session: int = 0
+    signal: int | None = None
+    left: tuple[str, ...] = ()
 
 
 class Manifest(msgspec.Struct, frozen=True):

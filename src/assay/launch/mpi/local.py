@@ -195,4 +195,5 @@ class LocalLaunch:
             error=verdict.error,
             blamed=verdict.blamed,
             stderr=said,
+            signal=verdict.signal,
         )
