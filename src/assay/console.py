@@ -49,9 +49,24 @@ def print_json(value: object) -> None:
     """One JSON document on stdout, indented for people, for msgspec structs and plain values."""
     import msgspec
 
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    try:
+        encoded = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a path that is no UTF-8
+        encoded = msgspec.json.encode(_as_text(msgspec.to_builtins(value)))
+    text = msgspec.json.format(encoded, indent=2)
     sys.stdout.buffer.write(text + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _as_text(value: object) -> object:
+    """The value with halves of surrogate pairs, by which Python marks odd bytes, as U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_as_text(name): _as_text(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_text(item) for item in value]
+    return value
 
 
 def print_error(what: str, *, where: str = "", fix: str = "", detail: str = "") -> None:
@@ -63,6 +78,51 @@ def print_error(what: str, *, where: str = "", fix: str = "", detail: str = "") 
     print(harmless("\n".join(lines)), file=sys.stderr)
 
 
+def unforeseen(error: BaseException) -> dict[str, str]:
+    """What to print of an error that nobody foresaw: a sentence, and where its details lie."""
+    if isinstance(error, MemoryError):
+        return {
+            "what": "There is not enough memory for this.",
+            "fix": "Free some, raise its limit (`ulimit -v`), or ask for less at once.",
+        }
+    details = _details(error)
+    if isinstance(error, OSError) and error.strerror:
+        return {
+            "what": f"Can't read or write: {error.strerror}.",
+            "where": str(error.filename or ""),
+            "fix": details,
+        }
+    return {"what": "This went wrong in a way that assay does not know.", "fix": details}
+
+
+def _details(error: BaseException) -> str:
+    """Keep command, version and traceback in a file of the temporary directory; a sentence on it.
+
+    Without room for a file the last line of the traceback has to do.
+    """
+    import tempfile
+    import traceback
+
+    from assay import __version__
+
+    text = "".join(traceback.format_exception(error))
+    head = f"assay {__version__}, Python {sys.version}\n{' '.join(command_line())}\n\n"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w",
+            prefix="assay-error-",
+            suffix=".txt",
+            delete=False,
+            encoding="utf-8",
+            errors="replace",
+        ) as file:
+            file.write(head + text)
+    except OSError:
+        return f"Please report this: {text.strip().splitlines()[-1]}"
+    return f"Please report this with the file {file.name}, which has the details."
+
+
 def command_line() -> list[str]:
-    """The command as it was given, for the record."""
-    return [Path(sys.argv[0]).name, *sys.argv[1:]]
+    """The command as it was given, for the record; bytes that are no UTF-8 are U+FFFD."""
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    return [word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in words]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -78,11 +79,19 @@ for _name in HIDDEN:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse, run the command, exit with its status: 0 done, 1 asked to fail on, 2 wrong input."""
+    """Parse, run the command, exit with its status: 0 done, 1 asked to fail on, 2 wrong input.
+
+    Whatever goes wrong is one sentence; what nobody foresaw leaves its details in a file.
+    """
     from cyclopts import CycloptsError
 
     from assay.console import print_error
     from assay.errors import AssayError
+
+    for stream in (sys.stdout, sys.stderr):
+        # What the output's encoding lacks, or what is no text at all, is shown as a question mark.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -102,4 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(141)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        from assay.console import unforeseen
+
+        print_error(**unforeseen(error))
+        sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)

@@ -81,10 +81,14 @@ class Measurement:
 
 @dataclass(frozen=True)
 class RunData:
-    """A whole run in memory: the input of statistics, answers and report."""
+    """A whole run in memory: the input of statistics, answers and report.
+
+    ``damaged``: lines of streams that are no records, as ``raw/NAME.jsonl:LINE``.
+    """
 
     path: Path | None
     manifest: Manifest
     measurements: tuple[Measurement, ...]
     launches: tuple[LaunchRecord, ...]
     complete: bool
+    damaged: tuple[str, ...] = ()

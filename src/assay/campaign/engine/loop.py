@@ -27,6 +27,7 @@ from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord, Manifest, RunData
 from assay.records.reading import (
     fit_memory,
+    is_number,
     measurement_id,
     measurements_of,
     read_run,
@@ -389,7 +390,7 @@ def _session(record: LaunchRecord | None, stream: Stream, rule: Replication) -> 
         return record.session
     name = stream.measurements[0].measurement if stream.measurements else stream.begun or ""
     replicate = name.rpartition("-")[2]
-    return session_of(int(replicate), rule) if replicate.isdecimal() else None
+    return session_of(int(replicate), rule) if is_number(replicate) else None
 
 
 def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:

@@ -20,7 +20,7 @@ from assay.model.cell import Cell
 from assay.model.plan import Plan
 from assay.model.sessions import first_replicate
 from assay.records.model import LaunchRecord, Measurement
-from assay.records.reading import measurement_id
+from assay.records.reading import is_number, measurement_id
 
 # Share of the budget by which its last measurements may be expected to exceed it.
 TOLERANCE = 0.05
@@ -121,7 +121,7 @@ class CampaignState:
         if not guilty and not progressed:
             guilty = list(cells)
         block = launch.blamed.rpartition("-")[2] if launch.blamed else ""
-        met = int(block) - self.first if block.isdigit() else None
+        met = int(block) - self.first if is_number(block) else None
         for cell in guilty:
             state = self.cells[cell.id]
             state.failure = launch.error or launch.outcome
