@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+_MOST = 800  # characters of a sentence on the terminal
+
+
 def harmless(text: str) -> str:
     """The text with U+FFFD in the place of every character that a terminal would obey.
 
@@ -58,6 +61,11 @@ def print_json(value: object) -> None:
     sys.stdout.buffer.flush()
 
 
+def _capped(text: str) -> str:
+    """Head and tail of a text that is longer than anybody would read."""
+    return text if len(text) <= _MOST else f"{text[: _MOST // 2]} … {text[-_MOST // 4 :]}"
+
+
 def _as_text(value: object) -> object:
     """The value with halves of surrogate pairs, by which Python marks odd bytes, as U+FFFD."""
     if isinstance(value, str):
@@ -72,7 +80,7 @@ def _as_text(value: object) -> object:
 def print_error(what: str, *, where: str = "", fix: str = "", detail: str = "") -> None:
     """What is wrong, where, and the fix, on stderr."""
     lines = [detail.rstrip()] if detail else []
-    lines.append("assay: " + (f"{where}: " if where else "") + what)
+    lines.append("assay: " + (f"{_capped(where)}: " if where else "") + _capped(what))
     if fix:
         lines.append(f"       {fix}")
     print(harmless("\n".join(lines)), file=sys.stderr)

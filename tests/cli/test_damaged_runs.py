@@ -105,6 +105,7 @@ def test_whatever_is_damaged_it_is_one_sentence(lab: Lab, seed: int) -> None:
 @pytest.mark.long
 def test_many_damaged_runs(made: Path, tmp_path: Path) -> None:
     for seed in range(6, 6 + COUNT):
+        (tmp_path / str(seed)).mkdir()
         lab = Lab(tmp_path / str(seed))
         shutil.copytree(made, lab.runs)
         _try(lab, seed)

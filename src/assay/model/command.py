@@ -98,7 +98,7 @@ def check_command(command: str, time: str = "", verify: str = "") -> None:
     for what, pattern in (("time", time), ("verify", verify)):
         try:
             compiled = re.compile(pattern)
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise AssayError(
                 f"The pattern of '{what}' is no regular expression: {error}.", where=pattern
             ) from None

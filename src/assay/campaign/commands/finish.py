@@ -40,7 +40,7 @@ def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
         out = console()
         print_summary(model, out)
         if report:
-            out.print(f"\nreport: {run.path / REPORT}", soft_wrap=True)
+            out.print(f"\nreport: {run.path / REPORT}", soft_wrap=True, markup=False)
     return cells
 
 

@@ -25,7 +25,9 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
     if as_json:
         print_json(found)
     elif not found:
-        console().print(f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True)
+        console().print(
+            f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True, markup=False
+        )
     else:
         from assay.report.runs_table import MANY, run_table
 

@@ -180,7 +180,7 @@ def present_group(path: Path, report: bool, as_json: bool, fail_on: FailOn) -> i
         out = console()
         print_summary(model, out)
         if report:
-            out.print(f"\nreport: {path / REPORT}", soft_wrap=True)
+            out.print(f"\nreport: {path / REPORT}", soft_wrap=True, markup=False)
     if fail_on == "nodes" and found.suspects:
         return 1
     return _status(group, [node.cells for node in found.measurements], fail_on)
