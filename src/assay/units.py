@@ -285,7 +285,8 @@ def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int
         raise AssayError(
             f"'{text}' is in {symbol}, but a quantity in {unit} is needed.",
             where=where,
-            fix=f"Write one such as {_EXAMPLES[unit]}." if unit in _EXAMPLES else "",
+            fix=f"Write it in {unit}"
+            + (f", such as {_EXAMPLES[unit]}." if unit in _EXAMPLES else "."),
         )
     try:
         value = Decimal(number) * factor

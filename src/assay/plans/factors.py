@@ -158,9 +158,9 @@ def _count(level: FactorLevel, factor: str, names: Names) -> int:
         if value != int(value) or value < 1:
             raise Misfit(f'{factor} = "{raw}" would be {value:g}.', where=level.where)
     elif not 1 <= value <= MOST_COUNT or value != int(value):  # NaN is neither
+        range_ = f"at most {MOST_COUNT:,}" if value > MOST_COUNT else "at least 1"
         raise AssayError(
-            f"'{factor}' must be a whole number from 1 to {MOST_COUNT:,}, not {shown(raw)}.",
-            where=level.where,
+            f"'{factor}' must be a whole number of {range_}, not {shown(raw)}.", where=level.where
         )
     return int(value)
 
