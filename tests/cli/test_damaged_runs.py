@@ -209,3 +209,20 @@ def test_what_a_killed_process_was_writing_goes_with_the_next_look(lab: Lab) -> 
     left = sorted(path.name for path in run.path.iterdir() if path.name.startswith("."))
     assert left == sorted([f"{mine}abcd1234", new.name, ".lock"])
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_a_run_that_is_read_only_is_reported_elsewhere(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    run = victim(lab)
+    before = sorted(run.path.rglob("*"))
+    access = os.access
+    # Root may write everywhere but to a file system that is mounted read-only.
+    monkeypatch.setattr(os, "access", lambda path, how: path != run.path and access(path, how))
+    done = lab.assay("report", run.name, "--runs", str(lab.runs), "--format", form)
+    assert done.returncode == 0, done.stderr
+    (written,) = (lab.path / f"{run.name}.{e}" for e in (["html"] if form == "html" else ["md"]))
+    assert written.is_file()
+    assert written.name in done.stdout
+    assert sorted(run.path.rglob("*")) == before
