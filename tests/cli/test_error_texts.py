@@ -119,3 +119,21 @@ def test_names_that_are_no_utf8_and_an_ascii_terminal(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert b"Traceback" not in done.stderr and done.stdout
+
+
+def test_too_little_memory_is_said_at_once(tmp_path: Path) -> None:
+    """Numerical libraries would abort, or wait for memory without end."""
+    import resource
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", "report"],
+        cwd=tmp_path,
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "limited to 200 MiB" in done.stderr and "ulimit -v unlimited" in done.stderr

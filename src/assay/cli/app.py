@@ -6,6 +6,7 @@ import inspect
 import io
 import os
 import re
+import resource
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,6 +81,24 @@ for _name in HIDDEN:
     app.command(f"assay.cli.{_name}:{_name}", name=_name, help=help_of(_name)[0], show=False)
 
 
+# Bytes of address space under which numerical libraries abort, or wait for memory without end.
+_LEAST_MEMORY = 512 << 20
+
+
+def _check_memory_limit(given: Sequence[str]) -> None:
+    """Raises AssayError where a limit leaves no room for any command."""
+    from assay.errors import AssayError
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if given[:1] and given[0] in COMMANDS and 0 <= limit < _LEAST_MEMORY:
+        raise AssayError(
+            f"The address space is limited to {limit >> 20} MiB, and assay needs "
+            f"{_LEAST_MEMORY >> 20} MiB at least.",
+            where="ulimit -v",
+            fix="Raise the limit: ulimit -v unlimited.",
+        )
+
+
 def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
     """What is wrong with the words of a command, and an example of that command."""
     from cyclopts import MissingArgumentError
@@ -126,6 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        _check_memory_limit(given)
         status = app(given, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:
