@@ -198,6 +198,7 @@ def test_what_a_killed_process_was_writing_goes_with_the_next_look(lab: Lab) -> 
     mine = temporary_prefix("report.html")
     (run.path / f"{dead}abcd1234").write_text("half")
     (run.path / f"{mine}abcd1234").write_text("half")
+    (run.raw / f"{dead}abcd1234").write_text("half")
     folder = lab.runs / f"{temporary_prefix('x').replace(str(os.getpid()), '999999999')}abcd1234"
     folder.mkdir()
     old = run.path / ".seal.json.abcd1234"  # as earlier versions called them
@@ -209,6 +210,7 @@ def test_what_a_killed_process_was_writing_goes_with_the_next_look(lab: Lab) -> 
     left = sorted(path.name for path in run.path.iterdir() if path.name.startswith("."))
     assert left == sorted([f"{mine}abcd1234", new.name, ".lock"])
     assert not folder.exists()
+    assert not [path for path in run.raw.iterdir() if path.name.startswith(".")]
 
 
 @pytest.mark.parametrize("form", ["html", "markdown"])

@@ -172,8 +172,13 @@ class RunDirectory:
     def locked(self, *, patience: float = 0.0) -> Iterator[None]:
         """Hold the run for writing; others who do are waited for ``patience`` seconds."""
         with hold(self.path / ".lock", patience=patience):
-            clear_leftovers(self.path)
+            self.clear_leftovers()
             yield
+
+    def clear_leftovers(self) -> None:
+        """Remove what killed processes have left half written in the run."""
+        for folder in (self.path, self.raw, self.path / JOBS_FOLDER):
+            clear_leftovers(folder)
 
     def summary(self) -> RunSummary | None:
         """What the seal says of the run; None where it isn't sealed, or not by this version.

@@ -8,7 +8,6 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.records.directory import Damaged, RunDirectory
-from assay.records.files import clear_leftovers
 from assay.records.group import describe_members
 from assay.records.jobs import JobBook
 from assay.records.request import RunRequest
@@ -44,7 +43,7 @@ def describe_run(run: RunDirectory, *, check: bool = False) -> RunListing:
 
     A sealed run's seal says it all. Of another one manifest and streams are read.
     """
-    clear_leftovers(run.path)
+    run.clear_leftovers()
     try:
         request = run.request()
         if request is not None and (request.members is not None or not run.begun):
