@@ -146,6 +146,31 @@ def test_a_byte_that_is_no_utf8_hides_no_other_run(lab: Lab, name: str) -> None:
     assert lab.assay("history", "--runs", str(lab.runs), "--json").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("manifest.json", "utc", "1e308"),
+        ("manifest.json", "utc", str(2**63)),
+        ("manifest.json", "every", "0"),
+        ("seal.json", "utc", "1e308"),
+    ],
+)
+def test_times_that_can_not_be_are_damage(lab: Lab, name: str, key: str, value: str) -> None:
+    path = victim(lab).path / name
+    text, count = re.subn(rf'"{key}": [^,\n]+', f'"{key}": {value}', path.read_text())
+    assert count
+    path.write_text(text)
+    if name == "manifest.json":
+        (victim(lab).path / "seal.json").unlink()
+    found = listed(lab)
+    assert found.pop("exit") == 0 or "damaged" in found.values()
+    assert sorted(found.values()) == ["complete", "damaged"]
+    for words in (["runs"], ["report", victim(lab).name], ["history"]):
+        done = lab.assay(*words, "--runs", str(lab.runs))
+        assert done.returncode in (0, 1, 2)
+        one_sentence(done.stderr)
+
+
 def test_check_sees_what_is_missing_foreign_or_empty(lab: Lab) -> None:
     run = victim(lab)
     assert describe_run(run, check=True).state == "complete"

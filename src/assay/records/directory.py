@@ -48,6 +48,7 @@ MEMBERS = "members"
 REPORT = "report.html"
 _UNSEALED = (SEAL, REPORT, JOBS, JOBS_FOLDER)
 
+_YEAR_10000 = 253_402_300_800.0
 _T = TypeVar("_T")
 
 
@@ -117,7 +118,12 @@ class RunDirectory:
                 where=str(self.path),
                 fix="`assay runs --follow` says what has become of the job.",
             )
-        return _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
+        manifest = _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
+        rule = manifest.plan.replication
+        _check_time(manifest.utc, self.path / MANIFEST)
+        if rule.budget <= 0.0 or (rule.every is not None and rule.every <= 0.0):
+            raise _not_written("times of the plan that can't be", self.path / MANIFEST)
+        return manifest
 
     def facts(self) -> Facts:
         """What the manifest says of the machine; raises AssayError as ``manifest`` does."""
@@ -127,7 +133,9 @@ class RunDirectory:
         """Read ``request.json``; None for a run that was planned as it was begun."""
         if not (self.path / REQUEST).exists():
             return None
-        return _read(self.path / REQUEST, RunRequest, REQUEST_SCHEMA)
+        request = _read(self.path / REQUEST, RunRequest, REQUEST_SCHEMA)
+        _check_time(request.utc, self.path / REQUEST)
+        return request
 
     def begin(self, manifest: Manifest) -> None:
         """Write the manifest of a run that had a request alone. Raises AssayError."""
@@ -193,6 +201,8 @@ class RunDirectory:
         except OSError as error:
             raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
         summary = _decode(content, _SealSummary, path).summary
+        if summary is not None:
+            _check_time(summary.utc, path)
         return summary if summary and summary.manifest == MANIFEST_SCHEMA else None
 
     def seal(self, summary: RunSummary | None = None) -> None:
@@ -222,7 +232,7 @@ class RunDirectory:
             where = error.filename or path
             raise AssayError(f"Can't read: {error.strerror}.", where=str(where)) from None
         except ValueError as error:  # a name that can't be one
-            raise Damaged(f"This is not what was written: {error}.", where=str(path)) from None
+            raise _not_written(str(error), path) from None
         if MANIFEST not in seal.files:
             changed.append(f"{SEAL} (names no {MANIFEST})")
         return [*changed, *(f"{name} (was not sealed)" for name in found if name not in seal.files)]
@@ -283,11 +293,21 @@ def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
     try:
         return msgspec.json.decode(content, type=kind)
     except UNREADABLE as error:
-        raise Damaged(
-            f"This is not what was written: {error}.",
-            where=str(path),
-            fix="The file was damaged or edited; restore it from a copy, or measure again.",
-        ) from None
+        raise _not_written(str(error), path) from None
+
+
+def _not_written(why: str, path: Path) -> Damaged:
+    return Damaged(
+        f"This is not what was written: {why}.",
+        where=str(path),
+        fix="The file was damaged or edited; restore it from a copy, or measure again.",
+    )
+
+
+def _check_time(utc: float, path: Path) -> None:
+    """Raises Damaged for what is no moment from 1970 to 9999."""
+    if not 0.0 <= utc < _YEAR_10000:
+        raise _not_written("a time that can't be", path)
 
 
 def _sha256(path: Path) -> str:

@@ -32,7 +32,7 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
         from assay.report.runs_table import MANY, run_table
 
         console().print(run_table(found), soft_wrap=len(found) >= MANY)
-    return int(any(run.state == "damaged" for run in found))
+    return int(check and any(run.state == "damaged" for run in found))
 
 
 def follow_again(
