@@ -97,14 +97,14 @@ def tried(lab: Lab, what: str) -> None:
             assert listed[first] == "complete", (what, listed)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_whatever_is_damaged_it_is_one_sentence(lab: Lab, seed: int) -> None:
     _try(lab, seed)
 
 
 @pytest.mark.long
 def test_many_damaged_runs(made: Path, tmp_path: Path) -> None:
-    for seed in range(6, 6 + COUNT):
+    for seed in range(4, 4 + COUNT):
         (tmp_path / str(seed)).mkdir()
         lab = Lab(tmp_path / str(seed))
         shutil.copytree(made, lab.runs)

@@ -672,3 +672,21 @@ def test_one_that_is_unknown_is_named_with_its_line(tmp_path: Path) -> None:
         scheduler_for(load_config(path))
     assert error.value.where == f"{path}:2"
     assert error.value.fix == "Did you mean 'slurm'?"
+
+
+# ---- what no scheduler should answer -----------------------------------------------------------
+
+
+def test_a_controller_that_shows_no_record_is_not_understood(put: Put) -> None:
+    put("squeue")
+    put("scontrol", "slurm_load_jobs: nothing to show\n")
+    with pytest.raises(SchedulerSilent):
+        SlurmScheduler().status(["7"])
+
+
+@pytest.mark.parametrize("code", ["9" * 30, "-" + "9" * 5000, "²"])
+def test_exit_statuses_beyond_all_bounds_are_unknown(put: Put, code: str) -> None:
+    put("flux", f"f7|COMPLETED|{code}||\n")
+    status = FluxScheduler().status(["f7"])["f7"]
+    assert (status.state, status.exit) == ("complete", None)
+    json.dumps(status.exit)
