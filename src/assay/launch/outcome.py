@@ -19,6 +19,12 @@ Outcome = Literal["complete", "crash", "timeout", "interrupted"]
 KEPT_OUTPUT = 4096  # bytes of a launch's last words that go into its record
 # Exit statuses of a kernel program that did its job.
 GOOD_EXITS = (0, EXIT_MEASUREMENT)
+# Stands for the signal by which one of the launcher's own processes was ended.
+AGENT_DIED = 0
+# What mpiexec of MPICH (Hydra, pmiserv_cb.c) and mpirun of Open MPI (PRRTE) say of it.
+_AGENT_DIED = re.compile(
+    r"assert \(!closed\) failed|daemon.{0,80}unexpectedly|lost communication with"
+)
 
 
 @dataclass(frozen=True)
@@ -113,13 +119,18 @@ def _unfit(status: int | None, said: str) -> str:
 
 
 def _signal_of(status: int | None, said: str) -> int | None:
-    """The number of the signal that ended the launcher or a rank; None if it ended otherwise."""
+    """The number of the signal that ended the launcher or a rank; None if it ended otherwise.
+
+    ``AGENT_DIED`` where the launcher lost an agent of its own, of whose end it tells nothing.
+    """
     if status is not None and status < 0:
         return -status
     # Both launchers name the signal of a rank: "(signal 11)", "on signal 11 (Segmentation fault)".
     named = re.search(r"\bsignal (\d{1,3})\b", said)
     if named and status != 0 and _signal_name(int(named[1])):
         return int(named[1])
+    if status != 0 and _AGENT_DIED.search(said):
+        return AGENT_DIED
     if status is not None and status > 128 and _signal_name(status - 128):
         return status - 128
     return None
@@ -128,7 +139,9 @@ def _signal_of(status: int | None, said: str) -> int | None:
 def _how(status: int | None, said: str) -> str:
     """Signal or exit status, and the telling line of what was said."""
     killed = _signal_of(status, said)
-    if killed is not None:
+    if killed == AGENT_DIED:
+        how = f"a process of the launcher died (exit status {status})"
+    elif killed is not None:
         who = "the launcher" if status is not None and status < 0 else "a rank"
         how = f"{who} was ended by {_signal_name(killed)}"
     elif status == 0:

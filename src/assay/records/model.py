@@ -21,7 +21,8 @@ class LaunchRecord(msgspec.Struct, frozen=True):
 
     ``lost``: hosts that no longer answered, the outcome then being "lost": no cell's fault.
     ``session``: of the run's, from 0. ``signal``: the number of the signal that ended it, if it is
-    known. ``left``: of a launch that ended badly, the measurements that it had still to make.
+    known; 0 where the launcher lost one of its own processes. ``left``: of a launch that ended
+    badly, the measurements that it had still to make.
     """
 
     launch: str
