@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import grp
 import math
 import os
-import pwd
 import re
 import shlex
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from assay.errors import AssayError
+from assay.ownership import why_untrusted
 from assay.toml import TomlDocument, dotted, load_toml
 from assay.units import parse_quantity
 
@@ -301,46 +299,14 @@ def _check_trusted(path: Path) -> None:
 
     A link's owner counts as well as the file's: relative paths count from where the link lies.
     """
-    me = os.geteuid()
-    for status in (path.lstat(), path.stat()):
-        why = None
-        if status.st_uid not in (me, 0):
-            why = f"belongs to {_user(status.st_uid)}"
-        elif stat.S_ISLNK(status.st_mode):
-            continue  # a link has no permissions of its own
-        elif status.st_mode & stat.S_IWOTH:
-            why = "may be written by everybody"
-        elif status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid):
-            why = f"may be written by the group {_group(status.st_gid)}"
-        if why:
-            named = shlex.quote(str(path))
-            raise AssayError(
-                f"This config was found here and {why}, and a config names programs to run.",
-                where=str(path),
-                fix=f"If you trust it, name it: --config {named}, or ASSAY_CONFIG={named}.",
-            )
-
-
-def _own_group(group: int) -> bool:
-    """Whether it is the group that a user has alone, which is the one of their name."""
-    try:
-        return grp.getgrgid(group).gr_name == pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:  # no entry in the databases: containers
-        return os.geteuid() == 0 == group
-
-
-def _user(number: int) -> str:
-    try:
-        return f"'{pwd.getpwuid(number).pw_name}'"
-    except KeyError:
-        return f"the user with the number {number}"
-
-
-def _group(number: int) -> str:
-    try:
-        return f"'{grp.getgrgid(number).gr_name}'"
-    except KeyError:
-        return f"with the number {number}"
+    why = why_untrusted(path)
+    if why:
+        named = shlex.quote(str(path))
+        raise AssayError(
+            f"This config was found here and {why}, and a config names programs to run.",
+            where=str(path),
+            fix=f"If you trust it, name it: --config {named}, or ASSAY_CONFIG={named}.",
+        )
 
 
 def _home() -> Path | None:

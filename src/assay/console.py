@@ -2,39 +2,135 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+# What a terminal obeys instead of showing it: control characters (C0, C1) but for tab and line
+# feed, and those that reverse the direction of text (Unicode UAX #9); halves of surrogate pairs are
+# no text at all.
+_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+_MOST = 800  # characters of a sentence on the terminal
+
+
+def harmless(text: str) -> str:
+    """The text with U+FFFD in the place of every character that a terminal would obey.
+
+    Names of hosts, titles and errors come from files and programs that anybody may have written.
+    """
+    return _COMMANDS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def console(*, stderr: bool = False) -> Console:
     """A Rich console; it honours NO_COLOR, and is plain where the output is not a terminal."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    class HarmlessConsole(Console):
+        """A console whose texts can't command the terminal; Rich's own commands are kept."""
+
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                if segment.control or segment.text.isprintable():
+                    yield segment
+                else:
+                    yield segment._replace(text=harmless(segment.text))
+
+    return HarmlessConsole(stderr=stderr, highlight=False, soft_wrap=False)
 
 
 def print_json(value: object) -> None:
     """One JSON document on stdout, indented for people, for msgspec structs and plain values."""
     import msgspec
 
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    try:
+        encoded = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a path that is no UTF-8
+        encoded = msgspec.json.encode(_as_text(msgspec.to_builtins(value)))
+    text = msgspec.json.format(encoded, indent=2)
     sys.stdout.buffer.write(text + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _capped(text: str) -> str:
+    """Head and tail of a text that is longer than anybody would read."""
+    return text if len(text) <= _MOST else f"{text[: _MOST // 2]} … {text[-_MOST // 4 :]}"
+
+
+def _as_text(value: object) -> object:
+    """The value with halves of surrogate pairs, by which Python marks odd bytes, as U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_as_text(name): _as_text(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_text(item) for item in value]
+    return value
 
 
 def print_error(what: str, *, where: str = "", fix: str = "", detail: str = "") -> None:
     """What is wrong, where, and the fix, on stderr."""
     lines = [detail.rstrip()] if detail else []
-    lines.append("assay: " + (f"{where}: " if where else "") + what)
+    lines.append("assay: " + (f"{_capped(where)}: " if where else "") + _capped(what))
     if fix:
         lines.append(f"       {fix}")
-    print("\n".join(lines), file=sys.stderr)
+    print(harmless("\n".join(lines)), file=sys.stderr)
+
+
+def unforeseen(error: BaseException) -> dict[str, str]:
+    """What to print of an error that nobody foresaw: a sentence, and where its details lie."""
+    if isinstance(error, MemoryError):
+        return {
+            "what": "There is not enough memory for this.",
+            "fix": "Free some, raise its limit (`ulimit -v`), or ask for less at once.",
+        }
+    details = _details(error)
+    if isinstance(error, OSError) and error.strerror:
+        return {
+            "what": f"Can't read or write: {error.strerror}.",
+            "where": str(error.filename or ""),
+            "fix": details,
+        }
+    return {"what": "This went wrong in a way that assay does not know.", "fix": details}
+
+
+def _details(error: BaseException) -> str:
+    """Keep command, version and traceback in a file of the temporary directory; a sentence on it.
+
+    Without room for a file the last line of the traceback has to do.
+    """
+    import tempfile
+    import traceback
+
+    from assay import __version__
+
+    text = "".join(traceback.format_exception(error))
+    head = f"assay {__version__}, Python {sys.version}\n{' '.join(command_line())}\n\n"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w",
+            prefix="assay-error-",
+            suffix=".txt",
+            delete=False,
+            encoding="utf-8",
+            errors="replace",
+        ) as file:
+            file.write(head + text)
+    except OSError:
+        return f"Please report this: {text.strip().splitlines()[-1]}"
+    return f"Please report this with the file {file.name}, which has the details."
 
 
 def command_line() -> list[str]:
-    """The command as it was given, for the record."""
-    return [Path(sys.argv[0]).name, *sys.argv[1:]]
+    """The command as it was given, for the record; bytes that are no UTF-8 are U+FFFD."""
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    return [word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in words]

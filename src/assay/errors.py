@@ -25,10 +25,17 @@ class AssayError(Exception):
         return f"{text} {self.fix}" if self.fix else text
 
 
+_LONGEST = 100  # characters of a word that others are looked for near
+
+
 def nearest(word: str, valid: Iterable[str]) -> str:
     """Say which of the valid words was probably meant, or list them: ``"Did you mean 'ppn'?"``."""
     words = sorted(valid)
-    close = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
+    if len(word) > _LONGEST:  # no slip of the finger, and slow to compare
+        return ""
+    # Letters in another order are a slip of the fingers, which difflib takes for another word.
+    swapped = [each for each in words if sorted(each) == sorted(word)]
+    close = swapped[:1] or difflib.get_close_matches(word, words, n=1, cutoff=0.5)
     if close:
         return f"Did you mean '{close[0]}'?"
     return f"Valid are: {', '.join(words)}." if words else ""

@@ -247,7 +247,20 @@ def _factors() -> dict[str, tuple[str, Decimal]]:
 
 
 _FACTORS = _factors()
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(.*?)\s*", re.ASCII)
+_NUMBER = re.compile(
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(.*)", re.ASCII | re.DOTALL
+)
+# Of what nobody writes as a quantity an error shows the beginning.
+_LONGEST = 200
+# By the base unit what a quantity in it looks like, and the symbols that are suggested.
+_EXAMPLES = {
+    "s": "90 s, 10 min, 2 h or 3 days",
+    "B": "64 KiB, 4 MiB or 1e6",
+    "B/s": "10 GB/s or 12.5e9",
+    "bit/s": "10 Gbit/s",
+    "Hz": "2.6 GHz",
+    "1": "1% or 0.01",
+}
 
 
 def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int | float:
@@ -260,17 +273,23 @@ def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int
     """
     if isinstance(text, bool):
         raise AssayError(f"'{text}' is not a quantity.", where=where, fix="Write a number.")
-    match = _NUMBER.fullmatch(str(text))
+    written = str(text).strip()
+    match = _NUMBER.fullmatch(written) if len(written) <= _LONGEST else None
     if match is None:
-        fix = "Write a number and a unit, such as 64 KiB, 1e6 or 2.5 s."
-        raise AssayError(f"'{text}' is not a quantity.", where=where, fix=fix)
+        shown = written if len(written) <= _LONGEST else f"{written[:40]}…"
+        if unit in _EXAMPLES:
+            fix = f"Write one such as {_EXAMPLES[unit]}."
+        else:
+            fix = "Write a number and a unit, such as 64 KiB, 1e6 or 2.5 s."
+        raise AssayError(f"'{shown}' is not a quantity.", where=where, fix=fix)
     number, symbol = match.groups()
-    base, factor = _unit_of(symbol, unit, str(text), where)
+    base, factor = _unit_of(symbol, unit, written, where)
     if unit and base != unit:
         raise AssayError(
             f"'{text}' is in {symbol}, but a quantity in {unit} is needed.",
             where=where,
-            fix=f"Write it in {unit}.",
+            fix=f"Write it in {unit}"
+            + (f", such as {_EXAMPLES[unit]}." if unit in _EXAMPLES else "."),
         )
     try:
         value = Decimal(number) * factor
@@ -297,9 +316,19 @@ def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, De
             where=where,
             fix=f"Write {letter}iB (powers of 1024), {decimal}B (powers of 1000), or the number.",
         )
-    raise AssayError(
-        f"'{text}' has an unknown unit '{symbol}'.", where=where, fix=nearest(symbol, _FACTORS)
-    )
+    known = [name for name, (base, _) in _FACTORS.items() if not expected or base == expected]
+    close = nearest(symbol, known)
+    if not close.startswith("Did"):  # no list of dozens
+        close = ""
+    example = f"Write one such as {_EXAMPLES[expected]}." if expected in _EXAMPLES else ""
+    close = " ".join(filter(None, (close, example)))
+    raise AssayError(f"'{text}' has an unknown unit '{symbol}'.", where=where, fix=close)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text of decimal digits is; None for anything else, and beyond 15 digits."""
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 
 def listed(words: Sequence[str]) -> str:

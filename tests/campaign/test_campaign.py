@@ -155,7 +155,8 @@ def test_two_at_once_make_two_runs_and_one_run_takes_one(lab: Lab) -> None:
 
 
 FAILURES = {
-    "crash": '[[failure]]\nkind = "crash"\nmatch = "npb.ep"\nwhere = "ppn == 2"\ntimes = 1',
+    # Once more by itself, and again: then it has failed.
+    "crash": '[[failure]]\nkind = "crash"\nmatch = "npb.ep"\nwhere = "ppn == 2"',
     "wrong result": '[[failure]]\nkind = "wrong result"\nmatch = "npb.ep"\nwhere = "ppn == 2"',
     "nan": '[[failure]]\nkind = "nan"\nmatch = "npb.ep"\nwhere = "ppn == 2"',
     "error": '[[failure]]\nkind = "error"\nmatch = "npb.ep"\nwhere = "ppn == 2"',

@@ -224,6 +224,39 @@ def test_a_cache_that_cannot_be_written(tools, sources, tmp_path):
     assert "ASSAY_CACHE" in error.value.fix
 
 
+def test_a_build_that_is_not_as_it_was_sealed_is_made_again(tools, sources):
+    executable = build_kernels(toolchain(), sources=sources)
+    folder = executable.parent
+    executable.write_text("planted\n")
+    assert build_kernels(toolchain(), sources=sources).read_text() == "built\n"
+    (folder / "libassay-blas.so").write_text("planted\n")
+    build_kernels(toolchain(), sources=sources)
+    assert not (folder / "libassay-blas.so").exists()
+    (folder / "seal.json").write_bytes(b'{"assay-kernels": 1\xff')
+    build_kernels(toolchain(), sources=sources)
+    assert tools().count("ninja") == 4
+    build_kernels(toolchain(), sources=sources)
+    assert tools().count("ninja") == 4
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+@pytest.mark.parametrize("place", ["", "assay-kernels", "build.json"])
+def test_a_build_that_others_may_write_is_refused(tools, sources, place):
+    executable = build_kernels(toolchain(), sources=sources)
+    (executable.parent / place).chmod(0o777)
+    with pytest.raises(AssayError, match="may be written by everybody") as error:
+        build_kernels(toolchain(), sources=sources)
+    assert error.value.where == str(executable.parent / place)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_build_of_somebody_else_is_refused(tools, sources):
+    executable = build_kernels(toolchain(), sources=sources)
+    os.chown(executable, 12345, 0)
+    with pytest.raises(AssayError, match="belongs to the user with the number 12345"):
+        build_kernels(toolchain(), sources=sources)
+
+
 def test_two_at_once_do_no_harm(tools, sources, tmp_path, monkeypatch):
     # Each waits in ninja until both are there.
     meet = f"touch {tmp_path}/met.$$; until [ $(ls {tmp_path}/met.* | wc -l) = 2 ]; do :; done"

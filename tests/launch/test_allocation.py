@@ -88,6 +88,24 @@ def test_slurm(tmp_path: Path, cache: Path) -> None:
     assert found is not None and found.ends is None
 
 
+def test_a_remote_shell_that_somebody_changed_is_not_run(tmp_path: Path, cache: Path) -> None:
+    environ = {**SLURM, "PATH": programs(tmp_path, "srun")}
+    found = find_allocation(environ, Scheduler(scontrol=SHOWN))
+    assert found is not None
+    shell = Path(found.cluster.remote_shell)
+    written = shell.read_text()
+    shell.write_text("#!/bin/sh\necho planted\n")
+    found = find_allocation(environ, Scheduler(scontrol=SHOWN))
+    assert shell.read_text() == written
+    assert os.access(shell, os.X_OK)
+    for path in (shell, shell.parent, cache):
+        mode = path.stat().st_mode
+        path.chmod(0o777)
+        with pytest.raises(AssayError, match="may be written by everybody"):
+            find_allocation(environ, Scheduler(scontrol=SHOWN))
+        path.chmod(mode)
+
+
 # OpenPBS: one line of PBS_NODEFILE for each chunk's mpiprocs (Reference Guide, "mpiprocs").
 NODEFILE = "n1.site\nn1.site\nn2.site\nn2.site\n"
 QSTAT = """\

@@ -205,7 +205,7 @@ def test_a_sealed_run_is_listed_without_its_manifest(root: Path) -> None:
             manifest.write_bytes(b"no JSON")
             try:
                 assert describe_run(run) == slow
-                assert describe_run(run, check=True).state == "unreadable"
+                assert describe_run(run, check=True).state == "damaged"
             finally:
                 manifest.write_bytes(content)
 
@@ -218,7 +218,7 @@ def test_a_seal_without_summary_is_listed_all_the_same(tmp_path: Path) -> None:
     assert describe_run(run) == whole
     assert Store(tmp_path).measurements().collect().height == 0
     (run.path / "seal.json").write_text('{"summary": 7}')
-    assert describe_run(run).state == "unreadable"
+    assert describe_run(run).state == "damaged"
     assert list(Store(tmp_path).complete()) == []
 
 

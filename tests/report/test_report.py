@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import hashlib
 import io
 import json
 import re
@@ -131,6 +132,29 @@ def test_the_page_loads_nothing_from_outside(page):
     policy = [m for m in parsed.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
     assert policy and policy[0]["content"].startswith("default-src 'none'")
     assert parsed.open == []
+
+
+def test_the_page_allows_its_own_scripts_and_styles_alone(page):
+    """By their digests: neither other inline code nor code made of text."""
+    (policy,) = (
+        m["content"]
+        for m in Page(page).all("meta")
+        if m.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert "unsafe" not in policy
+    allowed = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    for directive, pattern in (
+        ("script-src", r"<script>(.*?)</script>"),
+        ("style-src", r"<style>(.*?)</style>"),
+    ):
+        digests = {
+            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+            for text in re.findall(pattern, page, re.S)
+        }
+        assert digests and set(allowed[directive].split()) == digests
+    assert not re.search(
+        r"<[^>]* (style|on\w+)=", re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    )
 
 
 def test_every_figure_has_words_data_and_a_still_picture(quick, page):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 from pathlib import Path
@@ -16,6 +17,7 @@ from assay.report import build_report
 from assay.report.html import to_html
 from assay.report.markdown import to_markdown
 from assay.report.model import ReportModel
+from assay.report.terminal import print_summary
 from report_builder import (
     make_cell,
     make_failure,
@@ -129,6 +131,45 @@ def test_what_the_drawing_library_dies_of_is_not_given_to_it():
     labels = {row["placement"] for row in drawable(figure)["data"]["values"]}
     assert "1 rank · a\ufffdb\ufffdc\n" in labels
     assert "1 rank · a\x14b\N{GRINNING FACE}c\n" in {row["placement"] for row in figure.rows}
+
+
+COMMANDS = "\x1b]0;owned\x07\x1b[2Jx\x9b31my\u202ez"
+
+
+def test_names_cannot_command_the_terminal():
+    from assay.console import console
+
+    report = hostile_report(COMMANDS)
+    for width in (60, 200):
+        screen = console()
+        stream = screen.file = io.StringIO()
+        screen.width = width
+        print_summary(report, screen)
+        assert "owned" in stream.getvalue()
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", stream.getvalue())
+    markdown = to_markdown(report, "f")
+    assert "owned" in markdown
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", markdown)
+
+
+def test_errors_cannot_command_the_terminal(capsys):
+    from assay.console import print_error
+
+    print_error(COMMANDS, where=COMMANDS, fix=COMMANDS, detail=f"one\r\n\t{COMMANDS}")
+    said = capsys.readouterr().err
+    assert said.startswith("one\n\t")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", said)
+
+
+def test_a_terminal_still_has_its_colours():
+    from rich.text import Text
+
+    from assay.console import console
+
+    stream = io.StringIO()
+    screen = type(console())(file=stream, force_terminal=True, color_system="standard")
+    screen.print(Text("a\x1bb", style="bold red"))
+    assert stream.getvalue() == "\x1b[1;31ma\ufffdb\x1b[0m\n"
 
 
 def test_rich_markup_in_names_stays_text():

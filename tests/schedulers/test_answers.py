@@ -223,3 +223,14 @@ def test_one_that_is_unknown_is_named_with_its_line(tmp_path: Path) -> None:
         scheduler_for(load_config(path))
     assert error.value.where == f"{path}:2"
     assert error.value.fix == "Did you mean 'slurm'?"
+
+
+# ---- what no scheduler should answer -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", ["9" * 30, "-" + "9" * 5000, "²"])
+def test_exit_statuses_beyond_all_bounds_are_unknown(put: Put, code: str) -> None:
+    put("flux", f"f7|COMPLETED|{code}||\n")
+    status = FluxScheduler().status(["f7"])["f7"]
+    assert (status.state, status.exit) == ("complete", None)
+    json.dumps(status.exit)

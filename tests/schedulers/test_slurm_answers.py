@@ -248,3 +248,10 @@ def test_a_job_around_assay_is_no_template_for_the_next(monkeypatch: pytest.Monk
     assert commands.outside(around).keys() == {"SLURM_CONF", "HOME"}
     chosen = {"SLURM_CLUSTERS": "alba", "SBATCH_PARTITION": "batch"}
     assert commands.outside(chosen) == chosen
+
+
+def test_a_controller_that_shows_no_record_is_not_understood(put: Put) -> None:
+    put("squeue")
+    put("scontrol", "slurm_load_jobs: nothing to show\n")
+    with pytest.raises(SchedulerSilent):
+        SlurmScheduler().status(["7"])

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
-import os
-from pathlib import Path
 
+from assay.cache import cache_folder, check_trusted
 from assay.errors import AssayError
 from assay.records.files import write_atomically
-
-
-def cache_directory() -> Path:
-    """Where assay keeps what it can make again: ``ASSAY_CACHE``, or as the XDG standard has it."""
-    named = os.environ.get("ASSAY_CACHE")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "assay"
 
 
 def javascript_bundle() -> str:
@@ -29,15 +19,16 @@ def javascript_bundle() -> str:
     import vl_convert
 
     version = importlib.metadata.version("vl-convert-python")
-    cached = cache_directory() / f"vega-{version}.js"
-    with contextlib.suppress(OSError, UnicodeDecodeError):
+    name = f"vega-{version}.js"
+    with contextlib.suppress(OSError, UnicodeDecodeError, AssayError):
+        cached = cache_folder() / name
+        check_trusted(cached)
         text = cached.read_text(encoding="utf-8")
         if text.endswith(_END):
             return text
     text = _embeddable(vl_convert.javascript_bundle(_SNIPPET)) + _END
     with contextlib.suppress(OSError, AssayError):
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(cached, text.encode())
+        write_atomically(cache_folder() / name, text.encode())
     return text
 
 

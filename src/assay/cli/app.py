@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import io
 import os
+import re
+import resource
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent, indent
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 
 from assay import __version__
 
@@ -77,21 +81,76 @@ for _name in HIDDEN:
     app.command(f"assay.cli.{_name}:{_name}", name=_name, help=help_of(_name)[0], show=False)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse, run the command, exit with its status: 0 done, 1 asked to fail on, 2 wrong input."""
-    from cyclopts import CycloptsError
+# Bytes of address space under which numerical libraries abort, or wait for memory without end.
+_LEAST_MEMORY = 512 << 20
 
+
+def _check_memory_limit(given: Sequence[str]) -> None:
+    """Raises AssayError where a limit leaves no room for any command."""
+    from assay.errors import AssayError
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if given[:1] and given[0] in COMMANDS and 0 <= limit < _LEAST_MEMORY:
+        raise AssayError(
+            f"The address space is limited to {limit >> 20} MiB, and assay needs "
+            f"{_LEAST_MEMORY >> 20} MiB at least.",
+            where="ulimit -v",
+            fix="Raise the limit: ulimit -v unlimited.",
+        )
+
+
+def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
+    """What is wrong with the words of a command, and an example of that command."""
+    from cyclopts import MissingArgumentError
+    from cyclopts.exceptions import UnusedCliTokensError
+
+    names = [word for word in given[:1] if word in COMMANDS]
+    names += [word for word in given[1:2] if names and word in SUBCOMMANDS.get(names[0], ())]
+    what, option = str(error), ""
+    argument = getattr(error, "argument", None)
+    if argument is not None and argument.names:
+        option = argument.names[0]
+        if isinstance(error, MissingArgumentError):
+            positional = argument.field_info.kind is not inspect.Parameter.KEYWORD_ONLY
+            name = option.removeprefix("--").upper()
+            what = f"{name} is missing." if positional else f"{option} needs a value."
+    elif isinstance(error, UnusedCliTokensError):
+        words = [word for word in given if f"'{word}'" in what]
+        listed = ", ".join(f"'{word}'" for word in words) or "A word"
+        what = f"{listed} {'is' if len(words) < 2 else 'are'} too much."
+    help_command = " ".join(("assay", *names, "--help"))
+    fix = f"`{help_command}` says what it takes."
+    if names and names[0] not in HIDDEN:
+        lines = help_of(*names)[1].splitlines()[1:]
+        examples = [re.split(r"\s{3,}", line.strip())[0] for line in lines]
+        # Of the option that is meant, if there is one; else the first.
+        fitting = [line for line in examples if option and f"{option} " in line] or examples
+        if fitting:
+            fix = f"Such as: {fitting[0]}\n       {fix}"
+    return what, fix
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse, run the command, exit with its status: 0 done, 1 asked to fail on, 2 wrong input.
+
+    Whatever goes wrong is one sentence; what nobody foresaw leaves its details in a file.
+    """
     from assay.console import print_error
     from assay.errors import AssayError
 
+    for stream in (sys.stdout, sys.stderr):
+        # What the output's encoding lacks, or what is no text at all, is shown as a question mark.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        _check_memory_limit(given)
         status = app(given, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:
-        command = next((word for word in given if word in COMMANDS), "")
-        fix = f"`{' '.join(filter(None, ('assay', command, '--help')))}` shows its options."
-        print_error(str(error), fix=fix)
+        what, fix = _misused(error, given)
+        print_error(what, fix=fix)
         sys.exit(2)
     except AssayError as error:
         print_error(error.what, where=error.where, fix=error.fix, detail=error.detail)
@@ -102,4 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(141)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        from assay.console import unforeseen
+
+        print_error(**unforeseen(error))
+        sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)

@@ -39,7 +39,8 @@ def report(
         html (one file that opens anywhere, offline), markdown (with its figures as SVG files beside
         it), json (for programs), or terminal (no file, the summary alone).
     output
-        The file to write, or a folder for it [default: the run's own directory].
+        The file to write, or a folder for it [default: the run's own directory, or the current
+        one where the run is read-only].
     open_
         Open the HTML report in the browser.
     config
@@ -47,6 +48,8 @@ def report(
     json
         Print the report as JSON on stdout, and write no file.
     """
+    import os
+
     from assay.config import load_config
     from assay.console import console, print_json
     from assay.records.directory import find_run
@@ -74,6 +77,15 @@ def report(
     print_summary(model, screen)
     if format_ == "terminal":
         return
+    if output is None and not os.access(directory.path, os.W_OK):  # such as an archive's
+        suffix = {"markdown": "md"}.get(format_, format_)
+        output = Path(f"{directory.name}.{suffix}")
+        screen.print(
+            f"\nThe run is read-only: its report is written to {output} here; --output names "
+            "another place.",
+            markup=False,
+            soft_wrap=True,
+        )
     (written,) = write_report(model, output or directory.path, [format_])
     screen.print(f"\nreport: {written}", markup=False, soft_wrap=True)
     if open_ and format_ == "html":

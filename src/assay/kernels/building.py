@@ -21,8 +21,8 @@ from typing import Literal
 import msgspec
 
 import assay
+from assay.cache import cache_folder, cannot_write_cache, check_trusted
 from assay.errors import AssayError
-from assay.kernels.probes import cache_home
 from assay.kernels.sources import native_sources
 from assay.kernels.toolchains import Toolchain
 
@@ -30,6 +30,8 @@ EXECUTABLE = "assay-kernels"
 # What it loads from its own folder, where there is a BLAS.
 _BLAS = "libassay-blas.so"
 BUILD_LOG = "build.log"
+# The digest of each other file of a build, by its name.
+_SEAL = "seal.json"
 _UNFINISHED = ".building-"
 # What lies among the native sources and is no part of the executable.
 _APART = "heartbeat"
@@ -59,17 +61,18 @@ def build_kernels(
     """The executable for a toolchain: from the cache if it is there, else built now.
 
     Raises AssayError if the toolchain can't build, with the compiler's output in ``detail``, and
-    if the cache can't be written. Two builds of the same at once do no harm: each works in a
-    folder of its own, the first to finish is kept. Killed at any time, it leaves no half a build
-    where a later one would look.
+    if the cache can't be written, or others may write to it. A kept build is compared with the
+    digests that it was sealed with, and replaced where it differs. Two builds of the same at once
+    do no harm: each works in a folder of its own, the first to finish is kept. Killed at any time,
+    it leaves no half a build where a later one would look.
     """
     if toolchain.problem:
         raise AssayError(toolchain.problem, fix=toolchain.fix)
     sources = sources or native_sources()
-    builds = cache_home() / "builds"
+    builds = cache_folder("builds")
     watch = progress or (lambda _: None)
     executable = builds / _key(_content(toolchain, sources)) / EXECUTABLE
-    if executable.is_file():
+    if _intact(executable.parent):
         return executable
     with _working_folder(builds) as folder:
         # Of a copy, since sources that are edited meanwhile would be kept under a wrong key.
@@ -128,6 +131,7 @@ def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
         described["release"] = "-DNDEBUG"
     return {
         "assay": assay.__version__,
+        "sealed": True,  # builds from before there were seals are none of these
         "sources": source_digest(sources),
         "toolchain": described,
         "compiler": shutil.which(toolchain.cxx) if toolchain.cxx else None,
@@ -159,15 +163,38 @@ def _copy(sources: Path, to: Path) -> Path:
         ) from None
 
 
+def _intact(folder: Path) -> bool:
+    """Whether a build lies there, as it was sealed. Raises AssayError if others may write to it."""
+    if not folder.is_dir():
+        return False
+    check_trusted(folder)
+    try:
+        for path in folder.iterdir():
+            check_trusted(path)
+        seal = msgspec.json.decode((folder / _SEAL).read_bytes(), type=dict[str, str])
+        names = {path.name for path in folder.iterdir() if path.name != _SEAL}
+        return (
+            EXECUTABLE in seal
+            and names == set(seal)
+            and all(_digest(folder / name) == digest for name, digest in seal.items())
+        )
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @contextlib.contextmanager
 def _working_folder(builds: Path) -> Iterator[Path]:
     """A folder beside the builds, gone afterwards however it ended."""
     try:
-        builds.mkdir(parents=True, exist_ok=True)
         _clear_stale(builds)
         folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=builds))
     except OSError as error:
-        raise _unwritable(builds, error) from None
+        raise cannot_write_cache(builds, error) from None
     try:
         yield folder
     finally:
@@ -181,14 +208,6 @@ def _clear_stale(builds: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _unwritable(folder: Path, error: OSError) -> AssayError:
-    return AssayError(
-        f"The build cache can't be written: {error.strerror or error}.",
-        where=str(folder),
-        fix="Make room or set ASSAY_CACHE to a folder that can be written.",
-    )
-
-
 def _install(built: Path, content: Mapping[str, object], staged: Path, final: Path) -> None:
     """Move the executable, ``build.json`` and the compiler's words to their place in one step."""
     try:
@@ -197,22 +216,33 @@ def _install(built: Path, content: Mapping[str, object], staged: Path, final: Pa
             if file.exists():
                 shutil.copy2(file, staged / file.name)
         (staged / "build.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+        seal = {path.name: _digest(path) for path in sorted(staged.iterdir())}
+        (staged / _SEAL).write_text(json.dumps(seal, indent=2) + "\n", "utf-8")
+        staged.chmod(0o755)
+        for path in staged.iterdir():
+            path.chmod(0o755 if path.name == EXECUTABLE else 0o644)
         for path in (*staged.iterdir(), staged):
             _flush(path)
         with contextlib.suppress(FileExistsError):
             _rename(staged, final)
     except OSError as error:
-        raise _unwritable(final.parent, error) from None
+        raise cannot_write_cache(final.parent, error) from None
 
 
 def _rename(staged: Path, final: Path) -> None:
-    """``rename``, in which "another process was faster" is distinguished from real failures."""
+    """``rename``, in which "another process was faster" is distinguished from real failures.
+
+    What is there and isn't as it was sealed makes room.
+    """
     try:
         staged.rename(final)
     except OSError as error:
-        if (final / EXECUTABLE).is_file():
+        if _intact(final):
             raise FileExistsError(str(final)) from None
-        raise error
+        if not final.exists():
+            raise error
+        final.rename(staged.with_name("damaged"))
+        staged.rename(final)
 
 
 def _flush(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Short commands that tell what is installed, and the folder in which answers are kept.
+"""Short commands that tell what is installed.
 
 Asking a compiler for its version costs more than everything else on a warm start together, so an
 answer is kept on disk for as long as the program that gave it is the same file.
@@ -17,6 +17,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from assay.cache import cache_folder, check_trusted
+from assay.errors import AssayError
 
 PROBE_TIMEOUT = 20.0  # seconds; a wrapper on a busy shared file system may take some
 
@@ -40,20 +43,6 @@ class ProbeResult:
 
 
 _answers: dict[str, ProbeResult] = {}
-
-
-def cache_home() -> Path:
-    """``${ASSAY_CACHE:-${XDG_CACHE_HOME:-~/.cache}/assay}``; need not exist yet."""
-    own = os.environ.get("ASSAY_CACHE")
-    if own:
-        return Path(own).expanduser().absolute()
-    shared = os.environ.get("XDG_CACHE_HOME")
-    if shared:
-        return Path(shared).absolute() / "assay"
-    try:
-        return Path.home() / ".cache" / "assay"
-    except RuntimeError:  # no HOME and no entry in the user database: containers
-        return Path(tempfile.gettempdir()) / f"assay-cache-{os.getuid()}"
 
 
 def ask(
@@ -125,21 +114,25 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: st
 
 
 def _cached_path(key: str) -> Path:
-    return cache_home() / "probes" / key
+    """Where an answer is kept. Raises AssayError without a cache that can be trusted: an answer
+    may name the programs that are run next.
+    """
+    return cache_folder("probes") / key
 
 
 def _recall(key: str) -> ProbeResult | None:
     try:
-        return ProbeResult(0, _cached_path(key).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError):
+        path = _cached_path(key)
+        check_trusted(path)
+        return ProbeResult(0, path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, AssayError):
         return None
 
 
 def _keep(key: str, answer: ProbeResult) -> None:
     """Best effort: without a writable cache the next process asks again."""
-    path = _cached_path(key)
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError, AssayError):
+        path = _cached_path(key)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as f:
             f.write(answer.text)
         Path(f.name).replace(path)

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from assay.decoding import UNREADABLE
 from assay.errors import AssayError, nearest
 from assay.lab import network
 from assay.lab.cluster import Cluster
@@ -216,7 +217,7 @@ def _read(path: Path) -> LabFile | None:
     """The file; None where there is none that this assay can read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=LabFile)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *UNREADABLE):
         return None
 
 

@@ -5,19 +5,16 @@ What each batch system has for this stands in its module of ``assay.schedulers``
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from assay.config import HOST_NAME, ClusterConfig
 from assay.errors import AssayError
-from assay.kernels.probes import cache_home
-from assay.records.files import write_atomically
+from assay.launch.kept_script import kept_script
 from assay.schedulers import systems
 from assay.schedulers.model import Ask, BatchSystem, Granted
 
@@ -98,18 +95,9 @@ def _reached(
     program = shutil.which(system.shell_program, path=environ.get("PATH", ""))
     if program is None:
         return ClusterConfig(hosts, "ssh", own_address(), "shell")
-    shell = str(_cached_path(remote_shell_script(system, program)))
+    # A file that all hosts see: some MPIs start agents from other hosts, too.
+    shell = str(kept_script("shells", "remote-shell", remote_shell_script(system, program)))
     return ClusterConfig(hosts, shell, own_address(), system.starter)
-
-
-def _cached_path(script: str) -> Path:
-    """The script as a file that all hosts see: some MPIs start agents from other hosts, too."""
-    digest = hashlib.sha256(script.encode()).hexdigest()[:16]
-    path = cache_home() / "shells" / digest / "remote-shell"
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, script.encode(), mode=0o755)
-    return path
 
 
 def own_address() -> str | None:

@@ -19,15 +19,25 @@ Outcome = Literal["complete", "crash", "timeout", "interrupted"]
 KEPT_OUTPUT = 4096  # bytes of a launch's last words that go into its record
 # Exit statuses of a kernel program that did its job.
 GOOD_EXITS = (0, EXIT_MEASUREMENT)
+# Stands for the signal by which one of the launcher's own processes was ended.
+AGENT_DIED = 0
+# What mpiexec of MPICH (Hydra, pmiserv_cb.c) and mpirun of Open MPI (PRRTE) say of it.
+_AGENT_DIED = re.compile(
+    r"assert \(!closed\) failed|daemon.{0,80}unexpectedly|lost communication with"
+)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a launch, as its record tells it."""
+    """The end of a launch, as its record tells it.
+
+    ``signal``: the number of the one that ended it, where one did.
+    """
 
     outcome: Outcome
     error: str | None = None
     blamed: str | None = None
+    signal: int | None = None
 
 
 def judge(
@@ -56,7 +66,8 @@ def judge(
         return Verdict("complete")
     if reason == "complete":
         return Verdict("complete", f"after its end record: {_how(status, said)}")
-    return Verdict("crash", _crash(stream, status, said), _under_way(stream))
+    killed = _signal_of(status, said)
+    return Verdict("crash", _crash(stream, status, said), _under_way(stream), killed)
 
 
 def _under_way(stream: Stream) -> str | None:
@@ -107,16 +118,32 @@ def _unfit(status: int | None, said: str) -> str:
     return "the processor lacks features that it was built for" if status == EXIT_PROCESSOR else ""
 
 
+def _signal_of(status: int | None, said: str) -> int | None:
+    """The number of the signal that ended the launcher or a rank; None if it ended otherwise.
+
+    ``AGENT_DIED`` where the launcher lost an agent of its own, of whose end it tells nothing.
+    """
+    if status is not None and status < 0:
+        return -status
+    # Both launchers name the signal of a rank: "(signal 11)", "on signal 11 (Segmentation fault)".
+    named = re.search(r"\bsignal (\d{1,3})\b", said)
+    if named and status != 0 and _signal_name(int(named[1])):
+        return int(named[1])
+    if status != 0 and _AGENT_DIED.search(said):
+        return AGENT_DIED
+    if status is not None and status > 128 and _signal_name(status - 128):
+        return status - 128
+    return None
+
+
 def _how(status: int | None, said: str) -> str:
     """Signal or exit status, and the telling line of what was said."""
-    # Both launchers name the signal of a rank: "(signal 11)", "on signal 11 (Segmentation fault)".
-    named = re.search(r"\bsignal (\d+)\b", said)
-    if status is not None and status < 0:
-        how = f"the launcher was ended by {_signal_name(-status)}"
-    elif named and status != 0:
-        how = f"a rank was ended by {_signal_name(int(named[1]))}"
-    elif status is not None and status > 128 and _signal_name(status - 128):
-        how = f"a rank was ended by {_signal_name(status - 128)}"
+    killed = _signal_of(status, said)
+    if killed == AGENT_DIED:
+        how = f"a process of the launcher died (exit status {status})"
+    elif killed is not None:
+        who = "the launcher" if status is not None and status < 0 else "a rank"
+        how = f"{who} was ended by {_signal_name(killed)}"
     elif status == 0:
         how = "exit status 0 without an end record"
     else:

@@ -7,14 +7,18 @@ import os
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from assay.errors import AssayError
 from assay.launch import warden
+from assay.launch.output import curb
 
 # The warden ends a launch in milliseconds; past its own patience something is wrong with it.
 _WARDEN_PATIENCE = 15.0
+# Seconds between looks at how much was printed.
+_LOOK = 1.0
 
 
 class LaunchProcess:
@@ -53,6 +57,8 @@ class LaunchProcess:
                 f"The launch can't be started: {error.strerror or error}.", where=str(out.parent)
             ) from None
         self._ended = _open_pidfd(self._warden.pid)
+        self._output = (out, err)
+        self._looked = time.monotonic()
 
     @property
     def pid(self) -> int:
@@ -65,6 +71,10 @@ class LaunchProcess:
 
     def wait(self, seconds: float) -> int | None:
         """As ``poll``, after up to so many seconds."""
+        if time.monotonic() - self._looked > _LOOK:
+            self._looked = time.monotonic()
+            for path in self._output:
+                curb(path)
         status = self._warden.poll()
         if status is None and seconds > 0:
             if self._ended is None:

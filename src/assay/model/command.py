@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import warnings
 from collections.abc import Mapping
 
 from assay.errors import AssayError, nearest
@@ -97,8 +98,9 @@ def check_command(command: str, time: str = "", verify: str = "") -> None:
     command_words(command, dict.fromkeys(PLACEHOLDERS, "1"))
     for what, pattern in (("time", time), ("verify", verify)):
         try:
-            compiled = re.compile(pattern)
-        except re.error as error:
+            with warnings.catch_warnings(action="ignore"):  # of what may mean more one day
+                compiled = re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
             raise AssayError(
                 f"The pattern of '{what}' is no regular expression: {error}.", where=pattern
             ) from None

@@ -29,6 +29,10 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "sin": math.sin,
 }
 
+_LONGEST = 20_000  # characters of an expression
+_MOST_DIGITS = 300  # of a number in it
+_MOST_BITS = 10_000  # of a power
+_LARGEST = 1e300
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<word>\"[^\"]*\"|'[^']*')"
@@ -73,12 +77,18 @@ class Expression:
             return self._evaluate(names)
         except (ArithmeticError, TypeError, ValueError) as error:
             raise AssayError(f"'{self.text}' has no value: {error}.", where=where) from None
+        except RecursionError:
+            raise AssayError(
+                f"'{_short(self.text)}' has no value: it has too many terms.", where=where
+            ) from None
 
     def number(self, names: Mapping[str, Value], *, where: str = "") -> float:
         """As ``value``, and a word is an error too."""
         value = self.value(names, where=where)
         if isinstance(value, str):
             raise AssayError(f"'{self.text}' is a word, not a number.", where=where)
+        if not -_LARGEST <= value <= _LARGEST:
+            raise AssayError(f"'{_short(self.text)}' is no finite number.", where=where)
         return value
 
 
@@ -87,12 +97,18 @@ def parse_expression(text: str, *, where: str = "") -> Expression:
     try:
         names, evaluate = _parse(text)
     except (_SyntaxError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise AssayError(
-            f"'{text}' is not an expression: {error}.",
+            f"'{_short(text)}' is not an expression: {why}.",
             where=where,
             fix="Write one such as 'cores / 2' or 'ppn * threads <= cores'.",
         ) from None
     return Expression(text, names, evaluate)
+
+
+def _short(text: str) -> str:
+    """An expression as errors show it."""
+    return text if len(text) <= 200 else f"{text[:40]}…"
 
 
 class _SyntaxError(Exception):
@@ -114,6 +130,8 @@ class _Parser:
         self._tokens: list[tuple[str, str]] = []
         at = 0
         end = len(text.rstrip())
+        if end > _LONGEST:
+            raise _SyntaxError(f"it has more than {_LONGEST} characters")
         while at < end:
             match = _TOKEN.match(text, at)
             if match is None:
@@ -199,6 +217,8 @@ class _Parser:
         kind, text = self._tokens[self._at]
         self._at += 1
         if kind == "number":
+            if len(text) > _MOST_DIGITS or float(text) > _LARGEST:
+                raise _SyntaxError(f"'{_short(text)}' is too large a number")
             number: Value = int(text) if text.isdigit() else float(text)
             return lambda names: number
         if kind == "word":
@@ -238,7 +258,8 @@ def _numbers_only(join: Callable[[Value, Value], Value]) -> Callable[[Value, Val
 def _power(base: Value, exponent: Value) -> Value:
     """``base ** exponent`` as a real number. Raises ValueError where there is none to be had."""
     # 10 ** 10 ** 10 would keep a machine busy for hours.
-    if abs(float(exponent)) > 1000:
+    size = base.bit_length() if isinstance(base, int) else 1
+    if abs(float(exponent)) > 1000 or size * abs(float(exponent)) > _MOST_BITS:
         raise ValueError("the exponent is too large")
     result: object = operator.pow(base, exponent)
     if not isinstance(result, int | float):

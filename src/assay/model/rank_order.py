@@ -14,7 +14,7 @@ ORDERS = ("block", "cyclic", "reversed")
 # What a plan may ask for: an order that suits what the kernel's ranks send each other; the cells
 # then have that one (plans.fitted_order).
 FITTED = "fitted"
-_LIST = re.compile(r"\d+(?:\s*,\s*\d+)*", re.ASCII)
+_LIST = re.compile(r"\d{1,9}(?:\s*,\s*\d{1,9})*", re.ASCII)
 
 
 def read_order(text: object, where: str) -> str:

@@ -20,12 +20,15 @@ from assay.plans.levels import (
     Names,
     Written,
     read_parameter,
+    shown,
     spread,
 )
 from assay.plans.plan_target import Fitting, Infeasible
 
 PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
+# More than any machine has of nodes, ranks or threads.
+MOST_COUNT = 10_000_000
 # The toolchains that are there to be compared, or all: there must be two.
 SEVERAL = "several"
 
@@ -151,11 +154,13 @@ def _count(level: FactorLevel, factor: str, names: Names) -> int:
         value = parse_expression(raw, where=level.where).number(names, where=level.where)
     else:
         value = raw
-    if isinstance(raw, str) and (value != int(value) or value < 1):
-        raise Infeasible(f'{factor} = "{raw}" would be {value:g}.', where=level.where)
-    if value != int(value) or value < 1:
+    if isinstance(raw, str) and -MOST_COUNT <= value <= MOST_COUNT:
+        if value != int(value) or value < 1:
+            raise Infeasible(f'{factor} = "{raw}" would be {value:g}.', where=level.where)
+    elif not 1 <= value <= MOST_COUNT or value != int(value):  # NaN is neither
+        range_ = f"at most {MOST_COUNT:,}" if value > MOST_COUNT else "at least 1"
         raise AssayError(
-            f"'{factor}' must be a whole number of at least 1, not {raw}.", where=level.where
+            f"'{factor}' must be a whole number of {range_}, not {shown(raw)}.", where=level.where
         )
     return int(value)
 
@@ -164,9 +169,9 @@ def _set_number(level: FactorLevel, names: Names) -> int:
     raw = level.raw
     if isinstance(raw, str):
         raw = parse_expression(raw, where=level.where).number(names, where=level.where)
-    if raw != int(raw) or raw < 0:
+    if not 0 <= raw <= MOST_COUNT or raw != int(raw):
         raise AssayError(
-            f"'node_set' must be a whole number of at least 0, not {level.raw}.",
+            f"'node_set' must be a whole number of at least 0, not {shown(level.raw)}.",
             where=level.where,
             fix="0 is the first nodes, 1, 2 … are random draws: node_set = [0, 1, 2].",
         )

@@ -98,7 +98,8 @@ def _check_numa_node(names: Names, where: str, fitting: Fitting) -> None:
 def _check_cores(ppn: int, threads: int, smt: str, where: str, fitting: Fitting) -> None:
     context = fitting.context
     have, what = context.cores, "core"
-    fix = "Ask for less, or allow several on a core with oversubscribe."
+    option = "--oversubscribe" if where.startswith("--") else "oversubscribe = true in the plan"
+    fix = f"Ask for less, or allow several on a core: {option}."
     if smt == "on":
         have, what = context.hardware_threads, "hardware thread"
     elif context.threads_per_core > 1:

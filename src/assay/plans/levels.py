@@ -6,7 +6,6 @@ as written until a cell is made.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from assay.model.placement import Value
 from assay.units import parse_quantity
 
 MOST_LEVELS = 10_000
+MOST_NUMBER = 1e300
 RANGE_KEYS = ("from", "to", "steps", "step", "times", "count", "spacing")
 _STEPPING = "steps = 'powers of 2', step = 100, times = 1.5 or count = 9"
 
@@ -185,7 +185,7 @@ def _points(written: LevelRange, first: float, last: float, name: str) -> Iterat
         if count > MOST_LEVELS:
             raise _too_many(name, written.where)
         for i in range(count if first <= last else 0):
-            share = i / (count - 1)
+            share = i / max(count - 1, 1)
             if rule == "linear":
                 yield first + (last - first) * share
             else:
@@ -262,19 +262,29 @@ def _number(level: FactorLevel, name: str, unit: str, names: Names) -> int | flo
     """A number from a number, a quantity ("64 KiB") or an expression ("1000 * ranks")."""
     raw = level.raw
     if not isinstance(raw, str):
-        if not math.isfinite(raw):
-            raise AssayError(f"'{name}' can't be {raw}.", where=level.where)
+        if not -MOST_NUMBER <= raw <= MOST_NUMBER:  # nor NaN, nor infinity
+            raise AssayError(f"'{name}' can't be {shown(raw)}.", where=level.where)
         return raw
     try:
-        return parse_quantity(raw, unit or "1")  # "1": a plain number or a percentage
+        value = parse_quantity(raw, unit or "1")  # "1": a plain number or a percentage
+        if abs(value) > MOST_NUMBER:
+            raise AssayError(f"'{name}' can't be {raw}: it is too large.", where=level.where)
+        return value
     except AssayError as not_a_quantity:
         try:
             expression = parse_expression(raw)
+            if expression.names and not names:  # a word where nothing has a name
+                raise not_a_quantity
         except AssayError:
             what = not_a_quantity.what if unit else f"It takes a single number, not '{raw}'."
             fix = not_a_quantity.fix if unit else ""
             raise AssayError(f"'{name}': {what}", where=level.where, fix=fix) from None
         return expression.number(names, where=level.where)
+
+
+def shown(raw: Value) -> str:
+    """A value as errors show it: Python refuses to write integers of thousands of digits."""
+    return "so large a number" if isinstance(raw, int) and abs(raw) >= 10**18 else str(raw)
 
 
 def read_quantity(raw: object, name: str, unit: str, where: str) -> int | float:

@@ -9,7 +9,7 @@ import msgspec
 from assay.errors import AssayError
 from assay.model.replication import Replication
 from assay.plans.replication import read_replication
-from assay.units import counted, format_duration, parse_quantity
+from assay.units import counted, format_duration, parse_quantity, whole_number
 
 # What the command line says of the rule, by its key or option; None was not given.
 Changes = Mapping[str, str | None]
@@ -30,14 +30,15 @@ def amended(rule: Replication, changes: Changes) -> Replication:
         if text is None:
             continue
         fewest, dots, most = text.partition("..")
-        if not fewest.strip().isdigit() or (dots and not most.strip().isdigit()):
+        few, many = whole_number(fewest), whole_number(most)
+        if few is None or (dots and many is None):
             raise AssayError(
                 f"'{text}' is no number of {thing}.",
                 where=f"--{thing}",
                 fix="Write 10, or 6..30 for fewest and most.",
             )
         given[f"max_{thing}"] = most if dots else fewest
-        if dots or thing == "launches" or int(fewest) < rule.min_samples:
+        if dots or thing == "launches" or few < rule.min_samples:
             given[f"min_{thing}"] = fewest
     written = {k: v for k, v in msgspec.to_builtins(rule).items() if v is not None}
     return read_replication(
@@ -69,7 +70,7 @@ def _timed(written: dict[str, object], given: dict[str, str]) -> dict[str, objec
     left = {*rest, *given}
     if "duration" in left and not left & {"every", "sessions"} and "max_launches" not in given:
         rest.pop("max_launches", None)
-    elif "min_launches" in given and "budget" not in given and given["min_launches"].isdigit():
+    elif "min_launches" in given and "budget" not in given and whole_number(given["min_launches"]):
         more = int(given["min_launches"]) / float(str(written["min_launches"]))
         rest["budget"] = float(str(written["budget"])) * max(more, 1.0)
     return rest

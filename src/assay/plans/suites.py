@@ -25,12 +25,14 @@ from assay.plans.levels import (
     Written,
     read_levels,
     read_quantity,
+    shown,
 )
 from assay.plans.open_settings import searched
 from assay.plans.overrides import Changes, amended, chosen_time, stretch
 from assay.plans.plan_target import Fitting, Messages
 from assay.plans.replication import read_replication
 from assay.toml import TomlDocument, load_toml, parse_toml
+from assay.units import whole_number
 
 if TYPE_CHECKING:
     from assay.plans.fitted_order import Matrix
@@ -236,8 +238,8 @@ def most_nodes(
 def count_named(written: Written) -> int:
     """The greatest count that is written in figures, not in words; 0 where there is none."""
     ends = [written.start, written.stop] if isinstance(written, LevelRange) else [written]
-    raws = [str(end.raw) for end in ends if isinstance(end, FactorLevel)]
-    return max((int(raw) for raw in raws if raw.isascii() and raw.isdigit()), default=0)
+    raws = [shown(end.raw) for end in ends if isinstance(end, FactorLevel)]
+    return max((whole_number(raw) or 0 for raw in raws), default=0)
 
 
 def draw_seed() -> int:

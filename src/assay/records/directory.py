@@ -22,9 +22,17 @@ import msgspec
 
 from assay import __version__
 from assay.config import NO_PRICES, Prices
+from assay.decoding import UNREADABLE
 from assay.errors import AssayError, nearest
 from assay.model.plan import Plan
-from assay.records.files import append_line, cannot_write, hold, write_atomically
+from assay.records.files import (
+    append_line,
+    cannot_write,
+    clear_leftovers,
+    hold,
+    temporary_prefix,
+    write_atomically,
+)
 from assay.records.jobs import FOLDER as JOBS_FOLDER
 from assay.records.jobs import JOBS
 from assay.records.model import MANIFEST_SCHEMA, LaunchRecord, Manifest
@@ -40,6 +48,7 @@ MEMBERS = "members"
 REPORT = "report.html"
 _UNSEALED = (SEAL, REPORT, JOBS, JOBS_FOLDER)
 
+_YEAR_10000 = 253_402_300_800.0
 _T = TypeVar("_T")
 
 
@@ -109,7 +118,12 @@ class RunDirectory:
                 where=str(self.path),
                 fix="`assay runs --follow` says what has become of the job.",
             )
-        return _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
+        manifest = _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
+        rule = manifest.plan.replication
+        _check_time(manifest.utc, self.path / MANIFEST)
+        if rule.budget <= 0.0 or (rule.every is not None and rule.every <= 0.0):
+            raise _not_written("times of the plan that can't be", self.path / MANIFEST)
+        return manifest
 
     def facts(self) -> Facts:
         """What the manifest says of the machine; raises AssayError as ``manifest`` does."""
@@ -119,7 +133,9 @@ class RunDirectory:
         """Read ``request.json``; None for a run that was planned as it was begun."""
         if not (self.path / REQUEST).exists():
             return None
-        return _read(self.path / REQUEST, RunRequest, REQUEST_SCHEMA)
+        request = _read(self.path / REQUEST, RunRequest, REQUEST_SCHEMA)
+        _check_time(request.utc, self.path / REQUEST)
+        return request
 
     def begin(self, manifest: Manifest) -> None:
         """Write the manifest of a run that had a request alone. Raises AssayError."""
@@ -135,7 +151,7 @@ class RunDirectory:
         for line in lines:
             try:
                 records.append(msgspec.json.decode(line, type=LaunchRecord))
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 continue
         return records
 
@@ -164,7 +180,13 @@ class RunDirectory:
     def locked(self, *, patience: float = 0.0) -> Iterator[None]:
         """Hold the run for writing; others who do are waited for ``patience`` seconds."""
         with hold(self.path / ".lock", patience=patience):
+            self.clear_leftovers()
             yield
+
+    def clear_leftovers(self) -> None:
+        """Remove what killed processes have left half written in the run."""
+        for folder in (self.path, self.raw, self.path / JOBS_FOLDER):
+            clear_leftovers(folder)
 
     def summary(self) -> RunSummary | None:
         """What the seal says of the run; None where it isn't sealed, or not by this version.
@@ -179,6 +201,8 @@ class RunDirectory:
         except OSError as error:
             raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
         summary = _decode(content, _SealSummary, path).summary
+        if summary is not None:
+            _check_time(summary.utc, path)
         return summary if summary and summary.manifest == MANIFEST_SCHEMA else None
 
     def seal(self, summary: RunSummary | None = None) -> None:
@@ -186,26 +210,49 @@ class RunDirectory:
 
         What tells of jobs is left out: the one that seals the run has not ended yet.
         """
-        files = sorted(
-            path.relative_to(self.path) for path in self.path.rglob("*") if path.is_file()
-        )
-        sums = {
-            str(path): _sha256(self.path / path)
-            for path in files
-            if not path.name.startswith(".") and path.parts[0] not in _UNSEALED
-        }
+        sums = {name: _sha256(self.path / name) for name in self._sealable()}
         seal = Seal(schema=1, utc=time.time(), files=sums, summary=summary)
         write_atomically(self.path / SEAL, msgspec.json.format(msgspec.json.encode(seal)))
 
     def broken_seal(self) -> list[str]:
-        """Files that are missing or differ from what was sealed; empty if all is as it was."""
+        """What is not as it was sealed: files that are missing, differ, or were not there.
+
+        Empty if all is as it was. Raises AssayError if the seal can't be read.
+        """
         path = self.path / SEAL
-        seal = _decode(path.read_bytes(), Seal, path)
+        try:
+            seal = _decode(path.read_bytes(), Seal, path)
+            found = self._sealable()
+            changed = [
+                name
+                for name, digest in seal.files.items()
+                if not (self.path / name).is_file() or _sha256(self.path / name) != digest
+            ]
+        except OSError as error:
+            where = error.filename or path
+            raise AssayError(f"Can't read: {error.strerror}.", where=str(where)) from None
+        except ValueError as error:  # a name that can't be one
+            raise _not_written(str(error), path) from None
+        if MANIFEST not in seal.files:
+            changed.append(f"{SEAL} (names no {MANIFEST})")
+        return [*changed, *(f"{name} (was not sealed)" for name in found if name not in seal.files)]
+
+    def _sealable(self) -> list[str]:
+        """The files that a seal holds, by their paths in the run."""
+        paths = sorted(
+            path.relative_to(self.path) for path in self.path.rglob("*") if path.is_file()
+        )
         return [
-            name
-            for name, digest in seal.files.items()
-            if not (self.path / name).is_file() or _sha256(self.path / name) != digest
+            str(path)
+            for path in paths
+            if not any(part.startswith(".") for part in path.parts)
+            and path.parts[0] not in _UNSEALED
+            and not path.parts[0].startswith("report")
         ]
+
+
+class Damaged(AssayError):
+    """A file of a run is not what was written."""
 
 
 class _Versioned(msgspec.Struct):
@@ -217,6 +264,12 @@ def _read(path: Path, kind: type[_T], schema: int) -> _T:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
+        if is_run(path.parent):
+            raise Damaged(
+                f"The run has lost its {path.name}.",
+                where=str(path.parent),
+                fix="Restore it from a copy: without it nothing of the run can be understood.",
+            ) from None
         raise AssayError(
             "There is no run here.", where=str(path.parent), fix="`assay runs` lists them."
         ) from None
@@ -239,12 +292,22 @@ def _pretty(struct: msgspec.Struct) -> bytes:
 def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
     try:
         return msgspec.json.decode(content, type=kind)
-    except msgspec.DecodeError as error:
-        raise AssayError(
-            f"This file was changed after it was written: {error}.",
-            where=str(path),
-            fix="The file was damaged or edited; the raw records in the run are unharmed.",
-        ) from None
+    except UNREADABLE as error:
+        raise _not_written(str(error), path) from None
+
+
+def _not_written(why: str, path: Path) -> Damaged:
+    return Damaged(
+        f"This is not what was written: {why}.",
+        where=str(path),
+        fix="The file was damaged or edited; restore it from a copy, or measure again.",
+    )
+
+
+def _check_time(utc: float, path: Path) -> None:
+    """Raises Damaged for what is no moment from 1970 to 9999."""
+    if not 0.0 <= utc < _YEAR_10000:
+        raise _not_written("a time that can't be", path)
 
 
 def _sha256(path: Path) -> str:
@@ -315,7 +378,7 @@ def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirect
     """A run's directory, which ``fill`` gives its first files, under a name nobody else has."""
     try:
         root.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{stem}.", dir=root))
+        temporary = Path(tempfile.mkdtemp(prefix=temporary_prefix(stem), dir=root))
         temporary.chmod(0o755)
     except OSError as error:
         raise cannot_write(root, error) from None
@@ -346,6 +409,7 @@ def list_runs(root: Path) -> list[RunDirectory]:
     """The runs under ``root``, oldest first; none if there is no such folder."""
     if not root.is_dir():
         return []
+    clear_leftovers(root)
     return [
         RunDirectory(path)
         for path in sorted(root.iterdir())
@@ -355,7 +419,10 @@ def list_runs(root: Path) -> list[RunDirectory]:
 
 def is_run(path: Path) -> bool:
     """Whether a run lies there, or a group of them, planned already or only asked for."""
-    return (path / MANIFEST).is_file() or (path / REQUEST).is_file()
+    if (path / MANIFEST).is_file() or (path / REQUEST).is_file():
+        return True
+    # One that has lost its manifest is still one.
+    return (path / SEAL).is_file() or ((path / RAW).is_dir() and (path / LAUNCHES).is_file())
 
 
 def find_run(root: Path, name: str = "", *, incomplete: bool = False) -> RunDirectory:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
+import re
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,7 +25,9 @@ _KEPT = "complete data are kept, and `assay run --resume` goes on."
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     """Write a temporary sibling, fsync, rename: whole or as before. Raises AssayError."""
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        descriptor, temporary = tempfile.mkstemp(
+            prefix=temporary_prefix(path.name), dir=path.parent
+        )
     except OSError as error:
         raise cannot_write(path, error) from None
     try:
@@ -35,6 +40,47 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
         raise cannot_write(path, error) from None
+
+
+# A process that was killed leaves what it was writing. A name tells host and process; what earlier
+# versions wrote, or another host's process, is left alone for so many seconds.
+_STALE = 24 * 3600.0
+_TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8})-(\d{1,9})\.[a-z0-9_]{8}", re.ASCII)
+_EARLIER = re.compile(
+    r"\.(?:[a-z-]+\.(?:json|jsonl|html|md|parquet)|\d{8}T\d{6}Z-.+)\.[a-z0-9_]{8}", re.ASCII
+)
+
+
+def temporary_prefix(name: str) -> str:
+    """How the name of a temporary file or folder begins that this process will rename to one."""
+    return f".{name}.{_host_digest()}-{os.getpid()}."
+
+
+def _host_digest() -> str:
+    return hashlib.sha256(os.uname().nodename.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what killed processes have left half written in a folder; best effort."""
+    with contextlib.suppress(OSError):
+        for path in list(folder.iterdir()):
+            if path.name.startswith(".") and _left_over(path):
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+
+
+def _left_over(path: Path) -> bool:
+    made = _TEMPORARY.fullmatch(path.name)
+    if made is not None and made[1] == _host_digest():
+        return not Path(f"/proc/{made[2]}").exists()
+    if made is None and _EARLIER.fullmatch(path.name) is None:
+        return False
+    with contextlib.suppress(OSError):
+        return time.time() - path.lstat().st_mtime > _STALE
+    return False
 
 
 def append_line(path: Path, line: bytes) -> None:

@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.records.files import append_line, hold, write_atomically
 
@@ -142,7 +143,7 @@ class JobBook:
             return []
         events = []
         for line in lines:
-            with contextlib.suppress(msgspec.DecodeError):
+            with contextlib.suppress(*UNREADABLE):
                 events.append(msgspec.json.decode(line, type=JobEvent))
         return events
 
@@ -177,7 +178,7 @@ class JobBook:
         try:
             content = self._end_path(number, task).read_bytes()
             return msgspec.json.decode(content, type=JobEnd)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, *UNREADABLE):
             return None
 
     def write_end(self, end: JobEnd, task: int | None = None) -> None:

@@ -9,6 +9,7 @@ from typing import overload
 
 import msgspec
 
+from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.records.schema import SampleSeries
 
@@ -97,7 +98,7 @@ class StoredSeries(Sequence[SampleSeries]):
                 return _decoder.decode(stream.read(self._length)).series
         except OSError as error:
             raise AssayError(f"Can't read: {error.strerror}.", where=str(self._path)) from None
-        except msgspec.DecodeError:
+        except UNREADABLE:
             raise AssayError(
                 "The stream was changed while it was being read.",
                 where=str(self._path),

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from assay.errors import AssayError
-from assay.records.directory import RunDirectory
+from assay.records.directory import Damaged, RunDirectory
 from assay.records.group import describe_members
 from assay.records.jobs import JobBook
 from assay.records.request import RunRequest
@@ -19,9 +19,9 @@ class RunListing(msgspec.Struct, frozen=True):
     """One line of ``assay runs``.
 
     ``state``: ``complete`` (sealed), ``unfinished`` (can be resumed), ``queued`` (its job has not
-    begun to measure), ``damaged`` (a sealed file differs; ``problem`` names it) or ``unreadable``
-    (``problem`` says why). ``members``: of a group of runs, a node each, how many of them are in
-    which state: ``complete``, ``failed``, ``unfinished`` or ``missing``.
+    begun to measure), ``damaged`` (a file is not what was written or sealed; ``problem`` names it)
+    or ``unreadable`` (``problem`` says why). ``members``: of a group of runs, a node each, how many
+    of them are in which state: ``complete``, ``failed``, ``unfinished`` or ``missing``.
     """
 
     run: str
@@ -38,18 +38,30 @@ class RunListing(msgspec.Struct, frozen=True):
 
 
 def describe_run(run: RunDirectory, *, check: bool = False) -> RunListing:
-    """List one run; ``check`` compares a sealed one with its checksums. Never raises AssayError.
+    """List one run; ``check`` compares a sealed one with its checksums. Raises nothing over a run
+    that is damaged, however it is: one such run would hide all others.
 
     A sealed run's seal says it all. Of another one manifest and streams are read.
     """
+    run.clear_leftovers()
     try:
         request = run.request()
         if request is not None and (request.members is not None or not run.begun):
             return _requested(run, request)
         summary = None if check else run.summary()
         return _sealed(run, summary) if summary else _looked_through(run, check)
+    except Damaged as error:
+        return _unlisted(run, "damaged", str(error))
     except AssayError as error:
-        return RunListing(run=run.name, path=str(run.path), state="unreadable", problem=str(error))
+        return _unlisted(run, "unreadable", str(error))
+    except Exception as error:
+        return _unlisted(run, "damaged", f"not understood: {type(error).__name__}: {error}")
+
+
+def _unlisted(
+    run: RunDirectory, state: Literal["damaged", "unreadable"], problem: str
+) -> RunListing:
+    return RunListing(run=run.name, path=str(run.path), state=state, problem=problem)
 
 
 def _sealed(run: RunDirectory, summary: RunSummary) -> RunListing:
@@ -69,22 +81,28 @@ def _sealed(run: RunDirectory, summary: RunSummary) -> RunListing:
 def _looked_through(run: RunDirectory, check: bool) -> RunListing:
     manifest = run.manifest()
     broken = run.broken_seal() if check and run.complete else []
+    problem = f"not as sealed: {', '.join(broken)}" if broken else None
     launches = 0
+    lost: list[str] = []
     measured: set[str] = set()
     for path in run.streams():
         launches += 1
-        measured |= {m.measurement for m in read_stream(path, samples=False).measurements}
+        stream = read_stream(path, samples=False)
+        measured |= {m.measurement for m in stream.measurements}
+        lost += [f"{path.name}:{line}" for line in stream.damaged]
+    if lost and not problem:
+        problem = f"no records: {', '.join(lost[:4])}{', …' if len(lost) > 4 else ''}"
     return RunListing(
         run=run.name,
         path=str(run.path),
-        state="damaged" if broken else "complete" if run.complete else "unfinished",
+        state="damaged" if problem else "complete" if run.complete else "unfinished",
         utc=manifest.utc,
         suite=manifest.plan.name,
         system=system_name(run.name, manifest.system),
         cells=len(manifest.plan.cells),
         launches=launches,
         measurements=len(measured),
-        problem=f"not as sealed: {', '.join(broken)}" if broken else None,
+        problem=problem,
     )
 
 

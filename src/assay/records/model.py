@@ -20,7 +20,9 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     """One line of ``launches.jsonl``: a launch that ended, however it did, as assay saw it.
 
     ``lost``: hosts that no longer answered, the outcome then being "lost": no cell's fault.
-    ``session``: of the run's, from 0.
+    ``session``: of the run's, from 0. ``signal``: the number of the signal that ended it, if it is
+    known; 0 where the launcher lost one of its own processes. ``left``: of a launch that ended
+    badly, the measurements that it had still to make.
     """
 
     launch: str
@@ -35,6 +37,8 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     stderr: str = ""
     lost: tuple[str, ...] = ()
     session: int = 0
+    signal: int | None = None
+    left: tuple[str, ...] = ()
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -81,10 +85,14 @@ class Measurement:
 
 @dataclass(frozen=True)
 class RunData:
-    """A whole run in memory: the input of statistics, answers and report."""
+    """A whole run in memory: the input of statistics, answers and report.
+
+    ``damaged``: lines of streams that are no records, as ``raw/NAME.jsonl:LINE``.
+    """
 
     path: Path | None
     manifest: Manifest
     measurements: tuple[Measurement, ...]
     launches: tuple[LaunchRecord, ...]
     complete: bool
+    damaged: tuple[str, ...] = ()

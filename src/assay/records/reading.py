@@ -20,6 +20,11 @@ def measurement_id(cell: Cell, replicate: int) -> str:
     return f"{cell.id}-{replicate}"
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number as ids end in: decimal digits, and not without end."""
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
 def measurements_of(
     streams: Iterable[tuple[str, Stream]], cells: Iterable[Cell]
 ) -> Iterator[Measurement]:
@@ -38,7 +43,7 @@ def measurements_of(
         for record in stream.measurements:
             cell_id, _, replicate = record.measurement.rpartition("-")
             cell = by_id.get(cell_id)
-            if cell is None or not replicate.isdigit() or record.status == "interrupted":
+            if cell is None or not is_number(replicate) or record.status == "interrupted":
                 continue
             if record.measurement in found:
                 continue
@@ -79,12 +84,18 @@ def read_run(path: Path, *, samples: bool | None = None) -> RunData:
     """
     run = RunDirectory(path)
     manifest = run.manifest()
+    damaged: list[str] = []
+
+    def streams() -> Iterator[tuple[str, Stream]]:
+        for launch, stream in read_streams(run, samples=samples):
+            damaged.extend(f"{run.raw.name}/{launch}.jsonl:{line}" for line in stream.damaged)
+            yield launch, stream
+
     return RunData(
         path=run.path,
         manifest=manifest,
-        measurements=tuple(
-            measurements_of(read_streams(run, samples=samples), manifest.plan.cells)
-        ),
+        measurements=tuple(measurements_of(streams(), manifest.plan.cells)),
         launches=tuple(run.launches()),
         complete=run.complete,
+        damaged=tuple(damaged),
     )

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from assay.decoding import UNREADABLE
 from assay.model.sessions import SessionState
 from assay.records.files import append_line
 
@@ -51,7 +52,7 @@ def read_sessions(run: Path) -> list[SessionEvent]:
         return []
     events = []
     for line in lines:
-        with contextlib.suppress(msgspec.DecodeError):
+        with contextlib.suppress(*UNREADABLE):
             events.append(msgspec.json.decode(line, type=SessionEvent))
     return events
 

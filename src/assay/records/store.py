@@ -89,7 +89,7 @@ class Store:
             try:
                 summary = run.summary()
                 request = run.request() if summary is None else None
-            except AssayError:
+            except (AssayError, OSError):
                 counts["damaged"] += 1
                 continue
             if summary is None:

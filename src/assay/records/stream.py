@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.records.lazy_samples import StoredSeries
 from assay.records.schema import (
@@ -68,7 +69,9 @@ def decode_line(line: bytes, *, where: str) -> StreamRecord | None:
     """One record; None for what is no record. Raises AssayError for another schema version."""
     try:
         record = _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
+        return None
+    if isinstance(record, MeasurementRecord) and not _sound(record):
         return None
     if isinstance(record, StreamStart) and record.schema != STREAM_SCHEMA:
         raise AssayError(
@@ -77,6 +80,16 @@ def decode_line(line: bytes, *, where: str) -> StreamRecord | None:
             fix="Use the assay that wrote it, or a newer one.",
         )
     return record
+
+
+def _sound(record: MeasurementRecord) -> bool:
+    """Whether a record holds together as documented (docs/formats/stream.md)."""
+    return (
+        record.wall >= 0.0
+        and (record.batch is None or record.batch >= 1)
+        and (record.warmup is None or record.warmup >= 0)
+        and all(len(series.starts) <= len(series.values) for series in record.series)
+    )
 
 
 def read_stream(path: Path, *, samples: bool = True) -> Stream:

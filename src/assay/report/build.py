@@ -41,7 +41,9 @@ def build(
         system=name,
         utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
         complete=run.complete,
-        unfinished="" if run.complete else _unfinished(run, cells),
+        unfinished=" ".join(
+            filter(None, ["" if run.complete else _unfinished(run, cells), _damaged(run)])
+        ),
         summary=_summary(run, cells),
         sections=[_section(reply, run) for reply in replies],
         findings_schema=FINDINGS_SCHEMA,
@@ -49,6 +51,17 @@ def build(
         cell_table=cell_table(cells),
         system_table=system_table(manifest),
         provenance=provenance_tables(run),
+    )
+
+
+def _damaged(run: RunData) -> str:
+    """What of the run can't be read, and so doesn't count; empty if all can."""
+    if not run.damaged:
+        return ""
+    places = ", ".join(run.damaged[:4]) + (", …" if len(run.damaged) > 4 else "")
+    return (
+        f"This run is damaged: {counted(len(run.damaged), 'line')} of its streams ({places}) can't "
+        "be read and are left out."
     )
 
 

@@ -6,6 +6,7 @@ import html
 from pathlib import Path
 
 from assay.charts.drawing import svg
+from assay.console import harmless
 from assay.questions.common.tables import Table
 from assay.records.files import write_atomically
 from assay.report.model import ReportModel, Section
@@ -89,7 +90,7 @@ _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\*_[]#|~$!"})
 
 def _plain(text: str) -> str:
     """Text that means nothing but itself; `code` stays code, since backticks are assay's own."""
-    one_line = " ".join(text.split())
+    one_line = harmless(" ".join(text.split()))
     return html.escape(one_line, quote=False).translate(_MARKS)
 
 

@@ -202,7 +202,7 @@ def _status(word: str, returncode: str, exception: str, note: str) -> JobStatus:
         return JobStatus("unknown", f"Flux calls it {word}")
     if state == "failed" and exception.startswith("node"):
         state = "node-failed"
-    number = int(returncode) if re.fullmatch(r"-?\d+", returncode) else None
+    number = int(returncode) if re.fullmatch(r"-?\d{1,9}", returncode, re.ASCII) else None
     if number is not None and number < 0:
         # flux-jobs(1): negative after a signal, and -128 of a job that never ran.
         number = None if number == -128 else 128 - number

@@ -16,6 +16,7 @@ from assay.schedulers.commands import CommandResult, unreadable
 from assay.schedulers.model import Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
 from assay.schedulers.reading import lines_of
 from assay.schedulers.script import WARNING, begin_at, plain, refused, seconds, warning
+from assay.units import whole_number
 
 if TYPE_CHECKING:
     from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
@@ -142,7 +143,7 @@ class LsfScheduler(Batch):
             return []
         try:
             return [dict(record) for record in json.loads(answer.out)["RECORDS"]]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise unreadable(self.title, "bjobs", answer) from None
 
 
@@ -165,7 +166,7 @@ def _status(record: Mapping[str, Any]) -> JobStatus:
         code = re.match(r"TERM_\w+", reason)
         state = _REASONS.get(code[0], state) if code else state
     exit_code = str(record.get("EXIT_CODE") or "")
-    number = int(exit_code) if exit_code.isdecimal() else None
+    number = whole_number(exit_code)
     if state == "complete":
         number = 0
     name = str(record.get("JOB_NAME") or "")

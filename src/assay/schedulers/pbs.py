@@ -134,7 +134,7 @@ class PbsScheduler(Batch):
             reported = json.loads(answer.out, strict=False)
             jobs = reported.get("Jobs", {})
             return {str(job): dict(fields) for job, fields in jobs.items()}
-        except (ValueError, AttributeError, TypeError):
+        except (ValueError, AttributeError, TypeError, RecursionError):
             raise unreadable(self.title, "qstat", answer) from None
 
 
@@ -331,9 +331,11 @@ def _nested(fields: Mapping[str, Any], group: str, name: str) -> str:
 def _integer(fields: Mapping[str, Any], *names: str) -> int | None:
     for name in names:
         try:
-            return int(fields[name])
-        except (KeyError, TypeError, ValueError):
+            number = int(fields[name])
+        except (KeyError, TypeError, ValueError, OverflowError):
             continue
+        if abs(number) < 2**31:  # an exit status, and none of a damaged answer
+            return number
     return None
 
 

@@ -35,6 +35,8 @@ def clock_seconds(text: str | None) -> float | None:
     if not text or not re.fullmatch(r"\d+(:\d\d){0,2}", text, re.ASCII):
         return None
     seconds = 0
+    if len(text) > 24:
+        return None
     for part in text.split(":"):
         seconds = 60 * seconds + int(part)
     return float(seconds)

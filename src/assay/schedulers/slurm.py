@@ -25,6 +25,7 @@ from assay.schedulers.script import (
     seconds,
     warning,
 )
+from assay.units import whole_number
 
 if TYPE_CHECKING:
     from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
@@ -53,9 +54,11 @@ _STATES: dict[str, JobState] = {
     "PREEMPTED": "preempted",
 }
 # A job's own words, its name first of all, can't begin a line of `scontrol show job`.
+# Tasks of an array that one answer may name: more than any site allows.
+MOST_TASKS = 1_000_000
 _RECORD = re.compile(r"^JobId=(\d+)(?: ArrayJobId=(\d+))?(?: ArrayTaskId=(\S+))? JobName=", re.M)
 _STATE = re.compile(r"^ +JobState=(\S+) Reason=(.*?) Dependency=", re.M)
-_EXIT = re.compile(r"^ +Requeue=.* ExitCode=(\d+):(\d+)\s*$", re.M)
+_EXIT = re.compile(r"^ +Requeue=.* ExitCode=(\d{1,9}):(\d{1,9})\s*$", re.M)
 _ACCOUNTED = "--format=JobIDRaw,State,ElapsedRaw,Suspended,TotalCPU,UserCPU,SystemCPU,NodeList"
 _NO_REASON = ("", "None", "(null)", "N/A")
 _UNKNOWN = re.compile(r"invalid job id", re.I)
@@ -213,6 +216,8 @@ class SlurmScheduler(Batch):
                 return {}
             raise unreadable(self.title, "scontrol", answer)
         starts = list(_RECORD.finditer(answer.out))
+        if not starts:
+            raise unreadable(self.title, "scontrol", answer)
         ends = [start.start() for start in starts[1:]] + [len(answer.out)]
         found: dict[int | None, JobStatus] = {}
         for start, end in zip(starts, ends, strict=True):
@@ -238,7 +243,7 @@ class SlurmScheduler(Batch):
     def _accounted(self, answer: CommandResult) -> dict[str, dict[int | None, JobStatus]]:
         found: dict[str, dict[int | None, JobStatus]] = defaultdict(dict)
         for line in answer.out.splitlines():
-            match = re.fullmatch(r"(\d+)(?:_(\S+?))?\|([^|]*)\|(\d+):(\d+)", line.strip())
+            match = re.fullmatch(r"(\d+)(?:_(\S+?))?\|([^|]*)\|(\d{1,9}):(\d{1,9})", line.strip())
             if match is None:
                 raise unreadable(self.title, "sacct", answer)
             # "CANCELLED by 1000"
@@ -270,8 +275,9 @@ def _tasks(written: str | None) -> list[int | None]:
     numbers: list[int | None] = []
     for part in written.strip("[]").partition("%")[0].split(","):
         first, _, last = part.partition("-")
-        if first.isdecimal() and (not last or last.isdecimal()):
-            numbers += range(int(first), int(last or first) + 1)
+        begin, end = whole_number(first), whole_number(last or first)
+        if begin is not None and end is not None and end - begin < MOST_TASKS:
+            numbers += range(begin, end + 1)
     return numbers
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from assay import __version__
+from assay.decoding import UNREADABLE
 from assay.system.model import System
 
 # What the line with the answer begins with: login scripts may have greeted before it.
@@ -101,7 +102,7 @@ def read_nodes(path: Path) -> list[HostSurvey]:
         return []
     found: dict[str, HostSurvey] = {}
     for line in lines:
-        with contextlib.suppress(msgspec.DecodeError):
+        with contextlib.suppress(*UNREADABLE):
             node = msgspec.json.decode(line, type=HostSurvey)
             found[node.host] = node
     return list(found.values())

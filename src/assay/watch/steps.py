@@ -44,7 +44,7 @@ class StepLines:
         """Raises AssayError if that is no regular expression."""
         try:
             self._search = re.compile(pattern.encode()).search
-        except (re.error, OverflowError) as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise AssayError(
                 f"The pattern is no regular expression: {error}.",
                 where=f"--step '{pattern}'",

@@ -98,6 +98,7 @@ def status(series: StepSeries | None, alarms: int, waited: float, lines: int | N
 def print_summary(found: WatchEnd, console: Console) -> None:
     """Everything at the end, for people."""
     from rich.table import Table
+    from rich.text import Text
 
     console.print()
     if found.sources:
@@ -107,7 +108,7 @@ def print_summary(found: WatchEnd, console: Console) -> None:
             table.add_column(column, justify="right")
         for each in found.sources:
             table.add_row(
-                each.source,
+                Text(each.source),
                 f"{each.steps:,}",
                 format_quantity(each.median, "s"),
                 format_share(each.cov),

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cache import cache_folder
 from assay.campaign.engine.execute import execute_campaign, new_run, prepare
 from assay.campaign.machine.bench import MeasuredMachine
 from assay.config import Config
-from assay.kernels.probes import cache_home
 from assay.model.plan import Plan
 from assay.stats.core.model import CellSummary
 
@@ -46,8 +46,6 @@ def _root(root: Path | None, *, shared: bool) -> Iterator[Path]:
     if root is not None:
         yield root
         return
-    place = cache_home() if shared else None
-    if place is not None:
-        place.mkdir(parents=True, exist_ok=True)
+    place = cache_folder() if shared else None
     with tempfile.TemporaryDirectory(prefix="assay-", dir=place) as folder:
         yield Path(folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -50,7 +50,7 @@ def show(model: ReportModel, folder: Path, *, report: bool, as_json: bool) -> No
     out = console()
     print_summary(model, out)
     if report:
-        out.print(f"\nreport: {folder / REPORT}", soft_wrap=True)
+        out.print(f"\nreport: {folder / REPORT}", soft_wrap=True, markup=False)
 
 
 def file_report(run: RunData) -> None:
@@ -102,13 +102,33 @@ def tell_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> None
     console.print("\n".join(lines), soft_wrap=True, markup=False)
 
 
+def tell_lost(lost: Mapping[str, str], run: RunData, console: Console) -> None:
+    """Name the cells whose launches were ended before they began, by id why, and how to go on."""
+    if not lost:
+        return
+    from assay.campaign.engine.display import describe_cell
+
+    cells = [cell for cell in run.manifest.plan.cells if cell.id in lost]
+    named = "; ".join(describe_cell(cell) for cell in cells[:NAMED])
+    more = f"; and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+    why = next(iter(lost.values()))
+    console.print(
+        f"Missing, for their launches were ended again and again ({why}): {named}{more}.\n"
+        f"Once the cause is gone: assay run --resume {run.manifest.run}",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
 def exit_status(cells: Sequence[CellSummary], fail_on: FailOn, *, complete: bool = True) -> int:
     """0, or 1 if a cell did what the user asked to fail on, or could not be measured at all."""
     if fail_on == "never":
         return 0
     if not complete:
         return 1
-    if any(cell.status == "failed" or cell.verified is False for cell in cells):
+    if any(
+        cell.status == "failed" or cell.verified is False or cell.lost_launches for cell in cells
+    ):
         return 1
     imprecise = any(
         metric.stop != "precision"

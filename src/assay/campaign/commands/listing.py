@@ -25,12 +25,14 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
     if as_json:
         print_json(found)
     elif not found:
-        console().print(f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True)
+        console().print(
+            f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True, markup=False
+        )
     else:
         from assay.report.runs_table import MANY, run_table
 
         console().print(run_table(found), soft_wrap=len(found) >= MANY)
-    return int(any(run.state == "damaged" for run in found))
+    return int(check and any(run.state == "damaged" for run in found))
 
 
 def follow_again(

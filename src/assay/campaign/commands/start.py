@@ -30,6 +30,7 @@ from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory, create_requested, find_run
 from assay.records.request import RunOptions, RunRequest
+from assay.units import whole_number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -215,13 +216,14 @@ def _let_measure(
 def _count(nodes: str | None) -> int | None:
     if nodes is None:
         return None
-    if not nodes.isascii() or not nodes.isdigit() or int(nodes) < 1:
+    number = whole_number(nodes)
+    if number is None or number < 1:
         raise AssayError(
             f"'{nodes}' is no number of nodes.",
             where="--nodes",
             fix="With --per-node it is one number, such as 16.",
         )
-    return int(nodes)
+    return number
 
 
 def _cluster(config: Config) -> ClusterConfig:

@@ -17,12 +17,12 @@ class CellState:
 
     ``wall``: seconds it took. ``sampling``: those of them that went into samples; the rest is
     set-up and verification. ``sample``: what one sample takes, expected before the first was
-    taken. ``precise_enough``: it had enough before its time was up.
-    ``short``: it had as many samples as it was to have, which were fewer than the plan's most.
-    ``facts``: of a search, what it found.
-    ``left_out``: there are not hosts enough for it now. ``idle``: it is one of a search's
-    candidates, and not asked for now. ``failed_in``: the block that its failure was met in, if it
-    is known.
+    taken. ``precise_enough``: it had enough before its time was up. ``short``: it had as many
+    samples as it was to have, which were fewer than the plan's most. ``facts``: of a search, what
+    it found. ``left_out``: it can't be measured now: there are not hosts enough for it, or, with
+    ``lost`` saying why, signals ended its launches before they began. ``idle``: it is one
+    of a search's candidates, and not asked for now. ``failed_in``: the block that its failure was
+    met in, if it is known.
     """
 
     cell: Cell
@@ -36,6 +36,7 @@ class CellState:
     failure: str | None = None
     satisfied: bool = False
     left_out: bool = False
+    lost: str | None = None
     idle: bool = False
     failed_in: int | None = None
     facts: dict[str, Value] = field(default_factory=dict)

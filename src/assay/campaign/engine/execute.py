@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import __version__
-from assay.campaign.commands.finish import tell_left_out
+from assay.campaign.commands.finish import tell_left_out, tell_lost
 from assay.campaign.engine.clocks import CampaignClock
 from assay.campaign.engine.display import Display, Silent
 from assay.campaign.engine.loop import Campaign
@@ -102,7 +102,8 @@ def execute_campaign(
     """Measure what is missing in the run, file it and seal it.
 
     A run that is not ``keep`` gets neither tables nor seal: its streams alone are read. One whose
-    cells could not all be measured, for want of hosts, says which and stays incomplete. Sessions
+    cells could not all be measured, for want of hosts or because signals ended their launches,
+    says which and stays incomplete. Sessions
     are waited for by the bench's clock; with a ``clock`` of the caller's, one alone is measured,
     now, and the run stays incomplete if more are to come. Raises Interruption with everything filed
     if asked to stop (OutOfTime at the ``deadline``, Unix time), AssayError if it can't go on.
@@ -113,6 +114,8 @@ def execute_campaign(
         run.append_nodes(bench.nodes)
         display = Display(console, manifest.plan.title) if console.is_terminal else None
 
+        lost: dict[str, str] = {}
+
         def execute(session: int = 0) -> tuple[RunData, list[Cell]]:
             campaign = Campaign(
                 run,
@@ -122,7 +125,9 @@ def execute_campaign(
                 patience=bench.patience,
                 deadline=deadline,
             )
-            return campaign.execute(), campaign.left_out
+            measured = campaign.execute()
+            lost.update(campaign.lost)
+            return measured, campaign.left_out
 
         more = False
         with display or nullcontext(), stopping_at_sigterm():
@@ -148,10 +153,11 @@ def execute_campaign(
                 raise
         if keep:
             _file(data)
-            if not left_out and not more:
+            if not left_out and not lost and not more:
                 run.seal(_summary(run, data))
     tell_left_out(left_out, data, console)
-    return dataclasses.replace(data, complete=not left_out and not more)
+    tell_lost(lost, data, console)
+    return dataclasses.replace(data, complete=not left_out and not lost and not more)
 
 
 def _file(data: RunData) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from assay.campaign.engine.budget_shares import LEAST_BUDGET
 from assay.campaign.engine.effort import beside_measurements
+from assay.campaign.engine.retries import LaunchBatch, LaunchQueue
 from assay.campaign.engine.state import CampaignState, Interruption, OutOfTime
 from assay.campaign.engine.timeouts import longest_silence
 from assay.config import PATIENCE
@@ -26,6 +27,7 @@ from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord, Manifest, RunData
 from assay.records.reading import (
     fit_memory,
+    is_number,
     measurement_id,
     measurements_of,
     read_run,
@@ -99,9 +101,17 @@ class Campaign:
         self._notes: set[str] = set()
 
     @property
+    def lost(self) -> dict[str, str]:
+        """Why cells were given up for now, by their ids: signals ended their launches."""
+        return {
+            name: state.lost for name, state in self._state.cells.items() if state.lost is not None
+        }
+
+    @property
     def left_out(self) -> list[Cell]:
         """The cells that this execution had to leave, for want of hosts."""
-        return [state.cell for state in self._state.cells.values() if state.left_out]
+        found = (state for state in self._state.cells.values() if state.left_out)
+        return [state.cell for state in found if state.lost is None]
 
     def execute(self) -> RunData:
         """Do what is missing.
@@ -145,7 +155,11 @@ class Campaign:
             self._state.add(measurement, beside[measurement.launch])
         for record in launches.values():
             ours = record.session == session
-            if ours and record.outcome in ("crash", "timeout") and record.blamed:
+            if not ours or record.outcome not in ("crash", "timeout") or not record.blamed:
+                continue
+            if record.signal is not None:
+                self._state.strike(record.blamed, record)
+            else:
                 failed_cell = self._state.cells.get(record.blamed.rpartition("-")[0])
                 self._state.blame(
                     record, [failed_cell.cell] if failed_cell else [], progressed=True
@@ -172,11 +186,17 @@ class Campaign:
         return remaining
 
     def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
-        """Launch cells of one placement; after a crash, again without the one it died in."""
-        waiting = list(group)
-        while waiting:
+        """Launch cells of one placement; after a crash, again without the one it died in.
+
+        What a signal ended is tried once more (``retries``).
+        """
+        queue = LaunchQueue.of(group, self._state.suspects(replicate, group))
+        while (batch := queue.next()) is not None:
+            waiting = self._unfinished(replicate, batch.cells)
+            if not waiting:
+                continue
             if not self._executor.fits(waiting[0].placement):
-                self._state.leave_out(waiting)
+                self._state.leave_out(self._unfinished(replicate, group))
                 return
             order = self._order(replicate, waiting)
             self._launched += 1
@@ -189,9 +209,11 @@ class Campaign:
                 record = msgspec.structs.replace(record, outcome="interrupted", blamed=None)
             elif record.outcome in ("crash", "timeout"):
                 record = self._unless_hosts_are_lost(record, order)
-            record = msgspec.structs.replace(record, session=self._state.session)
-            self._run.append_launch(record)
             stream = read_stream(order.stream, samples=fit_memory([order.stream]))
+            record = msgspec.structs.replace(record, session=self._state.session)
+            if record.outcome in ("crash", "timeout"):
+                record = msgspec.structs.replace(record, left=_left(order, stream))
+            self._run.append_launch(record)
             self._state.spent += _cost(record, stream)
             if record.outcome != "lost":  # whose end was waited for
                 self._overhead = max(
@@ -209,6 +231,11 @@ class Campaign:
             if record.outcome == "interrupted":
                 raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
+            if len(left) < len(waiting):
+                queue.brought()
+            if record.outcome == "crash" and record.signal is not None:
+                self._after_signal(record, queue, LaunchBatch(tuple(waiting), batch.again), left)
+                continue
             if record.outcome == "lost":
                 self._observer.note(f"{record.error}; its remaining work is done on other hosts.")
             elif record.outcome != "complete":
@@ -216,7 +243,25 @@ class Campaign:
             elif left:
                 # It ended well, yet left something out: asked to stop from outside.
                 raise Interruption
-            waiting = self._unfinished(replicate, left)
+            queue.rest(self._unfinished(replicate, left))
+
+    def _after_signal(
+        self, record: LaunchRecord, queue: LaunchQueue, batch: LaunchBatch, left: list[Cell]
+    ) -> None:
+        """A signal ended a launch: what it left is tried once more, or given up."""
+        guilty = next(
+            (c for c in left if record.blamed and c.id == record.blamed.rpartition("-")[0]), None
+        )
+        rest = [cell for cell in left if cell is not guilty]
+        if guilty is not None and record.blamed is not None:
+            if self._state.strike(record.blamed, record):
+                queue.died_in(guilty)
+            queue.rest(rest)
+        elif len(left) < len(batch.cells):
+            queue.rest(rest)
+        else:
+            lost = queue.died_before(batch, left)
+            self._state.give_up(lost, record.error or "a signal ended its launches")
 
     def _unless_hosts_are_lost(self, record: LaunchRecord, order: LaunchOrder) -> LaunchRecord:
         """The record of a launch that ended badly; if its hosts did, that is no cell's fault."""
@@ -241,6 +286,7 @@ class Campaign:
             cell
             for cell in cells
             if self._state.cells[cell.id].failure is None
+            and not self._state.cells[cell.id].left_out
             and replicate not in self._state.cells[cell.id].values
         ]
 
@@ -346,7 +392,7 @@ def _session(record: LaunchRecord | None, stream: Stream, rule: Replication) -> 
         return record.session
     name = stream.measurements[0].measurement if stream.measurements else stream.begun or ""
     replicate = name.rpartition("-")[2]
-    return session_of(int(replicate), rule) if replicate.isdecimal() else None
+    return session_of(int(replicate), rule) if is_number(replicate) else None
 
 
 def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:
@@ -355,6 +401,13 @@ def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:
         return record
     error = f"{names_text(lost)} no longer answer{'s' if len(lost) == 1 else ''}"
     return msgspec.structs.replace(record, outcome="lost", lost=lost, blamed=None, error=error)
+
+
+def _left(order: LaunchOrder, stream: Stream) -> tuple[str, ...]:
+    """The measurements that a launch had still to make when it ended."""
+    made = {record.measurement for record in stream.measurements if record.status != "interrupted"}
+    wanted = (entry.measurement for entry in order.job.measurements)
+    return tuple(name for name in wanted if name not in made)
 
 
 def _beside(record: LaunchRecord | None, stream: Stream) -> float | None:

@@ -6,6 +6,7 @@ That is what makes resuming exact: a run that was killed decides as if it never 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from assay.campaign.engine.budget_shares import LEAST_BUDGET, fair_share
@@ -19,9 +20,12 @@ from assay.model.cell import Cell
 from assay.model.plan import Plan
 from assay.model.sessions import first_replicate
 from assay.records.model import LaunchRecord, Measurement
+from assay.records.reading import is_number, measurement_id
 
 # Share of the budget by which its last measurements may be expected to exceed it.
 TOLERANCE = 0.05
+# Launches that a signal ended in the same measurement, after which its cell has failed.
+_STRIKES = 2
 
 
 class Interruption(Exception):
@@ -62,6 +66,7 @@ class CampaignState:
         self._value_of = value_of
         self._enough = enough
         self._tally: Tally | None = None
+        self._strikes: Counter[str] = Counter()
 
     def add(self, measurement: Measurement, beside: float | None = None) -> None:
         """Take in one finished measurement; one of another session is passed over.
@@ -116,11 +121,36 @@ class CampaignState:
         if not failed_cells and not progressed:
             failed_cells = list(cells)
         block = launch.blamed.rpartition("-")[2] if launch.blamed else ""
-        met = int(block) - self.first if block.isdigit() else None
+        met = int(block) - self.first if is_number(block) else None
         for cell in failed_cells:
             state = self.cells[cell.id]
             state.failure = launch.error or launch.outcome
             state.failed_in = max(state.values, default=-1) + 1 if met is None else met
+
+    def strike(self, measurement: str, launch: LaunchRecord) -> bool:
+        """A signal ended a launch in a measurement: at the second time its cell has failed.
+
+        Says whether it may be tried once more.
+        """
+        self._strikes[measurement] += 1
+        if self._strikes[measurement] < _STRIKES:
+            return True
+        cell = self.cells.get(measurement.rpartition("-")[0])
+        self.blame(launch, [cell.cell] if cell else [], progressed=True)
+        return False
+
+    def suspects(self, replicate: int, cells: Sequence[Cell]) -> set[str]:
+        """The ids of the cells that a launch of this block died in by a signal."""
+        return {
+            cell.id for cell in cells if self._strikes[measurement_id(cell, self.first + replicate)]
+        }
+
+    def give_up(self, cells: Sequence[Cell], why: str) -> None:
+        """Launches of these cells end before they begin: they are for another execution."""
+        self._tally = None
+        for cell in cells:
+            self.cells[cell.id].left_out = True
+            self.cells[cell.id].lost = why
 
     def leave_out(self, cells: Sequence[Cell]) -> None:
         """There are not hosts enough for these cells: they are for another execution to measure."""

@@ -36,6 +36,7 @@ from assay.campaign.engine.state import Interruption, OutOfTime
 from assay.campaign.jobs.batch import scheduler_of, submit
 from assay.campaign.machine.bench import Bench, machine_for
 from assay.config import Config, load_config
+from assay.console import harmless
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory
 from assay.records.files import BUSY
@@ -188,14 +189,14 @@ class _Part:
             end = self._continued(end)
         problem = end.problem()
         if problem is not None:
-            print(f"assay: {problem}", file=sys.stderr)
+            print(harmless(f"assay: {problem}"), file=sys.stderr)
         group = self._request is not None and self._request.members is not None
         try:
             self._book.write_end(end, self._turn.task if group else None)
             if not group:
                 self._note("ended", state=end.how, reason=end.error or "")
         except AssayError as error:
-            print(f"assay: {error}", file=sys.stderr)
+            print(harmless(f"assay: {error}"), file=sys.stderr)
             return 1
         return 0 if end.how in ("complete", "session", "time", "asked", "warned") else 1
 
@@ -212,7 +213,7 @@ class _Part:
                 after=self._turn.number,
             )
         except AssayError as error:  # the process that follows, or resumes, will
-            print(f"assay: no further job from here: {error}", file=sys.stderr)
+            print(harmless(f"assay: no further job from here: {error}"), file=sys.stderr)
             return end
         return msgspec.structs.replace(end, next=story.number)
 

@@ -14,6 +14,7 @@ import msgspec
 from assay.campaign.jobs import follow
 from assay.campaign.jobs.batch import assay_words, environment, scheduler_of
 from assay.config import Config, SchedulerConfig, load_config
+from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.launch.outcome import last_words
 from assay.records.files import cannot_write, write_atomically
@@ -115,7 +116,7 @@ def _await(
 def _read(path: Path) -> Diagnosis | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Diagnosis)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *UNREADABLE):
         return None
 
 

@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from assay.cache import cache_folder
 from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
-from assay.kernels.probes import cache_home
 from assay.kernels.toolchains import Toolchain, select_toolchain
 from assay.launch.mpi.mpirun import hosts_of, mpirun_command
 from assay.launch.outcome import last_words
@@ -76,8 +76,7 @@ def examine_cluster(config: Config, runs: Path | None = None) -> Diagnosis:
 
 def try_mpi(toolchain: Toolchain, cluster: ClusterConfig) -> Iterator[SmokeTest]:
     """Compile on the first host; then run there, and across it and the second."""
-    home = cache_home()
-    home.mkdir(parents=True, exist_ok=True)
+    home = cache_folder()
     with tempfile.TemporaryDirectory(prefix="trial-", dir=home) as name:
         folder = Path(name)
         source, program = folder / "trial.cpp", folder / "trial"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
 import threading
@@ -15,10 +14,9 @@ from assay.config import ClusterConfig
 from assay.errors import AssayError
 from assay.hostnames import names_text
 from assay.kernels.building import build_kernels, cpu_kind
-from assay.kernels.probes import cache_home
 from assay.kernels.toolchains import Toolchain
+from assay.launch.kept_script import kept_script
 from assay.launch.remote import python_command, run_on_hosts
-from assay.records.files import write_atomically
 from assay.system.nodes import kinds
 
 if TYPE_CHECKING:
@@ -177,9 +175,4 @@ esac
 
 def _selector(executables: Mapping[str, Path], nodes: Sequence[HostSurvey]) -> Path:
     script = selector_script(executables, nodes)
-    digest = hashlib.sha256(script.encode()).hexdigest()[:16]
-    path = cache_home() / "selectors" / digest / "assay-kernels"
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, script.encode(), mode=0o755)
-    return path
+    return kept_script("selectors", "assay-kernels", script)

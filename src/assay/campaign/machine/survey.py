@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from assay.config import ClusterConfig
+from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.hostnames import names_text
 from assay.launch.remote import HostReply, python_command, run_on_hosts
@@ -92,7 +93,7 @@ def _read(reply: HostReply) -> SurveyReply | None:
         if line.startswith(MARK):
             try:
                 answered = msgspec.json.decode(line.removeprefix(MARK), type=SurveyReply)
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 return None
             found = answered.survey
             # It spoke at some time between being asked and being heard.

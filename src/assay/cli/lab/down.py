@@ -43,4 +43,4 @@ def down(
     if json:
         print_json(names)
     else:
-        console().print(f"Removed: {', '.join(names) or 'nothing'}.", soft_wrap=True)
+        console().print(f"Removed: {', '.join(names) or 'nothing'}.", soft_wrap=True, markup=False)

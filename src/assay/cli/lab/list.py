@@ -33,14 +33,19 @@ def list_labs(*, json: Annotated[bool, Parameter(negative=())] = False) -> None:
     out = console()
     if not found:
         specs = ", ".join(shipped())
-        out.print(f"No labs. `assay lab up SPEC` makes one; SPEC can be: {specs}.", soft_wrap=True)
+        out.print(
+            f"No labs. `assay lab up SPEC` makes one; SPEC can be: {specs}.",
+            soft_wrap=True,
+            markup=False,
+        )
         return
 
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
     for column in ("lab", "state", "what it is"):
         table.add_column(column, overflow="fold")
     for lab in found:
-        table.add_row(lab.name, lab.state, in_words(lab))
+        table.add_row(Text(lab.name), lab.state, Text(in_words(lab)))
     out.print(table)

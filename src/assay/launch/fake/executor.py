@@ -47,7 +47,7 @@ _SIGSEGV = 11
 # Real seconds between progress records.
 _PROGRESS_EVERY = 0.25
 # Failures of a launch as a whole; the others happen in a measurement.
-_OF_LAUNCH: tuple[FailureKind, ...] = ("no end", "miscount", "disk full", "no start")
+_OF_LAUNCH: tuple[FailureKind, ...] = ("no end", "miscount", "disk full", "no start", "killed")
 
 Failures = dict[FailureKind, Failure]
 
@@ -250,6 +250,7 @@ class FakeLaunch:
             error=verdict.error,
             blamed=verdict.blamed,
             stderr=said,
+            signal=verdict.signal,
         )
         self._executor.now = self._began + wall
 
@@ -272,6 +273,8 @@ class FakeLaunch:
     def _run(self) -> Iterator[float]:
         """Write the stream step by step, yielding the real seconds before the next one."""
         order, machine = self._order, self._executor.machine
+        if "killed" in self._failures:
+            raise _Ended(-_SIGKILL)
         self._write(
             StreamStart(
                 schema=STREAM_SCHEMA,

@@ -52,6 +52,7 @@ FailureKind = Literal[
     "hang",
     "torn",
     "no end",
+    "killed",
     "miscount",
     "disk full",
     "no start",
@@ -123,8 +124,9 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Kinds: ``wrong result`` and ``nan`` fail the verification; ``error`` is a kernel that throws;
     ``crash`` dies in the measurement, ``hang`` never ends it; ``torn`` leaves half a line and ends
-    at exit 0; ``no end`` and ``miscount`` spoil the end record; ``disk full``; ``no start``. With
-    ``host lost`` a host dies in the measurement, if the launch uses it, and answers no more.
+    at exit 0; ``no end`` and ``miscount`` spoil the end record; ``disk full``; ``no start``;
+    ``killed`` ends the launch by SIGKILL before its first record. With ``host lost`` a host dies in
+    the measurement, if the launch uses it, and answers no more.
     """
 
     kind: FailureKind

@@ -18,6 +18,7 @@ from assay.launch.executor import HostsLost, Launch, LaunchOrder
 from assay.launch.mpi.mpirun import hosts_of, launcher_of, mpirun_command
 from assay.launch.mpi.reachability import PATIENCE, check_hosts
 from assay.launch.outcome import judge, last_words
+from assay.launch.output import cap
 from assay.launch.process import LaunchProcess
 from assay.launch.remote import silent_hosts
 from assay.model.placement import Placement
@@ -184,6 +185,7 @@ class LocalLaunch:
         for path in (self._out, self._err):
             if path.exists() and path.stat().st_size == 0:
                 path.unlink()
+            cap(path)
         return LaunchRecord(
             launch=self._order.launch,
             toolchain=self._order.toolchain,
@@ -195,4 +197,5 @@ class LocalLaunch:
             error=verdict.error,
             blamed=verdict.blamed,
             stderr=said,
+            signal=verdict.signal,
         )

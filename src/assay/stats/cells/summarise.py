@@ -107,6 +107,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
     refuted = [m.record for m in measurements if m.record.verified is False]
     good = [m for m in measurements if m.record.status == "ok" and m.record.series]
     failures = _failures(run, cell, measurements)
+    lost = len(_lost(run, cell, measurements))
     parameters = dict(good[0].record.parameters if good else cell.parameters)
     if refuted:
         return CellSummary(
@@ -122,6 +123,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
                 "speed is not given."
             ],
             error=_refutation(refuted[0]),
+            lost_launches=lost,
         )
     checks = {m.record.verified for m in good}
     metrics: dict[str, MetricSummary] = {}
@@ -149,6 +151,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
             metrics={},
             caveats=remarks,
             error=failures[0] if failures else remarks[0] if remarks else unmeasured,
+            lost_launches=lost,
         )
     if failures:
         remarks.append(f"{counted(len(failures), 'launch')} failed: {failures[0]}")
@@ -171,6 +174,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         caveats=remarks,
         precise_launches=sum(m.record.stop == "precision" for m in good),
         hosts=hosts,
+        lost_launches=lost,
     )
 
 
@@ -198,9 +202,23 @@ def _failures(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> 
         blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
         # A launch that died before anything began tells of every cell that never got a number.
         silent = launch.blamed is None and not measurements and launch.toolchain == cell.toolchain
+        if launch.left and launch.blamed is None:
+            silent = any(name.rpartition("-")[0] == cell.id for name in launch.left)
         if blamed == cell.id or silent:
             said.append(launch.error or launch.outcome)
     return said
+
+
+def _lost(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> set[str]:
+    """The measurements of this cell that failed, or died with their launch, and no later launch
+    made.
+    """
+    gone = {m.record.measurement for m in measurements if m.record.status == "failed"}
+    for launch in run.launches:
+        if launch.outcome in ("crash", "timeout"):
+            gone |= {*launch.left, *filter(None, [launch.blamed])}
+    made = {m.record.measurement for m in measurements if m.record.status == "ok"}
+    return {name for name in gone - made if name.rpartition("-")[0] == cell.id}
 
 
 def _metric_summaries(

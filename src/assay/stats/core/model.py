@@ -47,6 +47,7 @@ class CellSummary(msgspec.Struct, frozen=True):
     metric is given then. ``caveats`` are sentences about what touches these numbers.
     ``precise_launches`` counts those whose own samples reached the precision asked for. ``hosts``:
     the sets of hosts that its launches ran on, each in bracket notation ("n[1-4]").
+    ``lost_launches`` counts those that failed and were not made up for.
     """
 
     kernel: str
@@ -60,3 +61,4 @@ class CellSummary(msgspec.Struct, frozen=True):
     error: str | None = None
     precise_launches: int = 0
     hosts: list[str] = []
+    lost_launches: int = 0

@@ -1,0 +1,106 @@
+"""The folder in which assay keeps what it can make again, and from which it runs programs.
+
+What lies there is executed (builds, remote shells) or believed (what compilers answered), so that
+nobody but this user and root may be able to write to it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.ownership import untrusted_above, why_untrusted
+
+_FIX = "Set ASSAY_CACHE to a folder that only you can write to."
+
+
+def cache_home() -> Path:
+    """``${ASSAY_CACHE:-${XDG_CACHE_HOME:-~/.cache}/assay}``; need not exist yet.
+
+    Without a home directory it is a folder of the temporary directory.
+    """
+    own = os.environ.get("ASSAY_CACHE")
+    if own:
+        return Path(own).expanduser().absolute()
+    shared = os.environ.get("XDG_CACHE_HOME")
+    if shared:
+        return Path(shared).absolute() / "assay"
+    try:
+        return Path.home() / ".cache" / "assay"
+    except RuntimeError:  # no HOME and no entry in the user database: containers
+        return _fallback()
+
+
+def cache_folder(*parts: str) -> Path:
+    """A folder of the cache, made where it is missing (mode 0700), that can be trusted.
+
+    Raises AssayError where it can't be made, and where another user owns or may write to the cache,
+    to a folder above it, up to the root, or to one on the way below it.
+    """
+    home = cache_home()
+    folder = home
+    _make(home)
+    check_trusted(home)
+    above = untrusted_above(home)
+    if above is not None:
+        raise _refused(*above)
+    if home == _fallback():
+        _check_private(home)
+    for part in parts:
+        folder = folder / part
+        _make(folder)
+        check_trusted(folder)
+    return folder
+
+
+def check_trusted(path: Path) -> None:
+    """Raises AssayError unless only this user or root can have written what lies in the cache."""
+    try:
+        why = why_untrusted(path)
+    except OSError:
+        return
+    if why:
+        raise _refused(path, why)
+
+
+def _refused(path: Path, why: str) -> AssayError:
+    return AssayError(
+        f"This {why}, and assay runs programs from its cache.",
+        where=str(path),
+        fix=_FIX,
+    )
+
+
+def _fallback() -> Path:
+    return Path(tempfile.gettempdir()) / f"assay-cache-{os.getuid()}"
+
+
+def cannot_write_cache(folder: Path, error: OSError) -> AssayError:
+    """The sentence for a cache that can't be written."""
+    return AssayError(
+        f"The build cache can't be written: {error.strerror or error}.",
+        where=str(folder),
+        fix="Make room or set ASSAY_CACHE to a folder that can be written.",
+    )
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise cannot_write_cache(folder, error) from None
+
+
+def _check_private(folder: Path) -> None:
+    """The fallback's name can be foreseen: it is this user's own folder, and closed to others."""
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise _refused(folder, "is a link")
+    if status.st_uid != os.geteuid():
+        raise _refused(folder, "is not yours")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        raise _refused(folder, "is open to others")
