@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, app, help_of
+from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, app, help_of, spoken
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "data" / "help"
 PATHS = [
     (),
-    *((name,) for name in (*COMMANDS, *HIDDEN)),
+    *((spoken(name),) for name in (*COMMANDS, *HIDDEN)),
     *((group, name) for group, names in SUBCOMMANDS.items() for name in names),
 ]
 # The pages whose examples a reader types.
@@ -59,7 +59,13 @@ def test_every_recorded_help_has_its_command() -> None:
 def test_each_command_has_an_example(name: str) -> None:
     summary, examples = help_of(name)
     assert summary.endswith(".") and "\n" not in summary
-    assert f"assay {name}" in examples
+    assert f"assay {spoken(name)}" in examples
+
+
+def _modules(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The modules of a command's words."""
+    names = {spoken(name): name for name in COMMANDS}
+    return (names.get(path[0], path[0]), *path[1:])
 
 
 def examples() -> list[str]:
@@ -67,7 +73,7 @@ def examples() -> list[str]:
     found = []
     for path in PATHS:
         if path and path[0] not in HIDDEN:
-            found += help_of(*path)[1].splitlines()
+            found += help_of(*_modules(path))[1].splitlines()
     for page in PAGES:
         for block in re.findall(r"^```[a-z]*\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
             found += block.replace("\\\n", " ").splitlines()

@@ -13,13 +13,14 @@ from cyclopts import App
 from assay import __version__
 
 # The commands, a module each. Its docstring is the command's help and its examples, which are read
-# without importing it.
+# without importing it. A command that is a word of Python's has an underscore at its module's end.
 COMMANDS = (
     "run",
     "measure",
     "watch",
     "report",
     "history",
+    "import_",
     "runs",
     "system",
     "kernels",
@@ -51,6 +52,11 @@ def help_of(*names: str) -> tuple[str, str]:
     return summary, "Examples:\n" + indent(dedent(examples).strip(), "  ")
 
 
+def spoken(name: str) -> str:
+    """What a command is called on the command line."""
+    return name.removesuffix("_")
+
+
 def _group(name: str, commands: Mapping[str, str]) -> App:
     summary, examples = help_of(name)
     group = App(
@@ -72,7 +78,9 @@ for _name in COMMANDS:
         app.command(_group(_name, SUBCOMMANDS[_name]))
         continue
     _help, _examples = help_of(_name)
-    app.command(f"assay.cli.{_name}:{_name}", name=_name, help=_help, help_epilogue=_examples)
+    app.command(
+        f"assay.cli.{_name}:{_name}", name=spoken(_name), help=_help, help_epilogue=_examples
+    )
 for _name in HIDDEN:
     app.command(f"assay.cli.{_name}:{_name}", name=_name, help=help_of(_name)[0], show=False)
 
@@ -89,7 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = app(given, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:
-        command = next((word for word in given if word in COMMANDS), "")
+        known = {spoken(name) for name in COMMANDS}
+        command = next((word for word in given if word in known), "")
         fix = f"`{' '.join(filter(None, ('assay', command, '--help')))}` says what it takes."
         print_error(str(error), fix=fix)
         sys.exit(2)

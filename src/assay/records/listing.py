@@ -21,7 +21,8 @@ class RunListing(msgspec.Struct, frozen=True):
     ``state``: ``complete`` (sealed), ``unfinished`` (can be resumed), ``queued`` (its job has not
     begun to measure), ``damaged`` (a sealed file differs; ``problem`` names it) or ``unreadable``
     (``problem`` says why). ``members``: of a group of runs, a node each, how many of them are in
-    which state: ``complete``, ``failed``, ``unfinished`` or ``missing``.
+    which state: ``complete``, ``failed``, ``unfinished`` or ``missing``. ``imported``: whether its
+    numbers are other tools'.
     """
 
     run: str
@@ -35,6 +36,7 @@ class RunListing(msgspec.Struct, frozen=True):
     measurements: int | None = None
     problem: str | None = None
     members: dict[str, int] | None = None
+    imported: bool = False
 
 
 def describe_run(run: RunDirectory, *, check: bool = False) -> RunListing:
@@ -63,6 +65,7 @@ def _sealed(run: RunDirectory, summary: RunSummary) -> RunListing:
         cells=summary.cells,
         launches=summary.launches,
         measurements=summary.measurements,
+        imported=summary.imported,
     )
 
 
@@ -85,6 +88,7 @@ def _looked_through(run: RunDirectory, check: bool) -> RunListing:
         launches=launches,
         measurements=len(measured),
         problem=f"not as sealed: {', '.join(broken)}" if broken else None,
+        imported=bool(manifest.imported),
     )
 
 

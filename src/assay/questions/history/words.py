@@ -17,6 +17,7 @@ _REASONS = {
     "unfinished": "unfinished",
     "groups": "of single nodes",
     "older": "of another version",
+    "imported": "imported",
     "damaged": "damaged",
 }
 

@@ -1,0 +1,53 @@
+"""What tools that measure messages print: the numbers that must come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from importing_probe import Read, output, probe
+
+
+def test_osu_5(read: Read) -> None:
+    found = read("osu-5.6.out")
+    assert found.skipped == []
+    assert {result.version for result in found.results} == {"5.6.2"}
+    assert found.value("osu_latency", "time", bytes=0) == 0.53e-6
+    assert found.value("osu_latency", "time", bytes=4194304) == 612.47e-6
+    assert found.value("osu_bw", "bandwidth", bytes=4194304) == 11823.05e6
+    assert found.value("osu_mbw_mr", "bandwidth", bytes=8, pairs=2, window_size=64) == 47.12e6
+    assert found.value("osu_mbw_mr", "rate", bytes=16384) == 636765.90
+    assert found.value("osu_allreduce", "time", bytes=4) == 2.11e-6
+    assert found.value("osu_allreduce", "time.min", bytes=4) == 2.05e-6
+    assert found.value("osu_allreduce", "time.max", bytes=1048576) == 1499.87e-6
+    assert found.value("osu_allreduce", "iterations", bytes=1048576) == 100
+    assert found.value("osu_barrier", "time") == 1.87e-6
+    assert found.value("osu_iallreduce", "time.overall", bytes=8192) == 31.05e-6
+    assert found.value("osu_iallreduce", "time.pure_comm", bytes=8192) == 14.98e-6
+    assert found.value("osu_iallreduce", "overlap", bytes=8192) == 0.1234
+    assert found.value("osu_init", "time", ranks=4) == 0.219
+    assert found.value("osu_init", "time.max", ranks=4) == 0.223
+    assert sum(len(result.series) for result in found.results) == 3 + 2 + 4 + 8 + 1 + 8 + 3
+
+
+def test_osu_3(read: Read) -> None:
+    found = read("osu-3.1.out")
+    assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6, 1867.40e6]
+    assert found.results[0].version == "3.1.1"
+
+
+def test_osu_7_with_validation_and_tails(read: Read) -> None:
+    found = read("osu-7.out")
+    assert found.skipped == []
+    assert found.value("osu_latency", "time", bytes=1, device="CUDA") == 2.93e-6
+    assert [result.verified for result in found.results] == [True, False, None, None]
+    put = {"window_creation": "MPI_Win_allocate", "synchronization": "MPI_Win_flush"}
+    assert found.value("osu_put_latency", "time", bytes=4, **put) == 1.62e-6
+    assert found.value("osu_put_latency", "time.p99_tail_lat", bytes=4) == 2.40e-6
+    assert found.value("osu_alltoall", "time", bytes=2, datatype="MPI_CHAR") == 12.50e-6
+
+
+def test_a_row_of_osu_that_is_damaged_is_named(tmp_path: Path) -> None:
+    text = output("osu-3.1.out").replace("1867.40", "18x7.40")
+    found = probe(text, tmp_path / "output")
+    assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6]
+    assert found.skipped == [(4, "'18x7.40' is no number.")]

@@ -1,0 +1,140 @@
+"""What HPL, HPCC, HPCG and the NPB print: the numbers that must come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from importing_probe import Read, output, probe
+
+
+def test_hpl_2(read: Read) -> None:
+    found = read("hpl-2.3.out")
+    assert len(found.results) == 2
+    good, bad = found.results
+    assert {name: value.value for name, value in good.parameters.items()} == {
+        "variant": "WR11C2R4",
+        "n": 20160,
+        "nb": 128,
+        "p": 2,
+        "q": 4,
+    }
+    assert found.value("hpl", "time", nb=128) == 58.37
+    assert found.value("hpl", "rate", nb=128) == 9.3596e10
+    assert found.value("hpl", "rate", nb=192) == 9.9294e10
+    assert (good.verified, bad.verified) == (True, False)
+    assert bad.checked is not None
+    assert bad.checked.value == 7.31400012e04
+    assert [series.unit for series in good.series] == ["s", "flop/s"]
+    assert (good.tool, good.version, good.line) == ("HPL", "2.3", 24)
+    assert found.skipped == []
+
+
+def test_hpl_1_has_three_checks_of_which_all_must_pass(read: Read) -> None:
+    found = read("hpl-1.0a.out")
+    assert [result.verified for result in found.results] == [False, True]
+    assert found.results[0].checked.value == 23.0063711
+    assert found.value("hpl", "rate", n=1500, nb=60) == 2.012e9
+    assert found.results[0].version == "1.0a"
+
+
+NPB = {
+    # file: code, metric: value, parameters, verified, version
+    "npb-3.3-mpi.out": (
+        "nasa-npb.cg",
+        {"time": 21.47, "rate": 2548.31e6, "rate.per_process": 637.08e6},
+        {"class": "B", "size": "75000", "iterations": 75, "ranks": 4, "compiled_ranks": 4},
+        True,
+        "3.3.1",
+    ),
+    "npb-3.4-omp.out": (
+        "nasa-npb.bt",
+        {"time": 41.12, "rate": 17076.40e6, "rate.per_thread": 2134.55e6},
+        {
+            "class": "B",
+            "size": "102x102x102",
+            "iterations": 200,
+            "threads": 8,
+            "available_threads": 8,
+            "model": "OMP",
+        },
+        False,
+        "3.4.2",
+    ),
+    "npb-3.4-ser.out": (
+        "nasa-npb.ep",
+        {"time": 19.63, "rate": 27.35e6},
+        {"class": "A", "size": "536870912", "iterations": 0, "model": "SER"},
+        True,
+        "3.4.1",
+    ),
+    "npb-cpp.out": (
+        "npb-cpp.is",
+        {"time": 0.09, "rate": 932.07e6},
+        {"class": "A", "size": "8388608", "threads": 12, "iterations": 10},
+        True,
+        "4.1",
+    ),
+    "npb-2.3-c.out": (
+        "npb-c.mg",
+        {"time": 3.90, "rate": 998.04e6},
+        {"class": "A", "size": "256x256x256", "iterations": 4, "threads": 2},
+        True,
+        "2.3",
+    ),
+    "npb-mz.out": (
+        "nasa-npb.sp-mz",
+        {"time": 13.54, "rate": 5210.44e6, "rate.per_thread": 325.65e6},
+        {
+            "class": "A",
+            "size": "128x128x16",
+            "iterations": 400,
+            "ranks": 2,
+            "threads": 16,
+            "model": "MPI",
+        },
+        True,
+        "3.3.1",
+    ),
+    "npb-unknown.out": (
+        "npb-unknown.lu",
+        {"time": 1.75, "rate": 10323.67e6, "rate.per_process": 5161.84e6},
+        {"class": "W", "size": "33x33x33", "iterations": 300, "ranks": 2, "compiled_ranks": 2},
+        None,
+        "3.3.1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NPB)
+def test_npb(name: str, read: Read) -> None:
+    code, metrics, parameters, verified, version = NPB[name]
+    found = read(name)
+    (result,) = found.results
+    assert result.code == code
+    assert {s.metric: pytest.approx(s.found[0].value, rel=1e-15) for s in result.series} == metrics
+    assert {name: value.value for name, value in result.parameters.items()} == parameters
+    assert (result.verified, result.version) == (verified, version)
+    assert found.skipped == []
+
+
+def test_a_block_of_npb_that_is_cut_yields_nothing_and_is_named(tmp_path: Path) -> None:
+    text = output("npb-3.3-mpi.out")
+    whole = text[: text.index(" Operation type")]
+    found = probe(whole, tmp_path / "output")
+    assert found.results == []
+    assert found.skipped == [(16, "The results of CG are not whole.")]
+
+
+def test_a_damaged_number_of_npb_yields_nothing_and_is_named(tmp_path: Path) -> None:
+    text = output("npb-3.3-mpi.out").replace("2548.31", "25?8.31")
+    found = probe(text, tmp_path / "output")
+    assert found.results == []
+    assert "'Mop/s total'" in found.skipped[0][1]
+
+
+def test_two_runs_of_the_same_npb_are_two_results(tmp_path: Path) -> None:
+    text = output("npb-3.3-mpi.out")
+    found = probe(text + text.replace("21.47", "21.50"), tmp_path / "output")
+    assert found.values("nasa-npb.cg", "time") == [21.47, 21.50]
