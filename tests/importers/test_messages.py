@@ -51,3 +51,34 @@ def test_a_row_of_osu_that_is_damaged_is_named(tmp_path: Path) -> None:
     found = probe(text, tmp_path / "output")
     assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6]
     assert found.skipped == [(4, "'18x7.40' is no number.")]
+
+
+def test_imb_2019(read: Read) -> None:
+    found = read("imb-2019.out")
+    assert found.skipped == []
+    assert {result.version for result in found.results} == {"2019 Update 6"}
+    assert found.value("imb.pingpong", "time", bytes=0, ranks=2) == 1.12e-6
+    assert found.value("imb.pingpong", "bandwidth", bytes=4194304) == 10170.48e6
+    assert found.value("imb.pingpong", "repetitions", bytes=4194304) == 10
+    assert found.value("imb.allreduce", "time", bytes=1048576, ranks=4) == 905.66e-6
+    assert found.value("imb.allreduce", "time.min", bytes=1048576) == 899.13e-6
+    assert found.value("imb.allreduce", "time.max", bytes=4) == 2.94e-6
+    assert found.value("imb.uniband", "bandwidth", bytes=8) == 28.44e6
+    assert found.value("imb.uniband", "rate", bytes=8) == 3555123
+    assert found.value("imb.barrier", "time", ranks=4) == 1.92e-6
+
+
+def test_imb_3_counts_mbytes_in_powers_of_two(read: Read) -> None:
+    found = read("imb-3.1.out")
+    assert found.value("imb.sendrecv", "bandwidth", bytes=1048576) == 1057.97 * 2**20
+    assert found.results[0].version == "3.1"
+
+
+def test_bandwidths_of_a_version_whose_megabyte_is_unknown_are_left_out(tmp_path: Path) -> None:
+    text = output("imb-2019.out").replace("2019 Update 6", "2017 Update 2")
+    found = probe(text, tmp_path / "output")
+    assert found.values("imb.pingpong", "bandwidth") == []
+    assert found.value("imb.pingpong", "time", bytes=1) == 1.15e-6
+    assert [what for _, what in found.skipped] == [
+        "Bandwidths are left out: in this version Mbytes may be 10^6 or 2^20 bytes."
+    ]

@@ -138,3 +138,46 @@ def test_two_runs_of_the_same_npb_are_two_results(tmp_path: Path) -> None:
     text = output("npb-3.3-mpi.out")
     found = probe(text + text.replace("21.47", "21.50"), tmp_path / "output")
     assert found.values("nasa-npb.cg", "time") == [21.47, 21.50]
+
+
+HPCC = {
+    ("hpcc.hpl", "rate"): 0.0261601e12,
+    ("hpcc.hpl", "time"): 13.0512,
+    ("hpcc.ptrans", "rate"): 1.40725e9,
+    ("hpcc.mpi_random_access", "rate"): 0.0505408e9,
+    ("hpcc.star_random_access", "rate"): 0.0343401e9,
+    ("hpcc.star_stream_triad", "rate"): 4.49901e9,
+    ("hpcc.single_stream_copy", "rate"): 11.0114e9,
+    ("hpcc.single_dgemm", "rate"): 11.2034e9,
+    ("hpcc.mpi_fft", "rate"): 4.21105e9,
+    ("hpcc.single_fft", "rate"): 2.10102e9,
+    ("hpcc.ping_pong", "time"): 0.45501e-6,
+    ("hpcc.ping_pong", "bandwidth.max"): 9.31217e9,
+    ("hpcc.natural_ring", "time"): 0.6913e-6,
+    ("hpcc.random_ring", "bandwidth"): 2.30414e9,
+}
+
+
+def test_hpcc(read: Read) -> None:
+    found = read("hpcc-1.5.out")
+    assert found.skipped == []
+    for (code, metric), value in HPCC.items():
+        assert found.value(code, metric) == pytest.approx(value, rel=1e-14), code
+    assert {result.version for result in found.results if result.code != "hpl"} == {"1.5.0"}
+    assert all(result.verified for result in found.results)
+    assert found.value("hpcc.hpl", "time", n=8000, nb=80, p=2, q=2, ranks=4) == 13.0512
+    # HPL's own table within, and none of the tables that look like STREAM's.
+    assert found.value("hpl", "rate", n=8000) == 2.616e10
+    assert not any(result.code == "stream" for result in found.results)
+
+
+def test_an_hpcc_that_failed_says_so_of_every_test(tmp_path: Path) -> None:
+    found = probe(output("hpcc-1.5.out").replace("Success=1", "Success=0"), tmp_path / "output")
+    assert {result.verified for result in found.results if result.code != "hpl"} == {False}
+
+
+def test_a_summary_of_hpcc_that_is_cut_yields_nothing_and_is_named(tmp_path: Path) -> None:
+    text = output("hpcc-1.5.out")
+    found = probe(text[: text.index("End of Summary")], tmp_path / "output")
+    assert {result.code for result in found.results} == {"hpl"}
+    assert found.skipped == [(27, "HPCC's summary that begins here is not whole.")]

@@ -18,6 +18,8 @@ NAMES = (
     "text.osu",
     "text.stream",
     "text.babelstream",
+    "text.imb",
+    "text.hpcc",
 )
 
 

@@ -75,7 +75,7 @@ class _Channel:
             self._active.leave()
 
     def _text(self, line: Line, name: str | None, whole: bool) -> None:
-        if name is not None:
+        if name is not None and not (self._active and self._active.holds(name, line.text.strip())):
             importer = self._importers.get(name)
             if importer is None:
                 importer = self._importers[name] = text_importers()[name](self._out)

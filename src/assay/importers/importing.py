@@ -20,7 +20,7 @@ from assay import __version__
 from assay.errors import AssayError
 from assay.importers import NAMES
 from assay.importers.channels import FileReader
-from assay.importers.lines import STDIN
+from assay.importers.lines import STDIN, SourceFile
 from assay.importers.model import Result
 from assay.model.cell import IMPORTED_TOOLCHAIN, Cell
 from assay.model.placement import Placement, Value

@@ -104,6 +104,10 @@ class TextImporter:
         """Take in a line."""
         raise NotImplementedError
 
+    def holds(self, name: str, text: str) -> bool:
+        """Whether what looks like the output of the importer ``name`` is a part of this one's."""
+        return False
+
     def leave(self) -> None:
         """The tool's output ends here, or another's interrupts it."""
 
