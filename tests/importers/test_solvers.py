@@ -181,3 +181,21 @@ def test_a_summary_of_hpcc_that_is_cut_yields_nothing_and_is_named(tmp_path: Pat
     found = probe(text[: text.index("End of Summary")], tmp_path / "output")
     assert {result.code for result in found.results} == {"hpl"}
     assert found.skipped == [(27, "HPCC's summary that begins here is not whole.")]
+
+
+def test_hpcg_3(read: Read) -> None:
+    found = read("hpcg-3.1.txt")
+    assert found.skipped == []
+    (result,) = found.results
+    cell = {"ranks": 8, "threads": 4, "nx": 208, "ny": 208, "nz": 208}
+    assert found.value("hpcg", "rate", **cell) == 13.1012e9
+    assert found.value("hpcg", "rate.spmv", **cell) == 14.0011e9
+    assert found.value("hpcg", "rate.raw", **cell) == 13.4405e9
+    assert (result.verified, result.version) == (True, "3.1")
+
+
+def test_hpcg_2_with_an_invalid_result(read: Read) -> None:
+    found = read("hpcg-2.4.yaml")
+    assert found.value("hpcg", "rate", ranks=2, nz=52) == 1.10221e9
+    assert found.value("hpcg", "rate.ddot") == 1.5e9
+    assert [result.verified for result in found.results] == [False]

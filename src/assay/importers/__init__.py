@@ -20,6 +20,10 @@ NAMES = (
     "text.babelstream",
     "text.imb",
     "text.hpcc",
+    "documents.fio",
+    "text.ior",
+    "text.mdtest",
+    "text.hpcg",
 )
 
 

@@ -64,3 +64,8 @@ def number(printed: str, line: int, factor: Decimal | int = 1) -> FoundValue | N
 def unit_of(text: str) -> tuple[str, Decimal] | None:
     """The SI unit and the factor of a unit as tools write it; None for one not known here."""
     return _UNITS.get(text.strip().lower())
+
+
+def scaled(found: FoundValue, factor: Decimal | int) -> FoundValue | None:
+    """A number that was found, times the factor of its unit; None if it is too large then."""
+    return found if factor == 1 else number(found.printed, found.line, factor)
