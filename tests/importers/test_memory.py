@@ -75,3 +75,12 @@ def test_babelstream_with_a_wrong_result(tmp_path: Path) -> None:
     text = output("babelstream-4.0.out") + "Validation failed on a[]. Average error 0.1\n"
     found = probe(text, tmp_path / "output")
     assert {result.verified for result in found.results} == {False}
+
+
+def test_likwid_bench(read: Read) -> None:
+    found = read("likwid_bench.out")
+    assert found.skipped == []
+    cell = {"test": "triad_avx", "groups": 1, "threads": 4, "bytes": 500000000}
+    assert found.value("likwid-bench", "bandwidth", **cell) == 23167.50e6
+    assert found.value("likwid-bench", "flops", **cell) == 1447.25e6
+    assert found.value("likwid-bench", "time", **cell) == 1.381250

@@ -82,3 +82,31 @@ def test_bandwidths_of_a_version_whose_megabyte_is_unknown_are_left_out(tmp_path
     assert [what for _, what in found.skipped] == [
         "Bandwidths are left out: in this version Mbytes may be 10^6 or 2^20 bytes."
     ]
+
+
+def test_netpipe_3_counts_in_powers_of_two(read: Read) -> None:
+    found = read("netpipe-3.out")
+    assert found.skipped == []
+    assert found.value("netpipe", "bandwidth", bytes=65536) == 8000.25 * 2**20 / 8
+    assert found.value("netpipe", "time", bytes=1) == 8.57e-6
+    assert found.value("netpipe", "repetitions", bytes=2) == 11662
+
+
+def test_netpipe_5_counts_in_powers_of_ten(read: Read) -> None:
+    found = read("netpipe-5.out")
+    assert found.skipped == []
+    assert found.value("netpipe", "bandwidth", bytes=1) == 4e6 / 8
+    assert found.value("netpipe", "bandwidth", bytes=2000) == 3.2e9 / 8
+
+
+def test_netpipe_with_the_labels_of_ranks(tmp_path: Path) -> None:
+    lines = output("netpipe-3.out").splitlines(keepends=True)
+    found = probe("".join(f"0: {line}" for line in lines), tmp_path / "output")
+    assert found.values("netpipe", "time") == [8.57e-6, 11.23e-6, 62.5e-6]
+
+
+def test_mpptest(read: Read) -> None:
+    found = read("mpptest.out")
+    assert found.skipped == []
+    assert found.values("mpptest", "time") == [2.25e-6, 4.5e-6]
+    assert found.values("mpptest", "bandwidth", bytes=1024, distance=1) == [2.2755e8]

@@ -79,3 +79,25 @@ def test_mdtest_4_per_rank_and_in_time(read: Read) -> None:
     found = read("mdtest-4.0.out")
     assert found.value("mdtest", "rate", op="file_creation") == 11034.480
     assert found.value("mdtest", "time", op="file_creation") == pytest.approx(0.363e-3, rel=1e-15)
+
+
+def test_iozone(read: Read) -> None:
+    found = read("iozone.out")
+    whole = {"file_bytes": 2**30, "record_bytes": 2**20}
+    for op, rate in (
+        ("write", 1201345),
+        ("random_read", 5102210),
+        ("backward_read", 4802210),
+        ("stride_read", 5000110),
+        ("freread", 5200110),
+    ):
+        assert found.value("iozone", "bandwidth", op=op, **whole) == rate * 1024
+    assert found.values("iozone", "bandwidth", record_bytes=2**21) == [
+        1301345 * 1024,
+        1502311 * 1024,
+    ]
+    throughput = {"processes": 4, "record_bytes": 65536, "file_bytes": 2**29}
+    assert found.value("iozone", "bandwidth", op="initial_writers", **throughput) == 812345.5 * 1024
+    assert found.value("iozone", "bandwidth", op="readers", **throughput) == 9123456.25 * 1024
+    assert found.skipped == [(17, "It is not known which columns of this row are blank.")]
+    assert {result.version for result in found.results} == {"3.489"}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.importers.channels import FileReader
 from assay.importers.lines import SourceFile, clean
-from assay.importers.model import Result
+from assay.importers.model import FoundValue, Result
 from assay.kernels import known_kernel
 
 Read = Callable[[str], "Probe"]
@@ -52,10 +54,31 @@ class Probe:
             assert known_kernel(result.code) is None, result.code
             assert result.series
             for found in result.found():
-                assert found.printed in lines[found.line - 1], (found, lines[found.line - 1])
+                _check_value(found, lines[found.line - 1])
         for line, what in self.skipped:
             assert 1 <= line <= len(lines)
             assert what.endswith(".") or ": " in what, what
+
+
+# What may lie between a number as it is printed and its value: the factors of units.
+_FACTORS = [
+    *(10.0**power for power in (0, 3, 6, 9, 12, 15, -2, -3, -6, -9)),
+    *(2.0**power for power in (10, 20, 30, 40)),
+    *(unit / 8 for unit in (2.0**20, 1e6, 1e9)),
+]
+_NUMBER = re.compile(r"[-+]?\d*\.?\d*(?:[eEdD][-+]?\d+)?", re.ASCII)
+
+
+def _check_value(found: FoundValue, line: str) -> None:
+    """The value stands in the line, as a whole number where it is one."""
+    assert found.printed in line, (found, line)
+    if isinstance(found.value, str):
+        return
+    assert _NUMBER.fullmatch(found.printed), found
+    assert re.search(rf"(?<![\d.]){re.escape(found.printed)}(?![\d.]\d)(?!\d)", line), (found, line)
+    printed = float(found.printed.replace("D", "e").replace("d", "e"))
+    assert math.isfinite(found.value)
+    assert any(math.isclose(found.value, printed * f, rel_tol=1e-12) for f in _FACTORS), found
 
 
 def probe(content: str | bytes, path: Path) -> Probe:

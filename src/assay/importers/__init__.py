@@ -24,6 +24,15 @@ NAMES = (
     "text.ior",
     "text.mdtest",
     "text.hpcg",
+    "documents.hyperfine",
+    "documents.google_benchmark",
+    "text.reframe_perflog",
+    "documents.reframe_report",
+    "text.likwid_bench",
+    "text.netpipe",
+    "text.iozone",
+    "text.mpptest",
+    "documents.phoronix",
 )
 
 

@@ -97,7 +97,8 @@ class _Channel:
     def _cuts(self, line: Line) -> bool:
         """Whether a document begins within one that does not hold others."""
         assert self._document is not None
-        return starts_document(line.text) and not self._document.holds_documents
+        inside = self._document.holds_documents and not line.text.startswith("<?xml")
+        return starts_document(line.text) and not inside
 
     def _continue(self, line: Line) -> None:
         assert self._document is not None

@@ -96,7 +96,7 @@ class DocumentText:
         if not self._lines:
             self.first = line.number
             self.kind = "XML document" if text.startswith("<") else "JSON document"
-            self.holds_documents = text.startswith("[")
+            self.holds_documents = text.startswith(("[", "<"))
         self._size += len(text)
         if self._size > LARGEST:
             return f"This {self.kind} is larger than {LARGEST >> 20} MiB."

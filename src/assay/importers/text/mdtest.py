@@ -12,7 +12,8 @@ from assay.importers.model import FoundValue, Line, Output, Result, Series, Text
 from assay.importers.numbers import FIELD, MS, number
 
 _HEADER = re.compile(
-    r"mdtest-(\d\S*) was launched with (\d{1,9}) total task\(s\) on (\d{1,9}) node(?:\(s\)|s)?\.?\s*"
+    r"mdtest-(\d\S*) was launched with (\d{1,9}) total task\(s\)"
+    r" on (\d{1,9}) node(?:\(s\)|s)?\.?\s*"
 )
 _SUMMARY = re.compile(
     r"SUMMARY(?: (rate|time))?\s*(?:\(in ([^)]+)\))?:.*?\(of (\d{1,9}) iterations?\)\s*"
