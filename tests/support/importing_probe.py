@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.importers.channels import FileReader
+from assay.importers.importing import Cells, Collector
 from assay.importers.lines import SourceFile, clean
 from assay.importers.model import FoundValue, Result
 from assay.kernels import known_kernel
@@ -24,11 +26,15 @@ class Probe:
     text: str
     results: list[Result] = field(default_factory=list)
     skipped: list[tuple[int, str]] = field(default_factory=list)
+    _collector: Collector = field(default_factory=lambda: Collector(Cells(), io.BytesIO()))
 
     def result(self, result: Result) -> None:
+        """Keep it; it must be one that can be stored."""
         self.results.append(result)
+        self._collector.result(result)
 
     def skip(self, line: int, what: str) -> None:
+        """Keep it."""
         self.skipped.append((line, what))
 
     def values(self, code: str, metric: str, **parameters: object) -> list[float]:

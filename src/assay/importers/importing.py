@@ -89,12 +89,12 @@ class Collector:
             measurement=measurement_id(cell, self._cells.next_of(cell)),
             kernel=cell.kernel,
             tool=result.tool,
-            version=result.version,
+            version=None if result.version is None else str(result.version),
             parameters=cell.parameters,
             series=[
                 SampleSeries(
-                    metric=series.metric,
-                    unit=series.unit,
+                    metric=str(series.metric),
+                    unit=str(series.unit),
                     rank=None,
                     peer=None,
                     starts=[],
@@ -158,8 +158,10 @@ def cell_of(result: Result) -> Cell:
     """The cell of a result: its code and its parameters, the code's version among them."""
     parameters: dict[str, Value] = {}
     if result.version is not None:
-        parameters["version"] = result.version
-    parameters |= {name: found.value for name, found in result.parameters.items()}
+        parameters["version"] = str(result.version)
+    for name, found in result.parameters.items():
+        # A string of a document has its line with it, which is no part of the cell.
+        parameters[name] = str(found.value) if isinstance(found.value, str) else found.value
     return Cell(result.code, parameters, Placement(), IMPORTED_TOOLCHAIN)
 
 

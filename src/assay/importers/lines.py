@@ -29,6 +29,9 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 # Of ECMA-48: control sequences, and operating-system commands such as a window's title.
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 
+# Digits of other scripts, which patterns and int() would take for numbers of a tool's.
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
+
 
 @dataclass(frozen=True)
 class RawLine:
@@ -138,7 +141,7 @@ def clean(text: str) -> str:
         text = text.rpartition("\r")[2]
     if "\x00" in text:
         text = text.replace("\x00", "")
-    return text
+    return text if text.isascii() else _OTHER_DIGIT.sub("\ufffd", text)
 
 
 class Labels:
