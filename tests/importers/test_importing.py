@@ -163,7 +163,10 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         buffer = io.BytesIO(output("hpl-2.3.out").encode())
 
     monkeypatch.setattr("sys.stdin", Stdin)
-    run = imported(tmp_path, "-")
+    with pytest.raises(SystemExit) as done:
+        main(["import", "-", "--runs", str(tmp_path / "runs")])
+    assert done.value.code == 0
+    (run,) = Store(tmp_path / "runs").directories()
     (source,) = run.manifest().imported
     assert (source.file, source.lines, len(source.tools)) == ("-", 51, 1)
 
@@ -271,7 +274,7 @@ def test_bad_input_is_one_sentence(content: bytes, what: str, tmp_path: Path) ->
 def test_files_that_cannot_be_read_exit_with_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for files in ([str(tmp_path / "nothing")], [str(tmp_path)], [HPL, HPL], []):
+    for files in ([str(tmp_path / "nothing")], [str(tmp_path)], [HPL, HPL], [], ["--bogus", HPL]):
         with pytest.raises(SystemExit) as done:
             main(["import", *files, "--runs", str(tmp_path / "runs")])
         assert done.value.code == 2

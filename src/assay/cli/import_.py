@@ -16,7 +16,7 @@ from cyclopts import Parameter
 
 
 def import_(
-    *files: str,
+    *files: Annotated[str, Parameter(allow_leading_hyphen=True)],
     system: str | None = None,
     runs: Path | None = None,
     config: Path | None = None,
@@ -45,10 +45,17 @@ def import_(
     from assay.console import command_line, console, print_json
     from assay.errors import AssayError
     from assay.importers.importing import import_files
+    from assay.importers.lines import STDIN
     from assay.report.imported_run.summary import import_summary, print_import
 
     if not files:
         raise AssayError("No file is named.", fix="`assay import FILE`, or - for standard input.")
+    option = next((name for name in files if name.startswith("-") and name != STDIN), None)
+    if option is not None:
+        raise AssayError(
+            f"Unknown option: {option}.",
+            fix="`assay import --help` says what it takes; write ./ before a file of that name.",
+        )
     root = runs or load_config(config).runs
     run = import_files(files, root, system=system, command=command_line())
     summary = import_summary(run)
