@@ -46,6 +46,22 @@ def test_osu_7_with_validation_and_tails(read: Read) -> None:
     assert found.value("osu_alltoall", "time", bytes=2, datatype="MPI_CHAR") == 12.50e-6
 
 
+def test_osu_programs_are_called_what_their_executables_are(tmp_path: Path) -> None:
+    for title, code in (
+        ("MPI Broadcast Latency", "osu_bcast"),
+        ("MPI Reduce_scatter Latency", "osu_reduce_scatter"),
+        ("MPI All-to-All Personalized Exchange Latency", "osu_alltoall"),
+        ("MPI Non-blocking All-to-Allv Personalized Exchange Latency", "osu_ialltoallv"),
+        ("MPI Multi-threaded Latency", "osu_latency_mt"),
+        ("MPI_Accumulate latency", "osu_acc_latency"),
+        ("MPI_Get Bandwidth", "osu_get_bw"),
+        ("MPI_Put Bi-directional Bandwidth", "osu_put_bibw"),
+        ("OpenSHMEM Put", "osu_openshmem_put"),
+    ):
+        text = f"# OSU {title} Test v5.9\n# Size          Latency (us)\n8                 1.25\n"
+        assert [r.code for r in probe(text, tmp_path / "output").results] == [code]
+
+
 def test_a_row_of_osu_that_is_damaged_is_named(tmp_path: Path) -> None:
     text = output("osu-3.1.out").replace("1867.40", "18x7.40")
     found = probe(text, tmp_path / "output")

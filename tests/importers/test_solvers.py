@@ -39,6 +39,15 @@ def test_hpl_1_has_three_checks_of_which_all_must_pass(read: Read) -> None:
     assert found.results[0].version == "1.0a"
 
 
+def test_hpl_of_a_vendor_is_another_code(tmp_path: Path) -> None:
+    vendor = "HPL-NVIDIA 23.3.0  -- NVIDIA accelerated HPL benchmark -- NVIDIA\n"
+    text = vendor + output("hpl-2.3.out").replace("9.3596e+01", "9.3596e+01 ( 4.680e+01)")
+    found = probe(text + output("hpl-1.0a.out"), tmp_path / "output")
+    assert found.value("hpl-nvidia", "rate", nb=128) == 9.3596e10
+    versions = [(result.code, result.version) for result in found.results]
+    assert versions == [("hpl-nvidia", "23.3.0")] * 2 + [("hpl", "1.0a")] * 2
+
+
 NPB = {
     # file: code, metric: value, parameters, verified, version
     "npb-3.3-mpi.out": (
@@ -174,6 +183,14 @@ def test_hpcc(read: Read) -> None:
 def test_an_hpcc_that_failed_says_so_of_every_test(tmp_path: Path) -> None:
     found = probe(output("hpcc-1.5.out").replace("Success=1", "Success=0"), tmp_path / "output")
     assert {result.verified for result in found.results if result.code != "hpl"} == {False}
+
+
+def test_a_test_that_hpcc_left_out_has_no_result(tmp_path: Path) -> None:
+    text = output("hpcc-1.5.out").replace("\nFFT_N=1048576", "\nFFT_N=-1")
+    found = probe(text.replace("StarFFT_Gflops=1.40011", "StarFFT_Gflops=6.9e-301"), tmp_path / "o")
+    codes = {result.code for result in found.results}
+    assert "hpcc.star_fft" not in codes
+    assert "hpcc.mpi_fft" in codes
 
 
 def test_a_summary_of_hpcc_that_is_cut_yields_nothing_and_is_named(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 from assay.errors import AssayError
 
@@ -33,8 +34,7 @@ _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
-@dataclass(frozen=True)
-class RawLine:
+class RawLine(msgspec.Struct, frozen=True, gc=False):
     """A line as it stands in a file. ``whole``: whether it ends with a newline.
 
     ``text`` is None for a line that is longer than any tool's.

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+import msgspec
+
 from assay.model.placement import Value
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, gc=False):
     """A line of a tool's output: its number in the file, from 1, and its text.
 
     The text has lost what others put around it: control sequences, carriage returns and the label

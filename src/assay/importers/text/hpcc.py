@@ -174,8 +174,12 @@ class HpccImporter(TextImporter):
         parameters = {}
         for name, parameter in {"CommWorldProcs": "ranks", **counts}.items():
             count = self._number(name, _ONE)
-            if count is not None:
-                parameters[parameter] = count
+            if count is None:
+                continue
+            # A test that was left out has a size of -1, and whatever was in memory as its rate.
+            if parameter != "threads" and float(count.value) <= 0:
+                return
+            parameters[parameter] = count
         if not any(float(s.found[0].value) > 0 for s in series if s.metric != "errors"):
             return
         self.out.result(

@@ -12,7 +12,9 @@ from decimal import Decimal
 from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, words
 from assay.importers.numbers import FIELD, WHOLE, number
 
-_HEADER = re.compile(r"\s*HPL\S*(?: -)? +(\d[\w.]*) +--")
+_HEADER = re.compile(r"\s*(HPL[\w-]*?)(?: -)? +(\d[\w.]*) +--")
+# Lines after its own header within which a vendor's version prints that of the HPL it comes from.
+_SAME_HEADER = 10
 _ROW = re.compile(
     rf"([A-Z]{{1,2}}\d\w{{0,8}})\s+({WHOLE})\s+({WHOLE})\s+({WHOLE})\s+({WHOLE})"
     rf"\s+({FIELD})\s+({FIELD})(?:\s+\(\s*{FIELD}\))?\s*"
@@ -30,7 +32,9 @@ class HplImporter(TextImporter):
 
     def __init__(self, out: Output) -> None:
         super().__init__(out)
+        self._tool, self._code = "HPL", "hpl"
         self._version: str | None = None
+        self._vendor_line = -_SAME_HEADER
         self._row: tuple[dict[str, FoundValue], list[Series]] | None = None
         self._passed: list[bool] = []
         self._residual: FoundValue | None = None
@@ -53,9 +57,17 @@ class HplImporter(TextImporter):
             self._row = None
         elif header := _HEADER.match(text):
             self.leave()
-            self._version = header[1]
+            self._header(header[1], header[2], line.number)
         elif text.startswith("HPL ERROR"):
             self.out.skip(line.number, f"HPL says: {text[:120]}")
+
+    def _header(self, name: str, version: str, line: int) -> None:
+        """Whose HPL it is: a vendor's is another code, and says HPL's own version besides."""
+        if name != "HPLinpack":
+            self._tool, self._code, self._version = name, name.lower(), version
+            self._vendor_line = line
+        elif line - self._vendor_line >= _SAME_HEADER:
+            self._tool, self._code, self._version = "HPL", "hpl", version
 
     def _begin(self, row: re.Match[str], line: int) -> None:
         variant, n, nb, p, q, time, rate = row.groups()
@@ -89,8 +101,8 @@ class HplImporter(TextImporter):
             parameters, series = self._row
             self.out.result(
                 Result(
-                    code="hpl",
-                    tool="HPL",
+                    code=self._code,
+                    tool=self._tool,
                     version=self._version,
                     parameters=parameters,
                     series=series,

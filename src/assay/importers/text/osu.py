@@ -68,6 +68,7 @@ _ONE_SIDED = (
 )
 _WORDS = (
     (" latency", ""),
+    (" personalized exchange", ""),
     ("non-blocking broadcast", "ibcast"),
     ("non-blocking all-to-all", "ialltoall"),
     ("non-blocking ", "i"),
