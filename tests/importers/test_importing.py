@@ -283,6 +283,15 @@ def test_files_that_cannot_be_read_exit_with_2(
         assert "Traceback" not in said
 
 
+@pytest.mark.parametrize("begin", ["# OSU MPI", " NAS Parallel Benchmarks", "a|", "IOR-3", "#"])
+def test_lines_that_are_made_to_be_slow_are_passed_over(begin: str, tmp_path: Path) -> None:
+    for filler in (" ", "v ", "|a", "9 ", "- "):
+        text = output("osu-3.1.out") + begin + filler * 300_000 + "\n" + output("hpl-1.0a.out")
+        found = probe(text, tmp_path / "output")
+        assert len(found.results) == 4
+        assert found.skipped == [(5, "This line is longer than any tool's.")]
+
+
 def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
     path = tmp_path / "log"
     noise = b"step 12 of 400: residual 1.25e-03, rate 81.5 Mflop/s\n" * 1000

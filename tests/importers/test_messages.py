@@ -62,6 +62,13 @@ def test_osu_programs_are_called_what_their_executables_are(tmp_path: Path) -> N
         assert [r.code for r in probe(text, tmp_path / "output").results] == [code]
 
 
+def test_comments_of_osu_are_no_heads_of_tables(tmp_path: Path) -> None:
+    comment = "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n# Size"
+    found = probe(output("osu-3.1.out").replace("# Size", comment), tmp_path / "output")
+    assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6, 1867.40e6]
+    assert found.skipped == []
+
+
 def test_a_row_of_osu_that_is_damaged_is_named(tmp_path: Path) -> None:
     text = output("osu-3.1.out").replace("1867.40", "18x7.40")
     found = probe(text, tmp_path / "output")

@@ -12,6 +12,9 @@ from assay.importers.model import Line, Output, TextImporter
 
 _DIGIT = re.compile(r"\d")
 _DECIMALS = re.compile(r"[-+]?\d*\.(\d+)")
+# Characters of a line of a text tool; only documents have longer ones. It bounds the time that
+# patterns take on lines that were made to be slow.
+_LONGEST_TEXT = 4096
 # Ranks whose lines are told apart at a time.
 _MOST_CHANNELS = 1 << 16
 
@@ -32,7 +35,7 @@ class FileReader:
         label, text = self._labels.split(raw.text)
         channel = self._channels.get(label)
         if channel is None:
-            if not (_signatures().match(text) or starts_document(text)):
+            if not (_signature(text) or starts_document(text)):
                 return
             if len(self._channels) == _MOST_CHANNELS:
                 self._out.skip(raw.number, "There are too many labels of ranks.")
@@ -58,7 +61,7 @@ class _Channel:
         self._before = ""
 
     def feed(self, line: Line, whole: bool = True) -> None:
-        signature = _signatures().match(line.text)
+        signature = _signature(line.text)
         if self._document is not None and not signature and not self._cuts(line):
             self._continue(line)
         elif signature is None and starts_document(line.text):
@@ -67,7 +70,7 @@ class _Channel:
             self._continue(line)
         else:
             self._cut()
-            self._text(line, signature.lastgroup if signature else None, whole)
+            self._text(line, signature, whole)
 
     def finish(self) -> None:
         self._cut()
@@ -83,6 +86,9 @@ class _Channel:
                 self._active.leave()
             self._active = importer
         if self._active is None:
+            return
+        if len(line.text) > _LONGEST_TEXT:
+            self._out.skip(line.number, "This line is longer than any tool's.")
             return
         if not whole and not _as_before(line.text, self._before):
             if _DIGIT.search(line.text):
@@ -139,6 +145,12 @@ def _as_before(text: str, before: str) -> bool:
         return False
     last, other = _DECIMALS.fullmatch(words[-1]), _DECIMALS.fullmatch(others[-1])
     return last is not None and other is not None and len(last[1]) == len(other[1])
+
+
+def _signature(text: str) -> str | None:
+    """The name of the importer whose signature a line is."""
+    match = _signatures().match(text) if len(text) <= _LONGEST_TEXT else None
+    return match.lastgroup if match else None
 
 
 @cache

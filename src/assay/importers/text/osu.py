@@ -130,7 +130,9 @@ class OsuImporter(TextImporter):
         for name in names[sized:]:
             column = _column(name)
             if column is None:
-                self.out.skip(line, f"The column '{name}' is not known.")
+                # Other comments, such as on which device a buffer is, have parentheses too.
+                if sized:
+                    self.out.skip(line, f"The column '{name}' is not known.")
                 return
             columns.append(column)
         self._columns, self._sized = columns, sized
