@@ -133,6 +133,16 @@ def test_questions_over_many_runs_leave_imported_ones_out_and_say_so(
     assert "1 imported" in capsys.readouterr().out
 
 
+def test_an_imported_run_is_not_gone_on_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (imported(tmp_path, HPL).path / "seal.json").unlink()
+    with pytest.raises(SystemExit) as done:
+        main(["run", "--resume", "--runs", str(tmp_path / "runs")])
+    assert done.value.code == 2
+    assert "This run was imported" in capsys.readouterr().err
+
+
 def test_the_command_tells_what_it_found_and_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
