@@ -217,6 +217,13 @@ def test_outputs_of_labelled_ranks_do_not_mix(tmp_path: Path) -> None:
     assert found.value("stream", "rate", op="triad") == 105002.4e6
 
 
+def test_digits_of_other_scripts_are_no_numbers(tmp_path: Path) -> None:
+    text = output("hpl-2.3.out").replace("WR11C2R4       20160   128", "WR11C2R4       2016٣   128")
+    found = probe(text, tmp_path / "output")
+    assert found.values("hpl", "time") == [55.02]
+    assert found.skipped[0] == (24, "This row of HPL's table is damaged.")
+
+
 def test_several_tools_in_one_file(tmp_path: Path) -> None:
     names = ["osu-5.6.out", "fio-3.json", "npb-3.3-mpi.out", "phoronix.xml", "stream-5.10.out"]
     alone = [len(probe(output(name), tmp_path / "output").results) for name in names]
