@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import assay
-from assay import questions, schedulers
+from assay import importers, questions, schedulers
 from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS
 from assay.kernels import kernels
 
@@ -26,6 +26,7 @@ ORDER = (
     "kernels",
     "plans",
     "records",
+    "importers",
     "schedulers",
     "system",
     "lab",
@@ -51,6 +52,7 @@ APART = {
     "schedulers": {"reference", "kernels", "plans"},
     "launch": {"lab", "plans", "system"},
     "records": {"kernels"},
+    "importers": {"reference", "kernels", "plans"},
     "system": {"plans", "records"},
 }
 
@@ -139,6 +141,19 @@ def test_a_scheduler_is_a_module_and_a_line() -> None:
     templates = {path.stem for path in (PACKAGE / "schedulers" / "templates").glob("*.mustache")}
     assert templates == {scheduler.kind for scheduler in schedulers.schedulers()}
     assert [system.name for system in schedulers.systems()] == list(schedulers.NAMES)
+
+
+def test_an_importer_is_a_module_and_a_line() -> None:
+    folder = PACKAGE / "importers"
+    modules = {
+        f"{kind}.{path.stem}"
+        for kind in ("text", "documents")
+        for path in (folder / kind).glob("*.py")
+    }
+    assert modules - {"text.__init__", "documents.__init__"} == set(importers.NAMES)
+    found = {*importers.text_importers(), *importers.document_importers()}
+    assert found == {name.partition(".")[2] for name in importers.NAMES}
+    assert len(found) == len(importers.NAMES)
 
 
 def test_a_scheduler_is_named_in_its_own_files_alone() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.app import COMMANDS, app, help_of
+from assay.cli.app import COMMANDS, app, help_of, spoken
 from examples import PATHS, ROOT, examples, words_of
 
 RECORDED = ROOT / "tests" / "data" / "help"
@@ -52,7 +52,7 @@ def test_every_recorded_help_has_its_command() -> None:
 def test_each_command_has_an_example(name: str) -> None:
     summary, shown = help_of(name)
     assert summary.endswith(".") and "\n" not in summary
-    assert f"assay {name}" in shown
+    assert f"assay {spoken(name)}" in shown
 
 
 @pytest.mark.parametrize("line", examples())

@@ -24,7 +24,13 @@ from assay.questions.history.snapshots import SystemDifference
 from assay.records import schema
 from assay.records.directory import Seal
 from assay.records.jobs import JobAccounting, JobEnd, JobEvent
-from assay.records.model import LaunchRecord, Manifest
+from assay.records.model import (
+    ImportedSource,
+    ImportedTool,
+    LaunchRecord,
+    Manifest,
+    SkippedPart,
+)
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunRequest
 from assay.records.sessions import SessionEvent
@@ -53,6 +59,9 @@ STRUCTS += [
     RunSummary,
     LaunchRecord,
     Manifest,
+    ImportedSource,
+    ImportedTool,
+    SkippedPart,
     Cell,
     Placement,
     Replication,

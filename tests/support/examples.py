@@ -6,16 +6,17 @@ import re
 import shlex
 from pathlib import Path
 
-from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, help_of
+from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, help_of, spoken
 
 ROOT = Path(__file__).parents[2]
 PATHS = [
     (),
-    *((name,) for name in (*COMMANDS, *HIDDEN)),
+    *((spoken(name),) for name in (*COMMANDS, *HIDDEN)),
     *((group, name) for group, names in SUBCOMMANDS.items() for name in names),
 ]
 # The pages whose examples a reader types.
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+_MODULES = {spoken(name): name for name in COMMANDS}
 _ENDS = ("|", ">", "&&")
 
 
@@ -24,7 +25,7 @@ def examples() -> list[str]:
     lines = []
     for path in PATHS:
         if path and path[0] not in HIDDEN:
-            lines += help_of(*path)[1].splitlines()
+            lines += help_of(_MODULES.get(path[0], path[0]), *path[1:])[1].splitlines()
     for page in PAGES:
         for block in re.findall(r"^```[a-z]*\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
             lines += block.replace("\\\n", " ").splitlines()

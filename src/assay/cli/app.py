@@ -17,13 +17,14 @@ from cyclopts import App, CycloptsError
 from assay import __version__
 
 # The commands, a module each. Its docstring is the command's help and its examples, which are read
-# without importing it.
+# without importing it. A command that is a word of Python's has an underscore at its module's end.
 COMMANDS = (
     "run",
     "measure",
     "watch",
     "report",
     "history",
+    "import_",
     "runs",
     "system",
     "kernels",
@@ -55,6 +56,11 @@ def help_of(*names: str) -> tuple[str, str]:
     return summary, "Examples:\n" + indent(dedent(examples).strip(), "  ")
 
 
+def spoken(name: str) -> str:
+    """What a command is called on the command line."""
+    return name.removesuffix("_")
+
+
 def _group(name: str, commands: Mapping[str, str]) -> App:
     summary, examples = help_of(name)
     group = App(
@@ -76,7 +82,9 @@ for _name in COMMANDS:
         app.command(_group(_name, SUBCOMMANDS[_name]))
         continue
     _help, _examples = help_of(_name)
-    app.command(f"assay.cli.{_name}:{_name}", name=_name, help=_help, help_epilogue=_examples)
+    app.command(
+        f"assay.cli.{_name}:{_name}", name=spoken(_name), help=_help, help_epilogue=_examples
+    )
 for _name in HIDDEN:
     app.command(f"assay.cli.{_name}:{_name}", name=_name, help=help_of(_name)[0], show=False)
 
@@ -90,7 +98,7 @@ def _check_memory_limit(given: Sequence[str]) -> None:
     from assay.errors import AssayError
 
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if given[:1] and given[0] in COMMANDS and 0 <= limit < _LEAST_MEMORY:
+    if given[:1] and given[0] in map(spoken, COMMANDS) and 0 <= limit < _LEAST_MEMORY:
         raise AssayError(
             f"The address space is limited to {limit >> 20} MiB, and assay needs "
             f"{_LEAST_MEMORY >> 20} MiB at least.",
@@ -104,7 +112,8 @@ def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
     from cyclopts import MissingArgumentError
     from cyclopts.exceptions import UnusedCliTokensError
 
-    names = [word for word in given[:1] if word in COMMANDS]
+    modules = {spoken(name): name for name in COMMANDS}
+    names = [modules[word] for word in given[:1] if word in modules]
     names += [word for word in given[1:2] if names and word in SUBCOMMANDS.get(names[0], ())]
     what, option = str(error), ""
     argument = getattr(error, "argument", None)
@@ -118,7 +127,7 @@ def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
         words = [word for word in given if f"'{word}'" in what]
         listed = ", ".join(f"'{word}'" for word in words) or "A word"
         what = f"{listed} {'is' if len(words) < 2 else 'are'} too much."
-    help_command = " ".join(("assay", *names, "--help"))
+    help_command = " ".join(("assay", *map(spoken, names), "--help"))
     fix = f"`{help_command}` says what it takes."
     if names and names[0] not in HIDDEN:
         lines = help_of(*names)[1].splitlines()[1:]

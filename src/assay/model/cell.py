@@ -13,6 +13,8 @@ from assay.model.placement import Placement, Value
 _FIRST_FIELDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
 # The toolchain's name where a program brings its own.
 OWN_TOOLCHAIN = "own"
+# The same where the number was printed by another tool, so that no such cell is one of assay's.
+IMPORTED_TOOLCHAIN = "imported"
 
 
 class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):

@@ -368,6 +368,25 @@ def create_requested(root: Path, stem: str, request: RunRequest) -> RunDirectory
     return _make(root, stem, fill)
 
 
+def create_imported(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirectory:
+    """Make the directory of a run that ``fill`` writes whole, manifest and seal too.
+
+    ``fill`` gets a folder and the run's name, and again with another name if one was taken
+    meanwhile. ``stem``: the name, see ``run_stem``, if no other run has it. Raises AssayError.
+    """
+
+    def whole(folder: Path, run: str) -> None:
+        (folder / RAW).mkdir(exist_ok=True)
+        fill(folder, run)
+
+    return _make(root, stem, whole)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write ``manifest.json`` into a run's folder. Raises AssayError."""
+    write_atomically(folder / MANIFEST, _pretty(manifest))
+
+
 def run_stem(utc: float, system: str, suite: str) -> str:
     """What a run is called: time, system and suite, of which the last two lose odd characters."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(utc))

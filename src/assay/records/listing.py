@@ -22,6 +22,7 @@ class RunListing(msgspec.Struct, frozen=True):
     begun to measure), ``damaged`` (a file is not what was written or sealed; ``problem`` names it)
     or ``unreadable`` (``problem`` says why). ``members``: of a group of runs, a node each, how many
     of them are in which state: ``complete``, ``failed``, ``unfinished`` or ``missing``.
+    ``imported``: whether its numbers are other tools'.
     """
 
     run: str
@@ -35,6 +36,7 @@ class RunListing(msgspec.Struct, frozen=True):
     measurements: int | None = None
     problem: str | None = None
     members: dict[str, int] | None = None
+    imported: bool = False
 
 
 def describe_run(run: RunDirectory, *, check: bool = False) -> RunListing:
@@ -75,6 +77,7 @@ def _sealed(run: RunDirectory, summary: RunSummary) -> RunListing:
         cells=summary.cells,
         launches=summary.launches,
         measurements=summary.measurements,
+        imported=summary.imported,
     )
 
 
@@ -103,6 +106,7 @@ def _looked_through(run: RunDirectory, check: bool) -> RunListing:
         launches=launches,
         measurements=len(measured),
         problem=problem,
+        imported=bool(manifest.imported),
     )
 
 

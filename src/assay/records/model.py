@@ -41,12 +41,56 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     left: tuple[str, ...] = ()
 
 
+class SkippedPart(msgspec.Struct, frozen=True):
+    """A part of a file that was not imported: its line, and a sentence on why."""
+
+    line: int
+    what: str
+
+
+class ImportedTool(msgspec.Struct, frozen=True):
+    """What was imported of one tool from one file.
+
+    ``version``: null where the tool names none. ``codes``: the programs that it timed, which are
+    kernels of the plan. ``results``: of a cell each; ``failed``: how many of them the tool itself
+    calls wrong. ``numbers``: how many were read. ``first`` and ``last``: lines.
+    """
+
+    tool: str
+    version: str | None
+    codes: list[str]
+    results: int
+    failed: int
+    numbers: int
+    first: int
+    last: int
+
+
+class ImportedSource(msgspec.Struct, frozen=True):
+    """A file that was imported.
+
+    ``file``: its path, "-" for standard input. ``digest``: SHA-256 of ``bytes`` bytes, as stored.
+    ``skipped``: parts that are unknown or damaged; ``unlisted``: how many more there are.
+    """
+
+    file: str
+    digest: str
+    bytes: int
+    lines: int
+    tools: list[ImportedTool]
+    skipped: list[SkippedPart]
+    unlisted: int = 0
+
+
 class Manifest(msgspec.Struct, frozen=True):
     """``manifest.json``: what was asked, on what, with what. Written once, at the start.
 
     ``prices``: the site's, as they were then, so that a report made elsewhere says the same.
     ``fake``: the path of the scenario whose machine was measured; null of a real one, and of runs
     stored before this was.
+    ``imported``: the files of a run that assay did not measure but read from other tools' output;
+    empty for one that was measured. ``utc`` is then when it was read, and placements and
+    replication of the plan say nothing.
     """
 
     schema: int
@@ -59,6 +103,7 @@ class Manifest(msgspec.Struct, frozen=True):
     toolchains: dict[str, dict[str, object]]
     prices: Prices = NO_PRICES
     fake: str | None = None
+    imported: list[ImportedSource] = []
 
 
 def system_name(manifest: Manifest) -> str:

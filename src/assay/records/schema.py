@@ -130,12 +130,13 @@ class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
     rate: float | None = None
 
 
-class SampleSeries(msgspec.Struct, frozen=True):
+class SampleSeries(msgspec.Struct, frozen=True, omit_defaults=True):
     """One metric's samples. ``rank`` null: all of them, of ``time`` the slowest.
 
     ``starts``: when each began; empty where that is as in the first series, or not known.
     A series has one value per sample if it has as many as the first; the warm-up is left out of
-    those alone.
+    those alone. ``lines`` and ``printed``: of imported values, the line that each is in and how it
+    stands there.
     """
 
     metric: str
@@ -144,6 +145,8 @@ class SampleSeries(msgspec.Struct, frozen=True):
     peer: int | None
     starts: list[float]
     values: list[float]
+    lines: list[int] = []
+    printed: list[str] = []
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -202,6 +205,44 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     traffic: list[AdapterTraffic] = []
 
 
+class ImportedRecord(msgspec.Struct, frozen=True, tag_field="record", tag="imported"):
+    """What another tool printed about one cell, as ``assay import`` read it.
+
+    ``tool`` and ``version``: as the tool calls itself; null where it names no version. ``verified``
+    and ``verification``: its own check. ``error``: why the tool calls it a failure. It has no
+    ``start`` and no ``wall``: nobody knows when it was measured.
+    """
+
+    measurement: str
+    kernel: str
+    tool: str
+    version: str | None
+    parameters: dict[str, Value]
+    series: Sequence[SampleSeries]
+    verified: bool | None = None
+    verification: Verification | None = None
+    error: str | None = None
+
+    def as_measurement(self) -> MeasurementRecord:
+        """The same in the form that summaries read; its times are no measured ones."""
+        facts: dict[str, Value] = {"tool": self.tool}
+        if self.version is not None:
+            facts["version"] = self.version
+        return MeasurementRecord(
+            measurement=self.measurement,
+            kernel=self.kernel,
+            status="failed" if self.error else "ok",
+            start=0.0,
+            wall=0.0,
+            parameters=self.parameters,
+            error=self.error,
+            verified=self.verified,
+            verification=self.verification,
+            series=self.series,
+            facts=facts,
+        )
+
+
 class StreamEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
     """Last record: without it, or with another count than was read, the launch did not finish."""
 
@@ -210,5 +251,11 @@ class StreamEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
 
 
 StreamRecord = (
-    StreamStart | RankRecord | MeasurementBegin | Progress | MeasurementRecord | StreamEnd
+    StreamStart
+    | RankRecord
+    | MeasurementBegin
+    | Progress
+    | MeasurementRecord
+    | ImportedRecord
+    | StreamEnd
 )

@@ -32,7 +32,8 @@ _PATH = "path of the table"
 class RunFilter:
     """Which runs, or which of their rows, a question is about; None is all of them.
 
-    ``since`` and ``until``: Unix times of a run's start, the latter excluded.
+    ``since`` and ``until``: Unix times of a run's start, the latter excluded. ``imported``: whether
+    they are numbers of other tools, which are never read together with measured ones.
     """
 
     kernel: str | None = None
@@ -40,11 +41,13 @@ class RunFilter:
     system: str | None = None
     since: float | None = None
     until: float | None = None
+    imported: bool = False
 
     def takes(self, run: RunSummary) -> bool:
         """Whether a run is one of them, as a whole."""
         return (
-            (self.kernel is None or self.kernel in run.kernels)
+            self.imported == run.imported
+            and (self.kernel is None or self.kernel in run.kernels)
             and (self.suite is None or self.suite == run.suite)
             and (self.system is None or self.system == run.system)
             and (self.since is None or run.utc >= self.since)
@@ -59,13 +62,15 @@ class PassedOver(msgspec.Struct, frozen=True):
     """How many runs a question over many of them leaves out, and why.
 
     ``unfinished``: not sealed; ``groups``: of single nodes, which have reports of their own;
-    ``older``: whose tables are of another version; ``damaged``: that can't be read.
+    ``older``: whose tables are of another version; ``damaged``: that can't be read; ``imported``:
+    numbers of other tools.
     """
 
     unfinished: int = 0
     groups: int = 0
     older: int = 0
     damaged: int = 0
+    imported: int = 0
 
 
 class Store:
@@ -96,6 +101,8 @@ class Store:
                 group = request is not None and request.members is not None
                 sealed = not group and run.complete
                 counts["groups" if group else "older" if sealed else "unfinished"] += 1
+            elif summary.imported:
+                counts["imported"] += 1
             elif summary.tables != TABLES_SCHEMA:
                 counts["older"] += 1
         return PassedOver(**counts)
@@ -174,15 +181,21 @@ class Store:
     def of_machine(self, machine: Identity) -> Iterator[tuple[RunDirectory, RunSummary | None]]:
         """The runs of a machine, newest first; unfinished ones too, which have no summary.
 
-        Runs that can't be read, of another version say, are passed over.
+        Runs that can't be read, of another version say, are passed over, and so are imported ones,
+        whose machine nobody knows.
         """
         for run in reversed(self.directories()):
             try:
                 summary = run.summary()
-                found = summary.machine if summary else machine_identity(run.manifest().system)
+                if summary is not None:
+                    found, imported = summary.machine, summary.imported
+                else:
+                    manifest = run.manifest()
+                    found = machine_identity(manifest.system)
+                    imported = bool(manifest.imported)
             except AssayError:
                 continue
-            if found == machine:
+            if found == machine and not imported:
                 yield run, summary
 
     def _with_tables(self, choice: RunFilter) -> list[tuple[RunDirectory, RunSummary]]:

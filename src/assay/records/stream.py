@@ -14,6 +14,7 @@ from assay.errors import AssayError
 from assay.records.lazy_samples import StoredSeries
 from assay.records.schema import (
     STREAM_SCHEMA,
+    ImportedRecord,
     MeasurementBegin,
     MeasurementRecord,
     RankRecord,
@@ -119,6 +120,8 @@ def _read_lines(file: BinaryIO, path: Path, stream: Stream, samples: bool) -> No
             if record is None:
                 stream.damaged.append(number)
             else:
+                if isinstance(record, ImportedRecord):
+                    record = record.as_measurement()
                 if isinstance(record, MeasurementRecord) and not samples:
                     stored = StoredSeries(path, offset, len(line), len(record.series))
                     record = msgspec.structs.replace(record, series=stored)

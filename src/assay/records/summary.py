@@ -20,7 +20,8 @@ class RunSummary(msgspec.Struct, frozen=True):
     ``manifest``: the version of its manifest. ``tables``: of its tables, 0 where it has none.
     ``machine``: the facts that tell machines apart, a missing one null. ``until``: Unix time at
     which its last measurement ended, s. ``covariates``: the names that its tables have columns of.
-    The last two are null in seals that are older than they.
+    The last two are null in seals that are older than they. ``imported``: whether it was read from
+    other tools' output (``assay import``).
     """
 
     manifest: int
@@ -36,6 +37,7 @@ class RunSummary(msgspec.Struct, frozen=True):
     measurements: int
     until: float | None = None
     covariates: tuple[str, ...] | None = None
+    imported: bool = False
 
 
 def system_name(run: str, system: Mapping[str, object]) -> str:
@@ -68,8 +70,9 @@ def summarise_run(run: RunData, *, launches: int, tables: int) -> RunSummary:
         cells=len(manifest.plan.cells),
         launches=launches,
         measurements=len(run.measurements),
-        until=last_moment(run),
+        until=None if manifest.imported else last_moment(run),
         covariates=covariates_of(run),
+        imported=bool(manifest.imported),
     )
 
 

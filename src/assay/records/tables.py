@@ -36,6 +36,19 @@ TABLES_SCHEMA = 2
 # What the name of a covariate's column begins with.
 COVARIATE = "covariate."
 
+# What nobody knows of a number that another tool printed.
+_UNKNOWN_OF_IMPORTS = (
+    "nodes",
+    "ppn",
+    "threads",
+    "order",
+    "binding",
+    "session",
+    "utc",
+    "wall",
+    "hosts",
+)
+
 # Samples that are in memory at a time, and rows of a group: what a question about one cell reads.
 _CHUNK = 1 << 18
 _GROUP = 1 << 16
@@ -132,6 +145,8 @@ def _measurement_row(manifest: Manifest, measurement: Measurement) -> dict[str, 
         "hosts": ",".join(dict.fromkeys(rank.host for rank in measurement.ranks)),
         "traffic": ",".join(f"{name}={most:.0f}" for name, most in sent.items()) or None,
     }
+    if manifest.imported:
+        row |= dict.fromkeys(_UNKNOWN_OF_IMPORTS)
     return row | {f"{COVARIATE}{name}": value for name, value in record.covariates.items()}
 
 
@@ -194,7 +209,7 @@ def _series_of(measurement: Measurement) -> Iterator[dict[str, object]]:
         by_sample = length == len(all_series[0].values)
         starts: Sequence[float | None] = series.starts
         if not starts:
-            starts = all_series[0].starts if by_sample else [None] * length
+            starts = (all_series[0].starts if by_sample else []) or [None] * length
         if length == 0:
             continue
         yield {

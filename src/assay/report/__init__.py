@@ -26,6 +26,10 @@ def build_report(
     """
     from assay.report.build import build
 
+    if run.manifest.imported:
+        from assay.report.imported_run.build import build_imported
+
+        return build_imported(run, cells)
     return build(run, cells, history)
 
 

@@ -16,6 +16,7 @@ _STOPS = {
     "launches": "launches",
     "interrupted": "interrupted",
     "failed": "failed",
+    "imported": "imported",
 }
 
 

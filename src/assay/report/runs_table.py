@@ -82,6 +82,8 @@ def _state(run: RunListing, state: str) -> Text:
     from rich.text import Text
 
     text = Text(state, style=_STYLES[run.state])
+    if run.imported:
+        text.append(", imported", style="default")
     if run.members is not None:
         counts_of = (f"{count} {name}" for name, count in sorted(run.members.items()))
         text.append(f": nodes {', '.join(counts_of)}", style="default")

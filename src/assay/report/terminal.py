@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.questions.common.tables import Entry, Table
+from assay.report.imported_run.build import SECTION
 from assay.report.model import ReportModel, Section
 from assay.report.shorten import MOST_LINES, shortened
 
@@ -34,7 +35,8 @@ def print_report(report: ReportModel, console: Console) -> None:
     for section in report.sections:
         _verdict(section, console)
     for section in report.sections:
-        if section.evidence:
+        # An imported run has no evidence: its numbers are a table of their own.
+        if section.evidence or section.id == SECTION:
             shown = [table for table in section.tables if not table.folded]
             for number, table in enumerate(shown):
                 _table(table, console, titled=number > 0)

@@ -103,7 +103,9 @@ def test_what_did_not_change_is_steady(found: History) -> None:
 
 
 def test_runs_that_tell_nothing_are_passed_over_and_counted(found: History) -> None:
-    assert found.passed_over == {"unfinished": 1, "groups": 0, "older": 1, "damaged": 2}
+    assert found.passed_over == {
+        "unfinished": 1, "groups": 0, "older": 1, "damaged": 2, "imported": 0,
+    }  # fmt: skip
     assert found.runs == NIGHTS + 1
 
 
@@ -120,7 +122,7 @@ def test_groups_and_runs_of_older_versions_are_told_from_unfinished_ones(tmp_pat
     create_requested(tmp_path, "20990101T000000Z-group", request)
     found = Store(tmp_path).passed_over()
     assert msgspec.structs.asdict(found) == {
-        "unfinished": 0, "groups": 1, "older": 1, "damaged": 0,
+        "unfinished": 0, "groups": 1, "older": 1, "damaged": 0, "imported": 0,
     }  # fmt: skip
     assert find(tmp_path, ASKED).runs == 2
 

@@ -74,6 +74,12 @@ def resume_run(name: str, how: StartOptions) -> int:
     """Go on with an unfinished run; the exit status. Raises AssayError."""
     run = find_run(how.root, name, incomplete=True)
     request = run.request()
+    if run.begun and run.manifest().imported:
+        raise AssayError(
+            "This run was imported: there is nothing to measure.",
+            where=str(run.path),
+            fix="`assay import` reads its files again.",
+        )
     if where(how.config, submit=how.submit, here=how.here, resumed=request) == "away":
         return _resume_away(run, request, how)
     if request is not None and request.members is not None:

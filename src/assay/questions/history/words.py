@@ -18,6 +18,7 @@ _REASONS = {
     "unfinished": "unfinished",
     "groups": "of single nodes",
     "older": "of another version",
+    "imported": "imported",
     "damaged": "damaged",
 }
 

@@ -161,7 +161,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
             f"Its launches ran on {len(hosts)} different sets of hosts: {'; '.join(hosts[:4])}"
             f"{'; …' if len(hosts) > 4 else ''}."
         )
-    if evidence is not None:
+    if evidence is not None and not run.manifest.imported:
         remarks += caveats(evidence)
     return CellSummary(
         kernel=cell.kernel,
@@ -238,6 +238,7 @@ def _metric_summaries(
         rule = run.manifest.plan.replication
         width = relative_half_width(costs.medians.tolist(), rule.confidence)
         reached = width is not None and width <= rule.precision
+        reached = reached and not run.manifest.imported
         stop = "precision" if reached else _why_stopped(run, cell, len(costs.launches), failed)
         summaries[metric.name] = _summary(metric, costs, stop)
         if evidence is None or (kernel is not None and metric.name == kernel.headline):
@@ -255,6 +256,8 @@ def _metric_summaries(
 
 
 def _why_stopped(run: RunData, cell: Cell, launches: int, failed: bool) -> Stop:
+    if run.manifest.imported:
+        return "imported"
     if failed:
         return "failed"
     rule = run.manifest.plan.replication

@@ -11,7 +11,7 @@ from assay.model.cell import Cell
 # Why a candidate of a search has no numbers though the run is done.
 UNTRIED = "It was not tried: its search did not ask for it."
 
-Stop = Literal["precision", "budget", "launches", "interrupted", "failed"]
+Stop = Literal["precision", "budget", "launches", "interrupted", "failed", "imported"]
 
 
 class MetricSummary(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class MetricSummary(msgspec.Struct, frozen=True):
     six launches, for which no nonparametric 95% interval exists. ``min``, ``max``, ``p05``, ``p95``
     are over all samples after warm-up, ``cov`` is the coefficient of variation between launches,
     ``cov_samples`` of the samples within them (median over launches). ``n`` counts launches,
-    ``samples`` samples.
+    ``samples`` samples. ``stop`` is "imported" where another tool printed the numbers.
     """
 
     unit: str

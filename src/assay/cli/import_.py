@@ -1,0 +1,65 @@
+"""Read other tools' results and keep them as a run beside assay's own.
+
+Examples::
+
+    assay import HPL.out
+    assay import --system fritz slurm-4711.out hpccoutf.txt
+    srun ./osu_latency | assay import -            what a job prints
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def import_(
+    *files: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    system: str | None = None,
+    runs: Path | None = None,
+    config: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Read other tools' results and keep them as a run beside assay's own.
+
+    Which tools' output a file holds is found out by its content; it may hold several tools', with
+    other text around. Numbers are stored in SI units with their lines. What is unknown or damaged
+    is named and left out. Such a run is told apart everywhere from what assay measured.
+
+    Parameters
+    ----------
+    files
+        Files, plain or compressed by gzip; - is standard input.
+    system
+        What the machine is called that the numbers are of [default: unknown].
+    runs
+        The folder that holds runs [default: ./runs, or as assay.toml says].
+    config
+        The assay.toml to use.
+    json
+        Print what was found and skipped as JSON on stdout.
+    """
+    from assay.config import load_config
+    from assay.console import command_line, console, print_json
+    from assay.errors import AssayError
+    from assay.importers.importing import import_files
+    from assay.importers.lines import STDIN
+    from assay.report.imported_run.summary import import_summary, print_import
+
+    if not files:
+        raise AssayError("No file is named.", fix="`assay import FILE`, or - for standard input.")
+    option = next((name for name in files if name.startswith("-") and name != STDIN), None)
+    if option is not None:
+        raise AssayError(
+            f"Unknown option: {option}.",
+            fix="`assay import --help` says what it takes; write ./ before a file of that name.",
+        )
+    root = runs or load_config(config).runs
+    run = import_files(files, root, system=system, command=command_line())
+    summary = import_summary(run)
+    if json:
+        print_json(summary)
+    else:
+        print_import(summary, console())

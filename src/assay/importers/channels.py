@@ -1,0 +1,160 @@
+"""Which importer reads which line: by signatures, and by where JSON and XML documents begin."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from assay.importers import document_importers, text_importers
+from assay.importers.decoding import Document, DocumentText, starts_document
+from assay.importers.lines import Labels, RawLine
+from assay.importers.model import Line, Output, TextImporter
+
+_DIGIT = re.compile(r"\d")
+_DECIMALS = re.compile(r"[-+]?\d*\.(\d+)")
+# Characters of a line of a text tool; only documents have longer ones. It bounds the time that
+# patterns take on lines that were made to be slow.
+_LONGEST_TEXT = 4096
+# Ranks whose lines are told apart at a time.
+_MOST_CHANNELS = 1 << 16
+
+
+class FileReader:
+    """Feeds the lines of a file to importers, the lines of each labelled rank by themselves."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._channels: dict[str, _Channel] = {}
+        self._labels = Labels([i.UNLABELLED for i in text_importers().values() if i.UNLABELLED])
+
+    def feed(self, raw: RawLine) -> None:
+        """Take in a line."""
+        if raw.text is None:
+            self._out.skip(raw.number, "This line is longer than any tool's.")
+            return
+        label, text = self._labels.split(raw.text)
+        channel = self._channels.get(label)
+        if channel is None:
+            if not (_signature(text) or starts_document(text)):
+                return
+            if len(self._channels) == _MOST_CHANNELS:
+                self._out.skip(raw.number, "There are too many labels of ranks.")
+                return
+            channel = self._channels[label] = _Channel(self._out)
+        channel.feed(Line(raw.number, text), raw.whole)
+
+    def finish(self) -> None:
+        """The file has ended."""
+        for channel in self._channels.values():
+            channel.finish()
+        self._channels.clear()
+
+
+class _Channel:
+    """The lines of one rank, or those without labels."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._importers: dict[str, TextImporter] = {}
+        self._active: TextImporter | None = None
+        self._document: DocumentText | None = None
+        self._before = ""
+
+    def feed(self, line: Line, whole: bool = True) -> None:
+        signature = _signature(line.text)
+        if self._document is not None and not signature and not self._cuts(line):
+            self._continue(line)
+        elif signature is None and starts_document(line.text):
+            self._cut()
+            self._document = DocumentText()
+            self._continue(line)
+        else:
+            self._cut()
+            self._text(line, signature, whole)
+
+    def finish(self) -> None:
+        self._cut()
+        if self._active is not None:
+            self._active.leave()
+
+    def _text(self, line: Line, name: str | None, whole: bool) -> None:
+        if name is not None and not (self._active and self._active.holds(name, line.text.strip())):
+            importer = self._importers.get(name)
+            if importer is None:
+                importer = self._importers[name] = text_importers()[name](self._out)
+            if importer is not self._active and self._active is not None:
+                self._active.leave()
+            self._active = importer
+        if self._active is None:
+            return
+        if len(line.text) > _LONGEST_TEXT:
+            self._out.skip(line.number, "This line is longer than any tool's.")
+            return
+        if not whole and not _as_before(line.text, self._before):
+            if _DIGIT.search(line.text):
+                self._out.skip(
+                    line.number,
+                    "The last line has no end: its last number may be cut, and it is left out.",
+                )
+            return
+        self._active.feed(line)
+        self._before = line.text
+
+    def _cuts(self, line: Line) -> bool:
+        """Whether a document begins within one that does not hold others."""
+        assert self._document is not None
+        inside = self._document.holds_documents and not line.text.startswith("<?xml")
+        return starts_document(line.text) and not inside
+
+    def _continue(self, line: Line) -> None:
+        assert self._document is not None
+        problem = self._document.add(line)
+        if problem:
+            self._out.skip(self._document.first, problem)
+            self._document = None
+        elif self._document.whole:
+            document, self._document = self._document.decode(), None
+            if isinstance(document, Document):
+                self._dispatch(document)
+            else:
+                self._out.skip(*document)
+
+    def _dispatch(self, document: Document) -> None:
+        for importer in document_importers().values():
+            if importer.takes(document.value):
+                importer.read(document.value, self._out)
+                return
+        self._out.skip(document.line, f"This {document.kind} is of no tool that is known here.")
+
+    def _cut(self) -> None:
+        if self._document is not None:
+            self._out.skip(
+                self._document.first, f"The {self._document.kind} that begins here is not whole."
+            )
+            self._document = None
+
+
+def _as_before(text: str, before: str) -> bool:
+    """Whether a line without an end has its last number whole, judged by the line before it.
+
+    Tables have fixed formats: as many words, and as many decimals in the last one. A number without
+    decimals may have been cut anywhere.
+    """
+    words, others = text.split(), before.split()
+    if not words or len(words) != len(others):
+        return False
+    last, other = _DECIMALS.fullmatch(words[-1]), _DECIMALS.fullmatch(others[-1])
+    return last is not None and other is not None and len(last[1]) == len(other[1])
+
+
+def _signature(text: str) -> str | None:
+    """The name of the importer whose signature a line is."""
+    match = _signatures().match(text) if len(text) <= _LONGEST_TEXT else None
+    return match.lastgroup if match else None
+
+
+@cache
+def _signatures() -> re.Pattern[str]:
+    """One pattern that says by the name of its group whose signature a line is."""
+    signatures = (f"(?P<{name}>{i.SIGNATURE})" for name, i in text_importers().items())
+    return re.compile(rf"\s*(?:{'|'.join(signatures)})")

@@ -1,0 +1,240 @@
+"""JSON and XML documents within text, decoded with the line of each value.
+
+A document is held in memory while it is read, up to ``LARGEST`` bytes of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from assay.importers.model import FoundValue, Line
+from assay.importers.numbers import number
+
+# Bytes of a document. Decoded, it takes some ten times as much memory.
+LARGEST = 64 << 20
+_DEEPEST = 200
+
+_START = re.compile(r'\{\s*(?:"|\}|$)|\[\s*(?:\{|$)|<\?xml\b|<PhoronixTestSuite>')
+_END_OF_XML = "</PhoronixTestSuite>"
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]"]')
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|NaN|-?Infinity|\n')
+
+
+@dataclass(frozen=True)
+class Document:
+    """Decoded. JSON: dicts, lists, ``Text`` of strings, ``FoundValue`` of finite numbers,
+    ``Unusable`` of others, bool and None. XML: ``Element``.
+    """
+
+    value: object
+    kind: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """What stands where a number should: NaN, Infinity, or a number out of range."""
+
+    printed: str
+    line: int
+
+
+class Text(str):
+    """A string of a JSON document with its line."""
+
+    line: int = 0
+
+
+@dataclass
+class Element:
+    """An XML element: its name, its own text, its line, its elements."""
+
+    name: str
+    line: int
+    text: str = ""
+    elements: list[Element] = field(default_factory=list)
+
+    def first(self, name: str) -> Element | None:
+        """The first element of that name in it."""
+        return next((element for element in self.elements if element.name == name), None)
+
+    def all(self, name: str) -> Iterator[Element]:
+        """Those of that name in it."""
+        return (element for element in self.elements if element.name == name)
+
+    def said(self, name: str) -> str:
+        """The text of the first of that name; "" if there is none."""
+        found = self.first(name)
+        return found.text.strip() if found else ""
+
+
+def starts_document(text: str) -> bool:
+    """Whether a line begins as a document does."""
+    return bool(text) and text[0] in "{[<" and _START.match(text) is not None
+
+
+class DocumentText:
+    """A document as it comes in, line by line."""
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.kind = ""
+        self.whole = False
+        self.holds_documents = False
+        self._lines: list[str] = []
+        self._numbers: list[int] = []
+        self._depth = 0
+        self._size = 0
+
+    def add(self, line: Line) -> str | None:
+        """Take in a line; a sentence on why it can't be a document after all."""
+        text = line.text
+        if not self._lines:
+            self.first = line.number
+            self.kind = "XML document" if text.startswith("<") else "JSON document"
+            self.holds_documents = text.startswith(("[", "<"))
+        self._size += len(text)
+        if self._size > LARGEST:
+            return f"This {self.kind} is larger than {LARGEST >> 20} MiB."
+        if self.kind == "XML document":
+            end = text.find(_END_OF_XML)
+            self.whole = end >= 0
+            text = text[: end + len(_END_OF_XML)] if self.whole else text
+        else:
+            for bracket in _BRACKETS.finditer(text):
+                if bracket[0] == '"':
+                    return f"The {self.kind} that begins here has a string that does not end."
+                if bracket[0] in "{[":
+                    self._depth += 1
+                elif bracket[0] in "}]":
+                    self._depth -= 1
+                if self._depth > _DEEPEST:
+                    return f"The {self.kind} that begins here is nested too deeply."
+                if self._depth == 0:
+                    text = text[: bracket.end()]
+                    self.whole = True
+                    break
+        self._lines.append(text)
+        self._numbers.append(line.number)
+        return None
+
+    def decode(self) -> Document | tuple[int, str]:
+        """The document, or the line at which it is damaged with a sentence on that."""
+        return self._decode_xml() if self.kind == "XML document" else self._decode_json()
+
+    def _decode_json(self) -> Document | tuple[int, str]:
+        text = "\n".join(self._lines)
+        numbers = _Places(text, self._numbers, strings=False)
+        strings = _Places(text, self._numbers, strings=True)
+        try:
+            # The decoder asks for numbers in the order in which they stand in the text.
+            value = json.loads(
+                text,
+                parse_int=numbers.number,
+                parse_float=numbers.number,
+                parse_constant=numbers.number,
+                object_pairs_hook=_unique,
+            )
+        except json.JSONDecodeError as error:
+            place = min(error.lineno, len(self._numbers))
+            return self._numbers[place - 1], "The JSON document is damaged here."
+        except ValueError as error:
+            return self.first, f"The JSON document that begins here is damaged: {error}."
+        except RecursionError:
+            return self.first, "The JSON document is nested too deeply."
+        return Document(strings.placed(value), self.kind, self.first)
+
+    def _decode_xml(self) -> Document | tuple[int, str]:
+        builder = _Builder(self._numbers)
+        try:
+            builder.parser.Parse("\n".join(self._lines).encode("utf-8", "replace"), True)
+        except (expat.ExpatError, ValueError):
+            place = min(builder.parser.CurrentLineNumber, len(self._numbers))
+            return self._numbers[max(place, 1) - 1], "The XML document is damaged here."
+        if builder.root is None:
+            return self.first, "The XML document is empty."
+        return Document(builder.root, self.kind, self.first)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    decoded = dict(pairs)
+    if len(decoded) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return decoded
+
+
+class _Places:
+    """The lines of a JSON text's numbers, or of its strings, in their order."""
+
+    def __init__(self, text: str, lines: list[int], *, strings: bool) -> None:
+        self._places = self._find(text, lines, strings)
+
+    @staticmethod
+    def _find(text: str, lines: list[int], strings: bool) -> Iterator[tuple[str, int]]:
+        row = 0
+        for token in _TOKENS.finditer(text):
+            if token[0] == "\n":
+                row += 1
+            elif (token[0][0] == '"') == strings:
+                yield token[0], lines[row]
+
+    def number(self, printed: str) -> FoundValue | Unusable:
+        found, line = next(self._places, ("", 0))
+        if found != printed:
+            raise ValueError(f"the number {printed} can't be placed")
+        return number(printed, line) or Unusable(printed, line)
+
+    def placed(self, value: object) -> object:
+        """A decoded value whose strings have their lines; keys are strings of the text too."""
+        if isinstance(value, str):
+            text = Text(value)
+            text.line = next(self._places)[1]
+            return text
+        if isinstance(value, list):
+            return [self.placed(item) for item in value]
+        if isinstance(value, dict):
+            placed = {}
+            for key, item in value.items():
+                next(self._places)
+                placed[key] = self.placed(item)
+            return placed
+        return value
+
+
+class _Builder:
+    """Builds elements from what the parser reads; entities of the document's own are refused."""
+
+    def __init__(self, lines: list[int]) -> None:
+        self.root: Element | None = None
+        self._open: list[Element] = []
+        self._lines = lines
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.EntityDeclHandler = self._refuse
+
+    def _start(self, name: str, _: object) -> None:
+        element = Element(name, self._lines[self.parser.CurrentLineNumber - 1])
+        if len(self._open) > _DEEPEST:
+            raise ValueError("nested too deeply")
+        if self._open:
+            self._open[-1].elements.append(element)
+        else:
+            self.root = element
+        self._open.append(element)
+
+    def _end(self, _: str) -> None:
+        self._open.pop()
+
+    def _text(self, text: str) -> None:
+        if self._open:
+            self._open[-1].text += text
+
+    def _refuse(self, *_: object) -> None:
+        raise ValueError("entities are not read")

@@ -1,0 +1,1 @@
+"""Importers of tools that write JSON or XML."""

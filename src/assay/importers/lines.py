@@ -1,0 +1,165 @@
+"""Files as lines of clean text, in bounded memory: plain or gzip, with numbers from 1.
+
+What others put around a tool's lines is taken off: control sequences of terminals, carriage
+returns, and the labels of ranks that ``srun --label``, ``mpirun --tag-output`` and Intel MPI's
+``-prepend-rank`` write.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from assay.errors import AssayError
+
+# Bytes of a line beyond which it is none of any tool's; it is named and passed over.
+LONGEST_LINE = 1 << 20
+STDIN = "-"
+
+_GZIP = b"\x1f\x8b"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Of ECMA-48: control sequences, and operating-system commands such as a window's title.
+_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+
+# Digits of other scripts, which patterns and int() would take for numbers of a tool's.
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
+
+
+class RawLine(msgspec.Struct, frozen=True, gc=False):
+    """A line as it stands in a file. ``whole``: whether it ends with a newline.
+
+    ``text`` is None for a line that is longer than any tool's.
+    """
+
+    number: int
+    text: str | None
+    whole: bool
+
+
+class SourceFile:
+    """A file that is read once. ``digest`` and ``size`` (bytes as stored) hold when it was read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.size = 0
+        self.lines = 0
+        self.problem: str | None = None
+        self._sum = hashlib.sha256()
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what was read."""
+        return self._sum.hexdigest()
+
+    def read(self) -> Iterator[RawLine]:
+        """Its lines, one after the other. Raises AssayError for a file that can't be read.
+
+        ``problem`` says afterwards if compressed data ended early or were damaged.
+        """
+        try:
+            if self.name == STDIN:
+                yield from self._read(sys.stdin.buffer)
+            else:
+                if Path(self.name).is_dir():
+                    raise AssayError("This is a folder.", where=self.name, fix="Name its files.")
+                with Path(self.name).open("rb") as file:
+                    yield from self._read(file)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise AssayError(f"Can't read: {reason}.", where=self.name) from None
+
+    def _read(self, file: BinaryIO) -> Iterator[RawLine]:
+        counted = io.BufferedReader(_Counting(file, self._take), 1 << 16)
+        start = counted.peek(2)[:2]
+        if start in _UTF16:
+            raise AssayError(
+                "The file is in UTF-16.",
+                where=self.name,
+                fix="Convert it: iconv -f UTF-16 -t UTF-8.",
+            )
+        if start != _GZIP:
+            yield from self._lines(counted.readline)
+            return
+        try:
+            with gzip.GzipFile(fileobj=counted) as unpacked:
+                yield from self._lines(unpacked.readline)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            self.problem = "The compressed data end early or are damaged."
+
+    def _take(self, content: bytes) -> None:
+        self._sum.update(content)
+        self.size += len(content)
+
+    def _lines(self, readline: Callable[[int], bytes]) -> Iterator[RawLine]:
+        while content := readline(LONGEST_LINE):
+            self.lines += 1
+            whole = content.endswith(b"\n")
+            long = False
+            while not whole and len(content) == LONGEST_LINE:
+                long = True
+                content = readline(LONGEST_LINE)
+                whole = content.endswith(b"\n")
+            text = None if long else clean(content.decode("utf-8", "replace"))
+            yield RawLine(self.lines, text, whole)
+
+
+class _Counting(io.RawIOBase):
+    """Passes on what is read, and shows it to ``see``."""
+
+    def __init__(self, file: BinaryIO, see: Callable[[bytes], None]) -> None:
+        self._file = file
+        self._see = see
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        """As of any raw stream."""
+        assert isinstance(buffer, memoryview)
+        content = self._file.read(len(buffer))
+        self._see(content)
+        buffer[: len(content)] = content
+        return len(content)
+
+
+def clean(text: str) -> str:
+    """A line without its end, control sequences, and what a carriage return overwrote."""
+    text = text.rstrip("\r\n")
+    if "\x1b" in text:
+        text = _CONTROL.sub("", text)
+    if "\r" in text:
+        text = text.rpartition("\r")[2]
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    return text if text.isascii() else _OTHER_DIGIT.sub("\ufffd", text)
+
+
+class Labels:
+    """Takes the labels of ranks off lines. ``unlabelled``: patterns of lines that have none."""
+
+    def __init__(self, unlabelled: list[str]) -> None:
+        plain = "".join(f"(?!{pattern})" for pattern in unlabelled)
+        self._label = re.compile(
+            rf"{plain}(?:[ ]{{0,7}}(\d{{1,7}}): ?|\[\d{{1,9}},(\d{{1,9}})\]<std(?:out|err)>: ?"
+            r"|\[(\d{1,7})\] )"
+        )
+
+    def split(self, text: str) -> tuple[str, str]:
+        """The label, "" if there is none, and the rest of the line."""
+        # A look at the first letter is most of the work saved.
+        if not text or text[0] not in " [0123456789":
+            return "", text
+        match = self._label.match(text)
+        if match is None:
+            return "", text
+        return match[1] or match[2] or match[3], text[match.end() :]

@@ -1,0 +1,152 @@
+"""BabelStream, and GPU-STREAM as it was called before, as text and as CSV.
+
+Source: ``main.cpp`` of versions 1 to 5. Rates are 10^6 bytes per second, or 2^20 where the head of
+the table says MiBytes/sec. The program says only of wrong results that they are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, words
+from assay.importers.numbers import FIELD, WHOLE, number
+
+_VERSION = re.compile(r"Version:\s*(\d[\w.]*)\s*")
+_UNIT = r"[KMGT]i?(?:B|Bytes)"
+_HEAD = re.compile(rf"Function\s+({_UNIT})/s(?:ec)?\s+Min \(sec\)\s+Max\s+Average\s*")
+_RATE_COLUMN = re.compile(rf"max_({_UNIT})_per_sec", re.I)
+_ROW = re.compile(
+    rf"(Copy|Mul|Add|Triad|Dot|Nstream)\s+({FIELD})\s+({FIELD})\s+({FIELD})\s+({FIELD})\s*"
+)
+_LIKE_ROW = re.compile(r"(?:Copy|Mul|Add|Triad|Dot|Nstream)\s+[\d.]")
+_CSV_HEAD = "function,num_times,n_elements,sizeof,"
+_ELEMENTS = re.compile(rf"Number of elements:\s*({WHOLE})\s*")
+_WORDS = {
+    "implementation": re.compile(r"(?:Implementation:|Using)\s*([A-Za-z][\w +.-]{0,40}?)\s*"),
+    "precision": re.compile(r"Precision:\s*(double|float)\s*"),
+    "device": re.compile(r"Using (?:\w+ )?device:?\s+(\S.{0,80}?)\s*"),
+}
+_TIMES = re.compile(rf"Running .{{0,60}}?\b({WHOLE}) times\b.*")
+_SIZE = re.compile(rf"Array size:\s*({FIELD})\s*(MB|KB|GB|MiB|KiB|GiB)\b.*")
+_SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+class BabelStreamImporter(TextImporter):
+    """See the module."""
+
+    SIGNATURE = r"BabelStream\s*$|GPU-STREAM\s*$|function,num_times,n_elements,sizeof,"
+
+    def __init__(self, out: Output) -> None:
+        super().__init__(out)
+        self._version: str | None = None
+        self._settings: dict[str, FoundValue] = {}
+        self._factor: int | None = None
+        self._columns: list[str] = []
+        self._rows: list[tuple[dict[str, FoundValue], list[Series]]] = []
+        self._wrong = False
+
+    def feed(self, line: Line) -> None:
+        """Take in a line."""
+        text = line.text.strip()
+        if text in ("BabelStream", "GPU-STREAM"):
+            self.leave()
+        elif version := _VERSION.fullmatch(text):
+            self._version = version[1]
+        elif head := _HEAD.fullmatch(text):
+            self._factor = _factor(head[1])
+        elif text.startswith(_CSV_HEAD):
+            self._columns = text.split(",")
+        elif text.startswith(("Validation failed", "FAILED validation")):
+            self._wrong = True
+        elif self._columns and text.count(",") == len(self._columns) - 1:
+            self._csv(text.split(","), line.number)
+        elif row := _ROW.fullmatch(text):
+            self._row(row, line.number)
+        elif _LIKE_ROW.match(text):
+            self.out.skip(line.number, "This row of BabelStream's table is damaged.")
+        else:
+            self._setting(text, line.number)
+
+    def _setting(self, text: str, line: int) -> None:
+        for name, pattern in _WORDS.items():
+            if found := pattern.fullmatch(text):
+                self._settings[name] = words(found[1], line)
+        if times := _TIMES.fullmatch(text):
+            self._settings["times"] = FoundValue(int(times[1]), times[1], line)
+        if elements := _ELEMENTS.fullmatch(text):
+            self._settings["elements"] = FoundValue(int(elements[1]), elements[1], line)
+        if size := _SIZE.fullmatch(text):
+            # Rounded as printed: this is a name for the size rather than the size.
+            found_size = number(size[1], line, _SIZES[size[2]])
+            if found_size is not None:
+                self._settings["array_bytes"] = found_size
+
+    def _row(self, row: re.Match[str], line: int) -> None:
+        if self._factor is None:
+            self.out.skip(line, "This row of BabelStream comes before its table's head.")
+            return
+        operation = FoundValue(row[1].lower(), row[1], line)
+        printed = dict(zip(("rate", "time.min", "time.max", "time"), row.groups()[1:], strict=True))
+        self._take({"op": operation}, printed, self._factor, line)
+
+    def _csv(self, fields: list[str], line: int) -> None:
+        row = dict(zip(self._columns, fields, strict=True))
+        rate = next((name for name in row if _RATE_COLUMN.fullmatch(name)), "")
+        names = {"rate": rate, "time.min": "min_runtime", "time.max": "max_runtime"}
+        names["time"] = "avg_runtime"
+        if not all(name in row for name in names.values()):
+            self.out.skip(line, "This row of BabelStream's CSV has unknown columns.")
+            return
+        parameters = {"op": FoundValue(row["function"].lower(), row["function"], line)}
+        for column, name in (
+            ("n_elements", "elements"),
+            ("sizeof", "element_bytes"),
+            ("num_times", "times"),
+        ):
+            found = number(row.get(column, ""), line)
+            if found is None:
+                self.out.skip(line, f"'{row.get(column, '')}' is no number.")
+                return
+            parameters[name] = found
+        unit = _RATE_COLUMN.fullmatch(rate)
+        assert unit is not None
+        self._take(parameters, {m: row[name] for m, name in names.items()}, _factor(unit[1]), line)
+
+    def _take(
+        self, parameters: dict[str, FoundValue], printed: dict[str, str], factor: int, line: int
+    ) -> None:
+        series = []
+        for metric, text in printed.items():
+            rate = metric == "rate"
+            found = number(text, line, factor if rate else 1)
+            if found is None:
+                self.out.skip(line, f"'{text}' is no number.")
+                return
+            series.append(Series(metric, "B/s" if rate else "s", [found]))
+        self._rows.append((parameters, series))
+
+    def leave(self) -> None:
+        """The table is over."""
+        for parameters, series in self._rows:
+            self.out.result(
+                Result(
+                    code="babelstream",
+                    tool="BabelStream",
+                    version=self._version,
+                    parameters=parameters | self._settings,
+                    series=series,
+                    verified=False if self._wrong else None,
+                    check="validation of the solution" if self._wrong else "",
+                )
+            )
+        self._version, self._settings, self._factor = None, {}, None
+        self._columns, self._rows, self._wrong = [], [], False
+
+
+def _factor(unit: str) -> int:
+    """Bytes of a unit as the program writes it: MBytes, MiBytes, GB, GiB …"""
+    power = "kmgt".index(unit[0].lower()) + 1
+    return 1 << 10 * power if unit[1] in "iI" else int(10 ** (3 * power))
+
+
+IMPORTER = BabelStreamImporter

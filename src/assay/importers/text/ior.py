@@ -1,0 +1,159 @@
+"""IOR 2.10 to 4: the table of its iterations, as text.
+
+Source: ``ior-output.c``. A row is an iteration of an operation; those of an operation in one test
+are samples of one result. Columns are found by their headings, which differ between versions.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, words
+from assay.importers.numbers import KIB, MIB, number
+
+_HEADER = re.compile(r"IOR-(\d\S*?): MPI Coordinated Test of Parallel I/O\s*")
+_SETTING = re.compile(r"([A-Za-z][\w ()]{1,24}?)\s*[:=]\s+(\S.*?)\s*")
+_HEAD = re.compile(r"access\s+bw\(MiB/s\)\s+.*")
+_ROW = re.compile(r"(write|read|remove|stat|writeCheck|readCheck)\s+\S.*")
+_SIZE = re.compile(r"([\d.]{1,20})\s*(bytes?|KiB|MiB|GiB|TiB)\b(?:\s*\((\d{1,18}) bytes\))?.*")
+_WRONG = re.compile(r".*\b(?:incorrect data|data check error|data check failed)\b.*", re.I)
+_SIZES = {"KiB": KIB, "MiB": MIB, "GiB": 1 << 30, "TiB": 1 << 40, "byte": 1, "bytes": 1}
+
+_METRICS: dict[str, tuple[str, str, Decimal | int]] = {
+    "bw(MiB/s)": ("bandwidth", "B/s", MIB),
+    "IOPS": ("rate", "op/s", 1),
+    "Latency(s)": ("time.latency", "s", 1),
+    "open(s)": ("time.open", "s", 1),
+    "wr/rd(s)": ("time.transfer", "s", 1),
+    "close(s)": ("time.close", "s", 1),
+    "total(s)": ("time", "s", 1),
+}
+_PASSED = ("access", "block(KiB)", "xfer(KiB)", "iter", "numTasks")
+# Settings that make the cell: in words, as counts, as sizes.
+_WORDS = {
+    "api": "api",
+    "access": "access",
+    "type": "type",
+    "ordering in a file": "ordering",
+    "ordering inter file": "ordering_between_files",
+}
+_COUNTS = {
+    "nodes": "nodes",
+    "tasks": "ranks",
+    "clients": "ranks",
+    "clients per node": "ranks_per_node",
+    "segments": "segments",
+    "repetitions": "",
+}
+_BYTES = {
+    "xfersize": "transfer_bytes",
+    "blocksize": "block_bytes",
+    "aggregate filesize": "file_bytes",
+}
+
+
+class IorImporter(TextImporter):
+    """See the module."""
+
+    SIGNATURE = r"IOR-\d\S*: MPI Coordinated Test of Parallel I/O"
+
+    def __init__(self, out: Output) -> None:
+        super().__init__(out)
+        self._version: str | None = None
+        self._settings: dict[str, FoundValue] = {}
+        self._columns: list[str] = []
+        self._rows: dict[str, dict[str, list[FoundValue]]] = {}
+        self._places: dict[str, int] = {}
+        self._wrong = False
+
+    def feed(self, line: Line) -> None:
+        """Take in a line."""
+        text = line.text.strip()
+        if header := _HEADER.fullmatch(text):
+            self._flush()
+            self._version, self._settings, self._columns = header[1], {}, []
+        elif _HEAD.fullmatch(text):
+            self._head(text, line.number)
+        elif self._columns and _ROW.fullmatch(text):
+            self._row(text.split(), line.number)
+        elif _WRONG.fullmatch(text):
+            self._wrong = True
+        elif text.startswith(("Max Write:", "Max Read:", "Summary of all tests", "Finished")):
+            if text.startswith("Summary"):
+                self._columns = []
+        elif setting := _SETTING.fullmatch(text):
+            self._setting(setting[1], setting[2], line.number)
+
+    def _setting(self, name: str, said: str, line: int) -> None:
+        if name in ("api", "test filename") and self._rows:
+            self._flush()
+            self._settings = {}
+        if name in _WORDS:
+            self._settings[_WORDS[name]] = words(said, line)
+        elif name in _BYTES and (size := _SIZE.fullmatch(said)):
+            found = number(size[3], line) if size[3] else number(size[1], line, _SIZES[size[2]])
+            if found is not None:
+                self._settings[_BYTES[name]] = found
+        elif _COUNTS.get(name):
+            count = re.match(r"(\d{1,9})\b", said)
+            if count is not None:
+                self._settings[_COUNTS[name]] = FoundValue(int(count[1]), count[1], line)
+
+    def _head(self, text: str, line: int) -> None:
+        columns = text.split()
+        unknown = [c for c in columns if c not in _METRICS and c not in _PASSED]
+        if unknown:
+            self.out.skip(line, f"It is not known what IOR's column '{unknown[0]}' is.")
+            columns = []
+        if self._rows:
+            self._flush()
+        self._columns = columns
+
+    def _row(self, fields: list[str], line: int) -> None:
+        if len(fields) != len(self._columns):
+            self.out.skip(line, "This row has not as many fields as its header has columns.")
+            return
+        found: dict[str, FoundValue] = {}
+        for printed, column in zip(fields, self._columns, strict=True):
+            # Dashes stand where a version has no number.
+            if column in _PASSED or set(printed) == {"-"} or printed == "NA":
+                continue
+            metric, _, factor = _METRICS[column]
+            value = number(printed, line, factor)
+            if value is None:
+                self.out.skip(line, f"'{printed}' is no number.")
+                return
+            found[metric] = value
+        operation = self._rows.setdefault(fields[0], {})
+        self._places.setdefault(fields[0], line)
+        for metric, value in found.items():
+            operation.setdefault(metric, []).append(value)
+
+    def _flush(self) -> None:
+        """The test is over."""
+        units = {metric: unit for metric, unit, _ in _METRICS.values()}
+        for operation, metrics in self._rows.items():
+            if not metrics:
+                continue
+            op = FoundValue(operation, operation, self._places[operation])
+            self.out.result(
+                Result(
+                    code="ior",
+                    tool="IOR",
+                    version=self._version,
+                    parameters={"op": op} | self._settings,
+                    series=[Series(m, units[m], found) for m, found in metrics.items()],
+                    verified=False if self._wrong else None,
+                    check="data check" if self._wrong else "",
+                )
+            )
+        self._rows, self._places, self._wrong = {}, {}, False
+
+    def leave(self) -> None:
+        """The output ends or is interrupted."""
+        self._flush()
+        self._columns = []
+
+
+IMPORTER = IorImporter

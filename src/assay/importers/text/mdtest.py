@@ -1,0 +1,96 @@
+"""mdtest 1.9 to 4: the summary of its iterations.
+
+Source: ``mdtest.c``. Rates are operations per second. From 3.3 on there are columns per rank
+before those per iteration, which alone are read; times are in milliseconds per operation.
+"""
+
+from __future__ import annotations
+
+import re
+
+from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, slug
+from assay.importers.numbers import FIELD, MS, number
+
+_HEADER = re.compile(
+    r"mdtest-(\d\S*) was launched with (\d{1,9}) total task\(s\)"
+    r" on (\d{1,9}) node(?:\(s\)|s)?\.?\s*"
+)
+_SUMMARY = re.compile(
+    r"SUMMARY(?: (rate|time))?\s*(?:\(in ([^)]+)\))?:.*?\(of (\d{1,9}) iterations?\)\s*"
+)
+_ITEMS = re.compile(r"(\d{1,9}) tasks, (\d{1,12}) (files/directories|files|directories).*")
+_ROW = re.compile(
+    r"((?:Directory|File|Tree) [a-z]+(?: [a-z]+)?)\s*:?\s+"
+    rf"({FIELD}(?:\s+{FIELD}){{3,6}})\s*"
+)
+_LIKE_ROW = re.compile(r"(?:Directory|File|Tree) (?:creation|stat|read|removal|rename)\b")
+_METRICS = (".max", ".min", "", ".stddev")
+
+
+class MdtestImporter(TextImporter):
+    """See the module."""
+
+    SIGNATURE = r"mdtest-\d\S* was launched with"
+
+    def __init__(self, out: Output) -> None:
+        super().__init__(out)
+        self._version: str | None = None
+        self._settings: dict[str, FoundValue] = {}
+        self._kind: str | None = None
+
+    def feed(self, line: Line) -> None:
+        """Take in a line."""
+        text = line.text.strip()
+        if header := _HEADER.fullmatch(text):
+            self._version, self._kind = header[1], None
+            self._settings = {
+                "ranks": FoundValue(int(header[2]), header[2], line.number),
+                "nodes": FoundValue(int(header[3]), header[3], line.number),
+            }
+        elif items := _ITEMS.fullmatch(text):
+            self._settings["items"] = FoundValue(int(items[2]), items[2], line.number)
+        elif summary := _SUMMARY.fullmatch(text):
+            self._kind = summary[1] or "rate"
+            if self._kind == "time" and summary[2] != "ms/op":
+                self.out.skip(line.number, "The unit of mdtest's times is not known.")
+                self._kind = None
+            iterations = FoundValue(int(summary[3]), summary[3], line.number)
+            self._settings["iterations"] = iterations
+        elif text.startswith("-- finished"):
+            self._kind = None
+        elif self._kind is not None and (row := _ROW.fullmatch(text)):
+            self._row(row[1], row[2].split(), line.number)
+        elif self._kind is not None and _LIKE_ROW.match(text):
+            self.out.skip(line.number, "This row of mdtest's summary is damaged.")
+
+    def _row(self, operation: str, fields: list[str], line: int) -> None:
+        if len(fields) not in (4, 7):
+            self.out.skip(line, "This row of mdtest's summary has not 4 or 7 numbers.")
+            return
+        metric, unit, factor = ("rate", "op/s", 1) if self._kind == "rate" else ("time", "s", MS)
+        series = []
+        for printed, ending in zip(fields[-4:], _METRICS, strict=True):
+            found = number(printed, line, factor)
+            if found is None:
+                self.out.skip(line, f"'{printed}' is no number.")
+                return
+            series.append(Series(metric + ending, unit, [found]))
+        # Operations that were not asked for have zeros.
+        if all(each.found[0].value == 0 for each in series):
+            return
+        self.out.result(
+            Result(
+                code="mdtest",
+                tool="mdtest",
+                version=self._version,
+                parameters={"op": FoundValue(slug(operation), operation, line)} | self._settings,
+                series=series,
+            )
+        )
+
+    def leave(self) -> None:
+        """Rows that come after another tool's output belong to no summary."""
+        self._kind = None
+
+
+IMPORTER = MdtestImporter

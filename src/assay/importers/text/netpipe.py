@@ -1,0 +1,96 @@
+"""NetPIPE 2 to 5: the lines it prints while it measures.
+
+Source: ``netpipe.c``. Mbps are 2^20 bits per second where lines say "bytes" (2 and 3), and 10^6
+where they say "B", "KB" or "MB" (later ones); there a row whose size, rate and time contradict that
+is left out. The time is that of a message one way. No version is printed.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from assay.importers.model import FoundValue, Line, Result, Series, TextImporter
+from assay.importers.numbers import FIELD, WHOLE, number, unit_of
+
+_OLD = re.compile(
+    rf"\d{{1,4}}:\s+({WHOLE}) bytes\s+({WHOLE}) times -->\s*({FIELD}) Mbps"
+    rf" in\s+({FIELD}) (usec|sec)"
+)
+_NEW = re.compile(
+    rf"\d{{1,4}}:\s+({WHOLE})\s+(B|KB|MB|GB)\s+({WHOLE}) times -->\s*({FIELD})\s+(Mbps|Gbps)"
+    rf"\s+in\s+({FIELD})\s+(nsecs|usecs|msecs|secs)"
+)
+_LIKE_ROW = re.compile(r"\d{1,4}:\s+\d+ .*(?:-->|times)")
+_OLD_MEGABIT = Decimal(1 << 20) / 8
+_NEW_UNITS = {"Mbps": Decimal(10) ** 6 / 8, "Gbps": Decimal(10) ** 9 / 8}
+# Relative; 2^20 instead of 10^6 would be 0.049 off.
+_ROUNDING = 0.02
+_SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+class NetpipeImporter(TextImporter):
+    """See the module."""
+
+    SIGNATURE = (
+        r"Send and receive buffers are \d+ and \d+ bytes|Now starting (?:the )?main loop"
+        r"|\d{1,4}:\s+\d+\s+(?:bytes|B|KB|MB|GB)\s+\d+ times -->"
+    )
+    UNLABELLED = r"\s*\d{1,4}:\s+\d+\s+(?:bytes|B|KB|MB|GB)\s+\d+ times"
+
+    def feed(self, line: Line) -> None:
+        """Take in a line."""
+        text = line.text.strip()
+        if old := _OLD.fullmatch(text):
+            size = FoundValue(int(old[1]), old[1], line.number)
+            time = number(old[4], line.number, _factor(old[5]))
+            self._put(size, number(old[3], line.number, _OLD_MEGABIT), time, old[2])
+        elif new := _NEW.fullmatch(text):
+            size = FoundValue(int(new[1]) * _SIZES[new[2]], new[1], line.number)
+            rate = number(new[4], line.number, _NEW_UNITS[new[5]])
+            time = number(new[6], line.number, _factor(new[7]))
+            if rate is not None and time is not None and not _fit(size, rate, time):
+                self.out.skip(line.number, "Size, rate and time of this row don't fit each other.")
+                return
+            self._put(size, rate, time, new[3])
+        elif _LIKE_ROW.match(text):
+            self.out.skip(line.number, "This row of NetPIPE's is damaged.")
+
+    def _put(
+        self,
+        size: FoundValue,
+        rate: FoundValue | None,
+        time: FoundValue | None,
+        times: str,
+    ) -> None:
+        if rate is None or time is None:
+            self.out.skip(size.line, "Rate and time of this row of NetPIPE's aren't two numbers.")
+            return
+        self.out.result(
+            Result(
+                code="netpipe",
+                tool="NetPIPE",
+                version=None,
+                parameters={"bytes": size},
+                series=[
+                    Series("bandwidth", "B/s", [rate]),
+                    Series("time", "s", [time]),
+                    Series("repetitions", "", [FoundValue(int(times), times, size.line)]),
+                ],
+            )
+        )
+
+
+def _fit(size: FoundValue, rate: FoundValue, time: FoundValue) -> bool:
+    """Whether the rate is the size over the time, up to rounding; else its unit is another."""
+    moved = float(rate.value) * float(time.value)
+    return abs(moved - float(size.value)) <= _ROUNDING * float(size.value)
+
+
+def _factor(unit: str) -> Decimal:
+    found = unit_of(unit.removesuffix("s") if unit != "secs" else "s")
+    assert found is not None
+    return found[1]
+
+
+IMPORTER = NetpipeImporter

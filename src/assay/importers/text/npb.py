@@ -1,0 +1,185 @@
+"""The NAS Parallel Benchmarks: NASA's of all versions and models, and ports to C and C++.
+
+Source: ``print_results`` of NASA's NPB 2.x and 3.x, of the C ports (RWCP's and SNU's), and of
+NPB-CPP. Every benchmark prints a header, which says whose code it is, and a block of results. A
+block counts if it is whole: up to its line "Verification".
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, words
+from assay.importers.numbers import number
+
+_NAME = r"[A-Z]{2}(?:-MZ|-IO)?"
+_HEADER = re.compile(
+    rf"\s*(?:NAS|NPB|Programming Baseline for NPB|SNU NAS) Parallel Benchmarks?\b(.*?)"
+    rf"(?:-+\s*)?\b({_NAME})(?:\s+(?:MPI\+\w+|\w+))?\s+Benchmark\b.*"
+)
+_BLOCK = re.compile(rf"\s*({_NAME})(?:\s[\w+ ]{{0,20}})? Benchmark Completed\.?\s*")
+_ITEM = re.compile(r"\s{0,4}([A-Za-z][\w/ ]{1,24}?)\s*=\s*(.*?)\s*")
+_VERSION = re.compile(r"(?:NPB|\s)(\d+(?:\.\d+){1,2})")
+_MOPS = Decimal(10) ** 6
+# Lines of a block after which it is certainly over.
+_LONGEST = 40
+
+# Counts that make the cell, and metrics with unit and factor, by the words before the "=".
+_CLASS = ("Class", "class_npb")
+_COUNTS = {
+    "Iterations": "iterations",
+    "Total processes": "ranks",
+    "Active processes": "active_ranks",
+    "Compiled procs": "compiled_ranks",
+    "Total threads": "threads",
+    "Threads requested": "threads",
+    "Number of threads": "threads",
+    "Avail threads": "available_threads",
+}
+_METRICS = {
+    "Time in seconds": ("time", "s", Decimal(1)),
+    "Mop/s total": ("rate", "op/s", _MOPS),
+    "MOP/s total": ("rate", "op/s", _MOPS),
+    "Mop/s/process": ("rate.per_process", "op/s", _MOPS),
+    "Mop/s/thread": ("rate.per_thread", "op/s", _MOPS),
+    "I/O timing in seconds": ("time.io", "s", Decimal(1)),
+}
+_VERDICTS = {
+    "SUCCESSFUL": True,
+    "UNSUCCESSFUL": False,
+    "NOT PERFORMED": None,
+    "NOT VERIFIED": None,
+}
+
+
+class _Block:
+    """The results of one benchmark so far."""
+
+    def __init__(self, benchmark: str, line: int) -> None:
+        self.benchmark = benchmark
+        self.line = line
+        self.parameters: dict[str, FoundValue] = {}
+        self.series: list[Series] = []
+        self.verdict: bool | None = None
+        self.verified = False
+        self.version: str | None = None
+        self.damaged: str | None = None
+
+
+class NpbImporter(TextImporter):
+    """See the module."""
+
+    SIGNATURE = (
+        r"(?:NAS|NPB|SNU NAS|Programming Baseline for NPB) Parallel Benchmark"
+        rf"|{_NAME}(?:\s[\w+ ]{{0,20}})? Benchmark Completed"
+    )
+
+    def __init__(self, out: Output) -> None:
+        super().__init__(out)
+        self._header: tuple[str, str, int] | None = None
+        self._block: _Block | None = None
+
+    def feed(self, line: Line) -> None:
+        """Take in a line."""
+        if header := _HEADER.fullmatch(line.text):
+            self.leave()
+            self._header = header[2], header[1], line.number
+        elif completed := _BLOCK.fullmatch(line.text):
+            header_before = self._header
+            self.leave()
+            self._header = header_before
+            self._block = _Block(completed[1], line.number)
+        elif self._block is not None:
+            if line.number - self._block.line > _LONGEST:
+                self.leave()
+            elif item := _ITEM.fullmatch(line.text):
+                self._item(self._block, item[1], item[2], line.number)
+            elif "=" in line.text and not self._block.verified:
+                self._block.damaged = line.text.partition("=")[0].strip()
+
+    def _item(self, block: _Block, key: str, printed: str, line: int) -> None:
+        key = " ".join(key.split())
+        if key in _CLASS:
+            if re.fullmatch(r"[A-Z]", printed):
+                block.parameters["class"] = words(printed, line)
+            else:
+                block.damaged = key
+        elif key == "Size":
+            size = re.sub(r"\s+", "", printed)
+            if re.fullmatch(r"\d{1,18}(?:x\d{1,9}){0,2}\.?", size):
+                block.parameters["size"] = FoundValue(size.rstrip("."), printed, line)
+            else:
+                block.damaged = key
+        elif key in _COUNTS:
+            found = number(printed, line)
+            if found is not None and isinstance(found.value, int):
+                block.parameters[_COUNTS[key]] = found
+            elif "unknown" not in printed.lower():
+                block.damaged = key
+        elif key in _METRICS:
+            metric, unit, factor = _METRICS[key]
+            found = number(printed, line, factor)
+            if found is None:
+                block.damaged = key
+            else:
+                block.series.append(Series(metric, unit, [found]))
+        elif key == "Verification":
+            if printed in _VERDICTS:
+                block.verdict, block.verified = _VERDICTS[printed], True
+            else:
+                block.damaged = key
+        elif key == "Version" and re.fullmatch(r"\d[\w.]{0,15}", printed):
+            block.version = printed
+
+    def leave(self) -> None:
+        """A block that has begun is over."""
+        block, header = self._block, self._header
+        self._block = self._header = None
+        if block is None:
+            return
+        names = [series.metric for series in block.series]
+        if block.damaged is not None or len(set(names)) < len(names):
+            where = f"'{block.damaged}'" if block.damaged else "a number that stands there twice"
+            self.out.skip(
+                block.line, f"The results of {block.benchmark} are damaged: {where} is no value."
+            )
+        elif not block.verified or "class" not in block.parameters or not names:
+            self.out.skip(block.line, f"The results of {block.benchmark} are not whole.")
+        else:
+            self._whole(block, header)
+
+    def _whole(self, block: _Block, header: tuple[str, str, int] | None) -> None:
+        matches = header is not None and header[0][:2] == block.benchmark[:2]
+        about = header[1] if header is not None and matches else ""
+        code = _code(about) if matches else "npb-unknown"
+        model = re.search(r"NPB[\d.]+-(?:MZ-)?(\w+)", about)
+        parameters = dict(block.parameters)
+        if model is not None and header is not None:
+            parameters["model"] = words(model[1], header[2])
+        version = _VERSION.search(about)
+        self.out.result(
+            Result(
+                code=f"{code}.{block.benchmark.lower()}",
+                tool={"nasa-npb": "NASA's NPB", "npb-unknown": "NPB of unknown origin"}.get(
+                    code, "NPB port to " + code.removeprefix("npb-").upper().replace("CPP", "C++")
+                ),
+                version=block.version or (version[1] if version else None),
+                parameters=parameters,
+                series=block.series,
+                verified=block.verdict,
+                check="verification" if block.verdict is not None else "",
+            )
+        )
+
+
+def _code(about: str) -> str:
+    """Whose code it is by what the header says of it."""
+    if re.search(r"C\+\+|CPP", about):
+        return "npb-cpp"
+    if re.search(r"\bC version|-C\)|OMP-C|OCL|CUDA|OpenCL", about):
+        return "npb-c"
+    return "nasa-npb"
+
+
+IMPORTER = NpbImporter

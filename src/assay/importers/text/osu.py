@@ -1,0 +1,235 @@
+"""The OSU Micro-Benchmarks of all versions, with MPI, its ports and its Python version.
+
+Source: ``osu_util.c`` and the benchmarks themselves. A header names test and version, a line that
+begins with ``# Size`` the columns with their units; rows follow. MB is 10^6 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from assay.importers.model import (
+    FoundValue,
+    Line,
+    Output,
+    Result,
+    Series,
+    TextImporter,
+    slug,
+    words,
+)
+from assay.importers.numbers import PERCENT, US, WHOLE, number
+
+_HEADER = re.compile(
+    r"#\s+(OSU|OMB(?: Python)?|OMB-Py)\s+(.+?)\s+(?:Test|Benchmark)?\s*\(?(?:[vV]ersion |v)"
+    r"\s*(\d[\w.]*)\)?\s*"
+)
+_COLUMN = re.compile(r"\S+(?: \S+)*")
+_UNIT = re.compile(r"(.*?)\s*\(\s*(us|MB/s|%)\s*\)|(.*)")
+_SETTING = re.compile(r"\[\s*([a-z][a-z ]{0,30}):\s*(\d{1,9})\s*\]")
+_NOTE = re.compile(
+    r"#\s*(Datatype|Window creation|Synchronization|Number of \w+ threads)\s*:\s*(.+?)\.?\s*"
+)
+_INIT = re.compile(
+    rf"nprocs:\s*({WHOLE}),\s*min:\s*(\S+)\s*ms,\s*max:\s*(\S+)\s*ms,\s*avg:\s*(\S+)\s*ms"
+)
+_LIKE_ROW = re.compile(r"\s*[\d.]")
+_MS = Decimal("1e-3")
+_MB = Decimal(10) ** 6
+
+_UNITS = {"us": ("s", US), "MB/s": ("B/s", _MB), "%": ("1", PERCENT)}
+# Columns whose words say what they are, in small letters, where the unit is not in parentheses.
+_COLUMNS = {
+    "mb/s": ("bandwidth", "B/s", _MB),
+    "messages/s": ("rate", "op/s", Decimal(1)),
+    "iterations": ("iterations", "", Decimal(1)),
+}
+# Programs whose names don't follow from their titles.
+_PROGRAMS = {
+    "latency": "latency",
+    "bandwidth": "bw",
+    "bi-directional bandwidth": "bibw",
+    "multiple bandwidth / message rate": "mbw_mr",
+    "multi latency": "multi_lat",
+    "multi-threaded latency": "latency_mt",
+    "multi-process latency": "latency_mp",
+    "broadcast latency": "bcast",
+    "all-to-all personalized exchange latency": "alltoall",
+    "all-to-all latency": "alltoall",
+    "all-to-allv personalized exchange latency": "alltoallv",
+    "all-to-allv latency": "alltoallv",
+}
+_ONE_SIDED = (
+    ("get_accumulate", "get_acc"),
+    ("accumulate", "acc"),
+    ("fetch_and_op", "fop"),
+    ("compare_and_swap", "cas"),
+)
+_WORDS = (
+    (" latency", ""),
+    (" personalized exchange", ""),
+    ("non-blocking broadcast", "ibcast"),
+    ("non-blocking all-to-all", "ialltoall"),
+    ("non-blocking ", "i"),
+    ("all-to-all", "alltoall"),
+    ("persistent ", "persistent_"),
+)
+
+
+class OsuImporter(TextImporter):
+    """See the module."""
+
+    SIGNATURE = r"#\s+(?:OSU|OMB(?: Python)?|OMB-Py)\s+\S.*?(?:[vV]ersion |v)\s*\d"
+
+    def __init__(self, out: Output) -> None:
+        super().__init__(out)
+        self._code = ""
+        self._version: str | None = None
+        self._settings: dict[str, FoundValue] = {}
+        self._columns: list[tuple[str, str, Decimal]] = []
+        self._sized = False
+
+    def feed(self, line: Line) -> None:
+        """Take in a line."""
+        text = line.text.strip()
+        if header := _HEADER.fullmatch(text):
+            self._begin(header, line.number)
+        elif init := _INIT.fullmatch(text):
+            self._init(init, line.number)
+        elif text.startswith("#"):
+            self._comment(text, line.number)
+        elif self._columns and _LIKE_ROW.match(line.text):
+            self._row(text.split(), line.number)
+
+    def _begin(self, header: re.Match[str], line: int) -> None:
+        self._settings, self._columns = {}, []
+        self._version = header[3]
+        title = header[2]
+        self._code = _program(title)
+        library = re.match(r"(MPI|OpenSHMEM|UPC\+?\+?|NCCL|RCCL|CUDA)(?:-(\w+))?\b", title)
+        if library and library[2]:
+            self._settings["device"] = words(library[2], line)
+
+    def _comment(self, text: str, line: int) -> None:
+        for name, printed in _SETTING.findall(text):
+            self._settings[slug(name)] = FoundValue(int(printed), printed, line)
+        if note := _NOTE.fullmatch(text):
+            found = number(note[2], line)
+            self._settings[slug(note[1])] = found or words(note[2], line)
+        # Two blanks part columns from each other; a single one is part of a name.
+        names: list[str] = _COLUMN.findall(text[1:].strip())
+        if not self._columns and any("(" in n or n.lower() in _COLUMNS for n in names):
+            self._head(names, text, line)
+
+    def _head(self, names: list[str], text: str, line: int) -> None:
+        if text.startswith("# Overall = ") or " = " in text:
+            return
+        sized = names[0] == "Size"
+        columns = []
+        for name in names[sized:]:
+            column = _column(name)
+            if column is None:
+                # Other comments, such as on which device a buffer is, have parentheses too.
+                if sized:
+                    self.out.skip(line, f"The column '{name}' is not known.")
+                return
+            columns.append(column)
+        self._columns, self._sized = columns, sized
+
+    def _row(self, fields: list[str], line: int) -> None:
+        verified = None
+        if fields[-1] in ("Pass", "Fail") and len(fields) >= len(self._columns) + self._sized:
+            verified = fields.pop() == "Pass"
+        columns = [c for c in self._columns if c[0] != "validation"]
+        if len(fields) != len(columns) + self._sized:
+            self.out.skip(line, "This row has not as many numbers as its header has columns.")
+            return
+        parameters = dict(self._settings)
+        if self._sized:
+            size = number(fields.pop(0), line)
+            if size is None or not isinstance(size.value, int) or size.value < 0:
+                self.out.skip(line, "This row does not begin with a message's size.")
+                return
+            parameters["bytes"] = size
+        series = []
+        for printed, (metric, unit, factor) in zip(fields, columns, strict=True):
+            found = number(printed, line, factor)
+            if found is None:
+                self.out.skip(line, f"'{printed}' is no number.")
+                return
+            series.append(Series(metric, unit, [found]))
+        self._put(parameters, series, verified)
+
+    def _init(self, init: re.Match[str], line: int) -> None:
+        if self._code != "osu_init":
+            return
+        series = []
+        for metric, printed in zip(
+            ("time.min", "time.max", "time"), init.groups()[1:], strict=True
+        ):
+            found = number(printed, line, _MS)
+            if found is None:
+                self.out.skip(line, f"'{printed}' is no number.")
+                return
+            series.append(Series(metric, "s", [found]))
+        ranks = FoundValue(int(init[1]), init[1], line)
+        self._put(self._settings | {"ranks": ranks}, series, None)
+
+    def _put(
+        self, parameters: dict[str, FoundValue], series: list[Series], verified: bool | None
+    ) -> None:
+        self.out.result(
+            Result(
+                code=self._code,
+                tool="OSU Micro-Benchmarks",
+                version=self._version,
+                parameters=parameters,
+                series=series,
+                verified=verified,
+                check="validation" if verified is not None else "",
+            )
+        )
+
+    def leave(self) -> None:
+        """Rows that come after another tool's output belong to no header."""
+        self._columns = []
+
+
+def _program(title: str) -> str:
+    """``osu_allreduce`` of "MPI Allreduce Latency"."""
+    plain = re.sub(r"^(?:MPI|OpenSHMEM|UPC\+?\+?|NCCL|RCCL)(?:-\w+)?[ _]", "", title).lower()
+    library = re.match(r"OpenSHMEM|UPC\+\+|UPC|NCCL|RCCL", title)
+    name = _PROGRAMS.get(plain)
+    if name is None:
+        name = plain
+        one_sided = re.match(r"MPI_\w+", title) is not None
+        name = name.replace(" bandwidth", " bw").replace("bi-directional bw", "bibw")
+        for long, short in _ONE_SIDED if one_sided else _WORDS:
+            name = name.replace(long, short)
+        name = slug(name)
+    return "_".join(filter(None, ("osu", slug(library[0]) if library else "", name)))
+
+
+def _column(name: str) -> tuple[str, str, Decimal] | None:
+    """Metric, unit and factor of a column by its heading."""
+    if name == "Validation":
+        return "validation", "", Decimal(1)
+    known = _COLUMNS.get(name.lower())
+    if known is not None:
+        return known
+    match = _UNIT.fullmatch(name)
+    if match is None or match[2] is None:
+        return None
+    unit, factor = _UNITS[match[2]]
+    metric = slug(match[1])
+    if metric in ("latency", "avg_latency"):
+        metric = "time"
+    elif metric in ("min_latency", "max_latency"):
+        metric = f"time.{metric[:3]}"
+    elif unit == "s":
+        metric = f"time.{metric}"
+    return metric, unit, factor
+
+
+IMPORTER = OsuImporter

@@ -1,0 +1,199 @@
+"""The report of an imported run: other tools' numbers with their places, and no question's answer.
+
+No question of assay's is asked of such a run: a rate is a machine times a code, and of these codes
+and of how they were run nothing is known but what their output says.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+import msgspec
+
+from assay import __version__
+from assay.kernels.naming import parameters_text
+from assay.questions.common.selection import quantity_text
+from assay.questions.common.tables import Column, Entry, Table, Tone
+from assay.records.model import ImportedSource, ImportedTool, Measurement, RunData
+from assay.records.summary import system_name
+from assay.report.imported_run.summary import file_name, skipped_sentences
+from assay.report.model import REPORT_SCHEMA, ReportModel, Section
+from assay.stats.core.model import CellSummary, MetricSummary
+from assay.units import counted
+
+SECTION = "imported"
+# Failed cells that are named in the caveats.
+_MOST_FAILED = 20
+_MOST_PLACES = 3
+
+
+def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
+    """The report of an imported run from the summaries of its cells."""
+    manifest = run.manifest
+    utc = datetime.datetime.fromtimestamp(manifest.utc, datetime.UTC)
+    name = system_name(manifest.run, manifest.system)
+    table = _numbers(run, cells)
+    return ReportModel(
+        schema=REPORT_SCHEMA,
+        assay=__version__,
+        run=manifest.run,
+        suite=manifest.plan.name,
+        title=f"{name}: {manifest.plan.title}",
+        system=name,
+        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        complete=run.complete,
+        unfinished="" if run.complete else "This import is not whole: import the files again.",
+        summary=f"imported · {counted(len(cells), 'cell')} · {_times(cells)}",
+        sections=[_section(run, cells, table)],
+        cells=list(cells),
+        cell_table=msgspec.structs.replace(table, id="cells", title="All cells"),
+        system_table=Table(
+            id="system",
+            title="System",
+            columns=[Column("fact", "Fact"), Column("value", "Value")],
+            rows=[[Entry("Name"), Entry(name, name)]],
+            notes=["Nothing else is known of the machine: the numbers were imported."],
+        ),
+        provenance=[_sources(manifest.imported)],
+    )
+
+
+def _section(run: RunData, cells: Sequence[CellSummary], table: Table) -> Section:
+    sources = run.manifest.imported
+    numbers = sum(tool.numbers for source in sources for tool in source.tools)
+    failed = [cell for cell in cells if not cell.metrics]
+    files = counted(len(sources), "file")
+    caveats = [
+        "These numbers are other tools', imported from their output; assay did not measure them. "
+        "They compare with assay's kernels only where the ratio of the two codes is known.",
+        *(f"{_title(cell)}: {cell.error}" for cell in failed[:_MOST_FAILED]),
+        *(
+            f"{file_name(source)}, {sentence}"
+            for source in sources
+            for sentence in skipped_sentences(source)
+        ),
+    ]
+    return Section(
+        id=SECTION,
+        title="What was imported?",
+        status="answered",
+        verdict=f"{counted(numbers, 'number')} of {run.manifest.plan.title.partition(' from ')[2]} "
+        f"from {files}: imported, {_times(cells)}.",
+        confidence=None,
+        confidence_why="",
+        evidence=[],
+        figures=[],
+        tables=[table],
+        method=["n counts how often the output holds a cell's result."],
+        limits=[],
+        advice=[],
+        caveats=caveats,
+    )
+
+
+def _times(cells: Sequence[CellSummary]) -> str:
+    """``n = 1``, or ``n = 1 to 10``: how many results a cell has."""
+    counts = {metric.n for cell in cells for metric in cell.metrics.values()}
+    if not counts:
+        return "n = 0"
+    low, high = min(counts), max(counts)
+    return f"n = {low}" if low == high else f"n = {low} to {high}"
+
+
+def _numbers(run: RunData, cells: Sequence[CellSummary]) -> Table:
+    places = _places(run)
+    rows = []
+    for cell in cells:
+        check = {True: "passed", False: "failed", None: "none"}[cell.verified]
+        tone: Tone = "bad" if cell.verified is False else ""
+        first = [Entry(cell.kernel), Entry(parameters_text(cell.cell))]
+        for name, metric in cell.metrics.items():
+            place = places.get((cell.id, name), "")
+            rows.append([*first, *_metric(name, metric), Entry(check), Entry(place)])
+        if not cell.metrics:
+            place = next((p for (of, _), p in places.items() if of == cell.id), "")
+            blank = [Entry(""), Entry(cell.error or "failed", tone="bad"), Entry(""), Entry("")]
+            rows.append([*first, *blank, Entry(check, tone=tone), Entry(place)])
+    return Table(
+        id="imported-numbers",
+        title="Imported numbers",
+        caption="The median over the n results of a cell, and where they stand.",
+        columns=[
+            Column("kernel", "Code"),
+            Column("parameters", "Parameters"),
+            Column("metric", "Metric"),
+            Column("median", "Value", numeric=True),
+            Column("n", "n", numeric=True),
+            Column("samples", "Samples", numeric=True),
+            Column("check", "Own check"),
+            Column("place", "File:line"),
+        ],
+        rows=rows,
+    )
+
+
+def _metric(name: str, metric: MetricSummary) -> list[Entry]:
+    return [
+        Entry(name),
+        Entry(quantity_text(metric.median, metric.unit, metric.ci95), metric.median),
+        Entry(str(metric.n), metric.n),
+        Entry(f"{metric.samples:,}", metric.samples),
+    ]
+
+
+def _places(run: RunData) -> dict[tuple[str, str], str]:
+    """Of each cell and metric the files and lines that its numbers are in."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for measurement in run.measurements:
+        name = _file_of(run, measurement)
+        for series in measurement.record.series:
+            listed_places = found.setdefault((measurement.cell.id, series.metric), [])
+            listed_places += [f"{name}:{line}" for line in dict.fromkeys(series.lines)]
+    return {
+        key: ", ".join(places[:_MOST_PLACES]) + (", …" if len(places) > _MOST_PLACES else "")
+        for key, places in found.items()
+    }
+
+
+def _file_of(run: RunData, measurement: Measurement) -> str:
+    """The name of the file that a measurement was read from: streams have its number."""
+    number = measurement.launch.partition("-")[0]
+    sources = run.manifest.imported
+    if not number.isdigit() or int(number) >= len(sources):
+        return "?"
+    return file_name(sources[int(number)])
+
+
+def _sources(sources: Sequence[ImportedSource]) -> Table:
+    return Table(
+        id="sources",
+        title="Imported files",
+        columns=[
+            Column("file", "File"),
+            Column("tool", "Tool"),
+            Column("numbers", "Numbers", numeric=True),
+            Column("lines", "Lines"),
+            Column("skipped", "Parts skipped", numeric=True),
+            Column("digest", "SHA-256"),
+        ],
+        rows=[
+            [
+                Entry(source.file),
+                Entry(f"{tool.tool} {tool.version or ''}".rstrip()),
+                Entry(f"{tool.numbers:,}", tool.numbers),
+                Entry(f"{tool.first} to {tool.last} of {source.lines}"),
+                Entry(str(len(source.skipped) + source.unlisted)),
+                Entry(source.digest, tone="quiet"),
+            ]
+            for source in sources
+            for tool in source.tools or [_NONE]
+        ],
+    )
+
+
+_NONE = ImportedTool("–", None, [], 0, 0, 0, 0, 0)
+
+
+def _title(cell: CellSummary) -> str:
+    return f"{cell.kernel} {parameters_text(cell.cell)}".rstrip()

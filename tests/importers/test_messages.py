@@ -1,0 +1,135 @@
+"""What tools that measure messages print: the numbers that must come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from importing_probe import Read, output, probe
+
+
+def test_osu_5(read: Read) -> None:
+    found = read("osu-5.6.out")
+    assert found.skipped == []
+    assert {result.version for result in found.results} == {"5.6.2"}
+    assert found.value("osu_latency", "time", bytes=0) == 0.53e-6
+    assert found.value("osu_latency", "time", bytes=4194304) == 612.47e-6
+    assert found.value("osu_bw", "bandwidth", bytes=4194304) == 11823.05e6
+    assert found.value("osu_mbw_mr", "bandwidth", bytes=8, pairs=2, window_size=64) == 47.12e6
+    assert found.value("osu_mbw_mr", "rate", bytes=16384) == 636765.90
+    assert found.value("osu_allreduce", "time", bytes=4) == 2.11e-6
+    assert found.value("osu_allreduce", "time.min", bytes=4) == 2.05e-6
+    assert found.value("osu_allreduce", "time.max", bytes=1048576) == 1499.87e-6
+    assert found.value("osu_allreduce", "iterations", bytes=1048576) == 100
+    assert found.value("osu_barrier", "time") == 1.87e-6
+    assert found.value("osu_iallreduce", "time.overall", bytes=8192) == 31.05e-6
+    assert found.value("osu_iallreduce", "time.pure_comm", bytes=8192) == 14.98e-6
+    assert found.value("osu_iallreduce", "overlap", bytes=8192) == 0.1234
+    assert found.value("osu_init", "time", ranks=4) == 0.219
+    assert found.value("osu_init", "time.max", ranks=4) == 0.223
+    assert sum(len(result.series) for result in found.results) == 3 + 2 + 4 + 8 + 1 + 8 + 3
+
+
+def test_osu_3(read: Read) -> None:
+    found = read("osu-3.1.out")
+    assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6, 1867.40e6]
+    assert found.results[0].version == "3.1.1"
+
+
+def test_osu_7_with_validation_and_tails(read: Read) -> None:
+    found = read("osu-7.out")
+    assert found.skipped == []
+    assert found.value("osu_latency", "time", bytes=1, device="CUDA") == 2.93e-6
+    assert [result.verified for result in found.results] == [True, False, None, None]
+    put = {"window_creation": "MPI_Win_allocate", "synchronization": "MPI_Win_flush"}
+    assert found.value("osu_put_latency", "time", bytes=4, **put) == 1.62e-6
+    assert found.value("osu_put_latency", "time.p99_tail_lat", bytes=4) == 2.40e-6
+    assert found.value("osu_alltoall", "time", bytes=2, datatype="MPI_CHAR") == 12.50e-6
+
+
+def test_osu_programs_are_called_what_their_executables_are(tmp_path: Path) -> None:
+    for title, code in (
+        ("MPI Broadcast Latency", "osu_bcast"),
+        ("MPI Reduce_scatter Latency", "osu_reduce_scatter"),
+        ("MPI All-to-All Personalized Exchange Latency", "osu_alltoall"),
+        ("MPI Non-blocking All-to-Allv Personalized Exchange Latency", "osu_ialltoallv"),
+        ("MPI Multi-threaded Latency", "osu_latency_mt"),
+        ("MPI_Accumulate latency", "osu_acc_latency"),
+        ("MPI_Get Bandwidth", "osu_get_bw"),
+        ("MPI_Put Bi-directional Bandwidth", "osu_put_bibw"),
+        ("OpenSHMEM Put", "osu_openshmem_put"),
+    ):
+        text = f"# OSU {title} Test v5.9\n# Size          Latency (us)\n8                 1.25\n"
+        assert [r.code for r in probe(text, tmp_path / "output").results] == [code]
+
+
+def test_comments_of_osu_are_no_heads_of_tables(tmp_path: Path) -> None:
+    comment = "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n# Size"
+    found = probe(output("osu-3.1.out").replace("# Size", comment), tmp_path / "output")
+    assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6, 1867.40e6]
+    assert found.skipped == []
+
+
+def test_a_row_of_osu_that_is_damaged_is_named(tmp_path: Path) -> None:
+    text = output("osu-3.1.out").replace("1867.40", "18x7.40")
+    found = probe(text, tmp_path / "output")
+    assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6]
+    assert found.skipped == [(4, "'18x7.40' is no number.")]
+
+
+def test_imb_2019(read: Read) -> None:
+    found = read("imb-2019.out")
+    assert found.skipped == []
+    assert {result.version for result in found.results} == {"2019 Update 6"}
+    assert found.value("imb.pingpong", "time", bytes=0, ranks=2) == 1.12e-6
+    assert found.value("imb.pingpong", "bandwidth", bytes=4194304) == 10170.48e6
+    assert found.value("imb.pingpong", "repetitions", bytes=4194304) == 10
+    assert found.value("imb.allreduce", "time", bytes=1048576, ranks=4) == 905.66e-6
+    assert found.value("imb.allreduce", "time.min", bytes=1048576) == 899.13e-6
+    assert found.value("imb.allreduce", "time.max", bytes=4) == 2.94e-6
+    assert found.value("imb.uniband", "bandwidth", bytes=8) == 28.44e6
+    assert found.value("imb.uniband", "rate", bytes=8) == 3555123
+    assert found.value("imb.barrier", "time", ranks=4) == 1.92e-6
+
+
+def test_imb_3_counts_mbytes_in_powers_of_two(read: Read) -> None:
+    found = read("imb-3.1.out")
+    assert found.value("imb.sendrecv", "bandwidth", bytes=1048576) == 1057.97 * 2**20
+    assert found.results[0].version == "3.1"
+
+
+def test_bandwidths_of_a_version_whose_megabyte_is_unknown_are_left_out(tmp_path: Path) -> None:
+    text = output("imb-2019.out").replace("2019 Update 6", "2017 Update 2")
+    found = probe(text, tmp_path / "output")
+    assert found.values("imb.pingpong", "bandwidth") == []
+    assert found.value("imb.pingpong", "time", bytes=1) == 1.15e-6
+    assert [what for _, what in found.skipped] == [
+        "Bandwidths are left out: in this version Mbytes may be 10^6 or 2^20 bytes."
+    ]
+
+
+def test_netpipe_3_counts_in_powers_of_two(read: Read) -> None:
+    found = read("netpipe-3.out")
+    assert found.skipped == []
+    assert found.value("netpipe", "bandwidth", bytes=65536) == 8000.25 * 2**20 / 8
+    assert found.value("netpipe", "time", bytes=1) == 8.57e-6
+    assert found.value("netpipe", "repetitions", bytes=2) == 11662
+
+
+def test_netpipe_5_counts_in_powers_of_ten(read: Read) -> None:
+    found = read("netpipe-5.out")
+    assert found.skipped == []
+    assert found.value("netpipe", "bandwidth", bytes=1) == 4e6 / 8
+    assert found.value("netpipe", "bandwidth", bytes=2000) == 3.2e9 / 8
+
+
+def test_netpipe_with_the_labels_of_ranks(tmp_path: Path) -> None:
+    lines = output("netpipe-3.out").splitlines(keepends=True)
+    found = probe("".join(f"0: {line}" for line in lines), tmp_path / "output")
+    assert found.values("netpipe", "time") == [8.57e-6, 11.23e-6, 62.5e-6]
+
+
+def test_mpptest(read: Read) -> None:
+    found = read("mpptest.out")
+    assert found.skipped == []
+    assert found.values("mpptest", "time") == [2.25e-6, 4.5e-6]
+    assert found.values("mpptest", "bandwidth", bytes=1024, distance=1) == [2.2755e8]

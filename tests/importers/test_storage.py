@@ -1,0 +1,103 @@
+"""What tools that measure storage print: the numbers that must come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from importing_probe import Read, output, probe
+
+
+def test_fio_3(read: Read) -> None:
+    found = read("fio-3.json")
+    assert found.skipped == []
+    assert len(found.results) == 3
+    job = {"job": "randrw", "direction": "read", "bs": "4k", "iodepth": "32", "size": "1g"}
+    assert found.value("fio", "bandwidth", **job) == 104857600
+    assert found.value("fio", "rate", **job) == 25600.5
+    assert found.value("fio", "time.completion", **job) == pytest.approx(611111.125e-9, rel=1e-15)
+    assert found.value("fio", "time.completion.p50", **job) == 602112e-9
+    assert found.value("fio", "time.completion.p99.9", **job) == 1204224e-9
+    assert found.value("fio", "time.max", **job) == 9013000e-9
+    assert found.values("fio", "time.submission") == []
+    assert found.value("fio", "rate", job="randrw", direction="write") == 12800.25
+    assert found.results[0].version == "3.33"
+    broken = found.results[2]
+    assert broken.error == "fio's job ended with error 5."
+    # The line of each number, under a line that is none of the document's.
+    (series,) = [s for s in found.results[0].series if s.metric == "rate"]
+    assert series.found[0].line == 25
+
+
+def test_fio_2_counts_in_kib_and_microseconds(read: Read) -> None:
+    found = read("fio-2.json")
+    assert found.value("fio", "bandwidth", direction="read") == 204800 * 1024
+    assert found.value("fio", "time.min") == 3e-6
+    assert found.value("fio", "time") == 18.25e-6
+
+
+def test_a_json_that_is_cut_yields_nothing_and_is_named(tmp_path: Path) -> None:
+    text = output("fio-3.json")
+    found = probe(text[: len(text) // 2], tmp_path / "output")
+    assert found.results == []
+    assert found.skipped == [(2, "The JSON document that begins here is not whole.")]
+
+
+def test_ior_3(read: Read) -> None:
+    found = read("ior-3.3.out")
+    assert found.skipped == []
+    write = {"op": "write", "api": "POSIX", "ranks": 8, "nodes": 2, "ranks_per_node": 4}
+    write |= {"access": "file-per-process", "type": "independent"}
+    write |= {"transfer_bytes": 2**20, "block_bytes": 16 * 2**20, "file_bytes": 128 * 2**20}
+    assert found.values("ior", "bandwidth", **write) == [1207.31 * 2**20, 1198.02 * 2**20]
+    assert found.values("ior", "rate", op="read") == [4377.1, 4350.7]
+    assert found.values("ior", "time", op="read") == [0.031200, 0.031389]
+    assert found.values("ior", "time.open", op="write") == [0.001021, 0.001100]
+    assert found.values("ior", "time", op="remove") == [0.004120]
+    assert len(found.results) == 3
+    assert found.results[0].version == "3.3.0"
+
+
+def test_ior_2_with_wrong_data(read: Read) -> None:
+    found = read("ior-2.10.out")
+    assert found.values("ior", "bandwidth", ranks=16, transfer_bytes=65536) == [210.02 * 2**20]
+    assert [result.verified for result in found.results] == [False]
+
+
+def test_mdtest_3(read: Read) -> None:
+    found = read("mdtest-3.3.out")
+    assert found.skipped == []
+    assert found.value("mdtest", "rate", op="file_creation", ranks=8, nodes=2) == 11012.125
+    assert found.value("mdtest", "rate.max", op="directory_stat", items=800) == 210034.001
+    assert found.value("mdtest", "rate.stddev", op="tree_removal", iterations=3) == 4.25
+    assert found.values("mdtest", "rate", op="file_read") == []
+    assert len(found.results) == 8
+
+
+def test_mdtest_4_per_rank_and_in_time(read: Read) -> None:
+    found = read("mdtest-4.0.out")
+    assert found.value("mdtest", "rate", op="file_creation") == 11034.480
+    assert found.value("mdtest", "time", op="file_creation") == pytest.approx(0.363e-3, rel=1e-15)
+
+
+def test_iozone(read: Read) -> None:
+    found = read("iozone.out")
+    whole = {"file_bytes": 2**30, "record_bytes": 2**20}
+    for op, rate in (
+        ("write", 1201345),
+        ("random_read", 5102210),
+        ("backward_read", 4802210),
+        ("stride_read", 5000110),
+        ("freread", 5200110),
+    ):
+        assert found.value("iozone", "bandwidth", op=op, **whole) == rate * 1024
+    assert found.values("iozone", "bandwidth", record_bytes=2**21) == [
+        1301345 * 1024,
+        1502311 * 1024,
+    ]
+    throughput = {"processes": 4, "record_bytes": 65536, "file_bytes": 2**29}
+    assert found.value("iozone", "bandwidth", op="initial_writers", **throughput) == 812345.5 * 1024
+    assert found.value("iozone", "bandwidth", op="readers", **throughput) == 9123456.25 * 1024
+    assert found.skipped == [(17, "It is not known which columns of this row are blank.")]
+    assert {result.version for result in found.results} == {"3.489"}
