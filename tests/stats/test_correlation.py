@@ -13,12 +13,12 @@ import pytest
 from assay.stats.core.correlation import (
     EVIDENCE,
     LEAST_LEFT,
-    _fractional_rank,
     correlated_interval,
     correlated_intervals,
     crossings,
     effective_size,
     evidence_of_dependence,
+    fractional_rank,
     integrated_time,
 )
 from assay.stats.core.intervals import median_interval, order_statistic_coverage
@@ -142,11 +142,11 @@ def test_too_few_samples_carry_none() -> None:
 
 
 @pytest.mark.parametrize(("n", "rank"), [(10, 2), (50, 18), (9, 1)])
-def test_fractional_rank_passes_through_the_whole_ones(n: int, rank: int) -> None:
+def testfractional_rank_passes_through_the_whole_ones(n: int, rank: int) -> None:
     for p in (0.5, 0.3):
         # X(rank) exceeds the quantile when fewer than `rank` samples lie below it.
         tail = order_statistic_coverage(n, 0, rank, p)
-        assert float(_fractional_rank(np.array(float(n)), p, tail)) == pytest.approx(rank, rel=1e-9)
+        assert float(fractional_rank(np.array(float(n)), p, tail)) == pytest.approx(rank, rel=1e-9)
 
 
 def test_real_timings_are_pinned() -> None:

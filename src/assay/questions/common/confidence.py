@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from assay.kernels import parameters_text
 from assay.questions.common.answer import Confidence
 from assay.questions.common.selection import Point
+from assay.stats.core.launches import ENOUGH
 from assay.stats.core.model import CellSummary
-from assay.units import counted
+from assay.units import counted, format_duration
 
 AGAIN = (
     "Measure again before acting on this, with more time (`--budget`) and nothing else running; "
@@ -64,9 +65,26 @@ def judge(
         grave.append("only context was measured")
     reasons = grave + mild
     if not reasons:
-        return "high", "Every headline number is verified and reached the precision asked for."
+        return "high", (
+            "Every headline number is verified and reached the precision asked for."
+            f"{_of_when(headline)}"
+        )
     sentence = "; ".join(reasons)
     return ("low" if grave else "medium"), sentence[:1].upper() + sentence[1:] + "."
+
+
+def _of_when(headline: Sequence[Point]) -> str:
+    """What the intervals of few launches are intervals of."""
+    few = [
+        point for point in headline if point.metric.n < ENOUGH and point.summary.span is not None
+    ]
+    if not few:
+        return ""
+    longest = max(point.summary.span or 0.0 for point in few)
+    return (
+        f" Intervals of fewer than {ENOUGH} launches are of the median in the "
+        f"{format_duration(longest)} of these launches, if they were independent of each other."
+    )
 
 
 def half_width(point: Point) -> float:

@@ -186,7 +186,7 @@ def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
     sign = 1.0 if series.better == "more" else -1.0
     best = max(known, key=lambda each: sign * each.level)
     parts = (_logs_around_level(series, best), _logs_around_level(series, present))
-    rho = changes.dependence
+    rho = changes.dependence_at_most
     of_modes = mode_share(*parts) is not None
     difference = mean_shift(*parts, rho) if of_modes else shifted(*parts, rho=rho)
     # Both segments were selected by their values: all places at which one might begin are tried.

@@ -110,8 +110,9 @@ class Changes(msgspec.Struct, frozen=True):
 
     ``outliers``: runs that lie apart alone. ``suspect``: the newest runs, where they are off as
     they are by chance in 1 of 100 looks: no change yet, and perhaps none. ``dependence``: the
-    autocorrelation of neighbouring runs that was reckoned with. ``alarms``: changes as they were
-    noticed, those included that later runs refuted.
+    autocorrelation of neighbouring runs that was reckoned with; ``dependence_at_most``: the same
+    and a standard error, where it is evident, for what is said of many cells at once. ``alarms``:
+    changes as they were noticed, those included that later runs refuted.
     """
 
     changes: list[Change]
@@ -120,6 +121,7 @@ class Changes(msgspec.Struct, frozen=True):
     suspect: SuspectedChange | None
     dependence: float
     alarms: list[Alarm]
+    dependence_at_most: float = 0.0
 
 
 def find_changes(
@@ -163,6 +165,7 @@ def find_changes(
         suspect=_suspect(x, segments[-1], dependence(scores)),
         dependence=rho,
         alarms=noticed,
+        dependence_at_most=remaining_dependence(scores, len(steps), added=1.0),
     )
 
 

@@ -138,13 +138,13 @@ def _rearranged(values: Floats, place: int, rho: float) -> Floats:
     return levels + _dependent(rest, rho, _PLACE_ORDERS, drawn)
 
 
-def remaining_dependence(residuals: Floats, steps: int) -> float:
+def remaining_dependence(residuals: Floats, steps: int, *, added: float = 0.0) -> float:
     """The autocorrelation of neighbours that ``steps`` which perhaps aren't any have left, where it
-    is more than chance makes in one of six series; else 0.
+    is more than a standard error; else 0.
 
     A step that is put where it explains most takes much of it along: of the best split of series
-    that depend by 0 to 0.7 what is put back here, on average. Of what is evident a standard error
-    more is taken: too little would make a step of what is none.
+    that depend by 0 to 0.7 what is put back here, on average. ``added``: so many standard errors
+    more are taken where it is evident (two of them).
     """
     if residuals.size < _FEWEST:
         return 0.0
@@ -155,8 +155,8 @@ def remaining_dependence(residuals: Floats, steps: int) -> float:
     left = float(centred[1:] @ centred[:-1]) / square
     found = left + (1.0 + 3.0 * steps + 8.0 * max(left, 0.0)) / residuals.size
     error = math.sqrt(1.0 / residuals.size)
-    sure = min(max(found / error - 1.0, 0.0), 1.0)
-    return min(found + sure * error, _MOST_RHO) if found > error else 0.0
+    more = added * min(max(found / error - 1.0, 0.0), 1.0) * error
+    return min(found + more, _MOST_RHO) if found > error else 0.0
 
 
 def scores_of(x: Floats) -> Floats:

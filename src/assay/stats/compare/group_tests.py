@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from assay.stats.core.correlation import evidence_of_dependence, integrated_time
 from assay.stats.core.intervals import Floats, Interval, checked
-from assay.stats.core.warmup import mid_ranks
+from assay.stats.core.launches import dependence_of
 
 # At which a difference counts, and an assumption as refuted.
 LEVEL = 0.05
@@ -18,7 +17,7 @@ EQUAL_SPREAD = "equal spread"
 # What Shapiro and Wilk's approximation is made for.
 _MOST_FOR_SHAPIRO = 5000
 # Standard deviations from independence at which a group's values count as dependent.
-_DEPENDENT = 2.33
+
 # Pairwise differences that are sorted at once; larger groups are thinned to their quantiles.
 _MOST_DIFFERENCES = 4_000_000
 
@@ -141,11 +140,21 @@ def hodges_lehmann(
     return shift, (float(differences[max(place, 1) - 1]), float(differences[-max(place, 1)]))
 
 
-def worth_each(values: Floats) -> float:
-    """How many independent values one of these is worth; 1 without evidence of dependence."""
-    if evidence_of_dependence(values) <= _DEPENDENT:
+# Standard errors of the groups' autocorrelation that are evidence (of 5% of independent ones).
+_EVIDENT = 1.64
+
+
+def worth_each(*groups: Floats) -> float:
+    """How many independent values one of these is worth, for a mean; 1 without evidence of
+    dependence, which is that of all groups together, each in order of time.
+    """
+    rho = dependence_of(*groups, evident=_EVIDENT)
+    if rho <= 0.0:
         return 1.0
-    return float(1.0 / integrated_time(mid_ranks(values)[None, :])[0])
+    n = float(min(values.size for values in groups))
+    return 1.0 / float(
+        (1.0 + rho) / (1.0 - rho) - 2.0 * rho * (1.0 - rho**n) / (n * (1.0 - rho) ** 2)
+    )
 
 
 def discounted(p: float, worth: float) -> float:

@@ -17,8 +17,9 @@ Stop = Literal["precision", "budget", "launches", "interrupted", "failed"]
 class MetricSummary(msgspec.Struct, frozen=True):
     """One metric of one cell over all its launches.
 
-    ``median`` and ``ci95`` are of the launches' medians (two-level sampling): of such
-    intervals 95% hold the median that endlessly many launches would have. ``ci95`` is null under
+    ``median`` and ``ci95`` are of the launches' medians (two-level sampling): of such intervals 95%
+    hold the median that endlessly many launches would have, made at such times as these if they are
+    under twenty; of more, dependence on the launch before is allowed for. ``ci95`` is null under
     six launches, for which no nonparametric 95% interval exists. ``min``, ``max``, ``p05``, ``p95``
     are over all samples after warm-up, ``cov`` is the coefficient of variation between launches,
     ``cov_samples`` of the samples within them (median over launches). ``n`` counts launches,
@@ -46,7 +47,8 @@ class CellSummary(msgspec.Struct, frozen=True):
     ``verified`` is null if nothing could be checked, false if any launch failed its check; no
     metric is given then. ``caveats`` are sentences about what touches these numbers.
     ``precise_launches`` counts those whose own samples reached the precision asked for. ``hosts``:
-    the sets of hosts that its launches ran on, each in bracket notation ("n[1-4]").
+    the sets of hosts that its launches ran on, each in bracket notation ("n[1-4]"). ``span``: s
+    from the begin of its first measurement to the end of its last one.
     """
 
     kernel: str
@@ -60,3 +62,4 @@ class CellSummary(msgspec.Struct, frozen=True):
     error: str | None = None
     precise_launches: int = 0
     hosts: list[str] = []
+    span: float | None = None
