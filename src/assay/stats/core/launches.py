@@ -23,6 +23,8 @@ _ORDERS, _MANY = 20_000, 100
 # Standard errors of the autocorrelation that count as evidence, and that are added to it.
 _EVIDENT, _EVIDENT_IF_FEW, _ADDED = 1.0, 2.33, 1.0
 _MOST, _LAGS = 0.95, 200
+# Of few values more isn't believed: a shift of five deviations must stay one.
+_MOST_IF_FEW = 0.6
 
 
 def launch_interval(values: Sequence[float] | Floats, confidence: float = 0.95) -> Interval | None:
@@ -89,7 +91,7 @@ def dependence_of(*groups: Floats, evident: float = _EVIDENT) -> float:
     few = count < ENOUGH
     if found <= (_EVIDENT_IF_FEW if few else evident) * error:
         return 0.0
-    return min(found + (0.0 if few else _ADDED * error), _MOST)
+    return min(found, _MOST_IF_FEW) if few else min(found + _ADDED * error, _MOST)
 
 
 def span_of(begun: Sequence[float], seconds: Sequence[float]) -> float | None:
