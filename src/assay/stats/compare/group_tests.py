@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from assay.stats.core.correlation import evidence_of_dependence, integrated_time
 from assay.stats.core.intervals import Floats, Interval, checked
 from assay.stats.core.launches import dependence_of
+from assay.stats.core.warmup import mid_ranks
 
 # At which a difference counts, and an assumption as refuted.
 LEVEL = 0.05
@@ -141,13 +143,20 @@ def hodges_lehmann(
 
 
 # Standard errors of the groups' autocorrelation that are evidence (of 5% of independent ones).
-_EVIDENT = 1.64
+_EVIDENT, _STRONG = 1.64, 2.33
 
 
 def worth_each(*groups: Floats) -> float:
-    """How many independent values one of these is worth, for a mean; 1 without evidence of
-    dependence, which is that of all groups together, each in order of time.
+    """How many independent values one of these is worth; 1 without evidence of dependence.
+
+    Of several groups, each in order of time, that of all together, as a first-order autoregressive
+    series: what is said of their difference must not rest on dependence that was overlooked. Of one
+    group by its integrated autocorrelation time, on strong evidence.
     """
+    if len(groups) == 1:
+        if evidence_of_dependence(groups[0]) <= _STRONG:
+            return 1.0
+        return float(1.0 / integrated_time(mid_ranks(groups[0])[None, :])[0])
     rho = dependence_of(*groups, evident=_EVIDENT)
     if rho <= 0.0:
         return 1.0
