@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from assay.kernels import parameters_text
 from assay.questions.common.answer import Confidence
 from assay.questions.common.selection import Point
 from assay.stats.core.launches import ENOUGH
-from assay.stats.core.model import CellSummary
+from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted, format_duration
+
+# The normal distribution's 97.5% quantile, and the standard error of its median over the mean's.
+NORMAL_95, MEDIAN_ERROR = 1.96, 1.2533
+# Of the width that the launches' scatter implies an interval is at least this share, else it is
+# narrow by chance.
+LEAST_WIDTH = 0.75
 
 AGAIN = (
     "Measure again before acting on this, with more time (`--budget`) and nothing else running; "
@@ -55,6 +62,13 @@ def judge(
             f"{len(wide)} of {counted(len(headline), 'headline number')} stopped before the "
             f"precision asked for (widest: ±{half_width(worst):.1%}, {describe(worst.summary)})"
         )
+    lucky = [point for point in headline if is_lucky(point.metric)]
+    if lucky:
+        mild.append(
+            f"{len(lucky)} of {counted(len(headline), 'headline number')} stopped with an interval "
+            f"narrower than {LEAST_WIDTH:.0%} of what the scatter of launches implies "
+            f"({describe(lucky[0].summary)}): by chance, or because launches have several modes"
+        )
     if any(point.summary.caveats for point in headline):
         mild.append("caveats touch some of the numbers")
     if any(point.summary.verified is None for point in headline):
@@ -85,6 +99,20 @@ def _of_when(headline: Sequence[Point]) -> str:
         f" Intervals of fewer than {ENOUGH} launches are of the median in the "
         f"{format_duration(longest)} of these launches, if they were independent of each other."
     )
+
+
+def is_lucky(metric: MetricSummary) -> bool:
+    """Whether the interval is narrower than three quarters of what normal launches with this
+    coefficient of variation would give: by chance, or within one of several modes.
+
+    The median's standard error is 1.2533 times that of the mean (B. Kenney, E. Keeping: Mathematics
+    of Statistics, 1962, 14.4).
+    """
+    if metric.ci95 is None or metric.cov is None or metric.n < 2 or not metric.median:
+        return False
+    half = (metric.ci95[1] - metric.ci95[0]) / 2.0 / abs(metric.median)
+    implied = NORMAL_95 * MEDIAN_ERROR * metric.cov / math.sqrt(metric.n)
+    return half < LEAST_WIDTH * implied
 
 
 def half_width(point: Point) -> float:
