@@ -15,7 +15,7 @@ from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.best.recommendations import recommendations
 from assay.questions.placement.works import METRIC, layout_text, name_of, where_text
 from assay.reference.placement import SOURCE
-from assay.units import counted
+from assay.units import counted, format_probability
 
 # Below this probability the answer has low confidence.
 _LOW_PROBABILITY = 0.8
@@ -61,7 +61,9 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
     headline = [outcome.point for outcome in found.outcomes if outcome.point is not None]
     if low:
         least = min(outcome.probability for outcome in low)
-        grave.append(f"{counted(len(low), 'search')} ended at a probability of {least:.0%} or more")
+        grave.append(
+            f"{counted(len(low), 'search')} ended at a probability of {format_probability(least)} or more"
+        )
     elif unsettled:
         mild.append(f"{counted(len(unsettled), 'search')} ended below the required probability")
     if len(headline) < len(found.outcomes):
@@ -104,7 +106,7 @@ def _verdict(best: Sequence[PlacementOutcome]) -> str:
         names = ", ".join(dict.fromkeys(name_of(outcome.work) for outcome in group))
         least = min(outcome.probability for outcome in group)
         bound = "≥ " if len(group) > 1 else ""
-        clauses.append(f"{names}: {text} (probability {bound}{least:.0%})")
+        clauses.append(f"{names}: {text} (probability {bound}{format_probability(least)})")
     within = best[0].rule.within
     return f"Fastest placement, or within {within:.0%} of it: {'; '.join(clauses)}."
 
@@ -119,7 +121,7 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
         outcome.point,
         METRIC,
         note=f"within {outcome.rule.within:.0%} of the best with probability "
-        f"{outcome.probability:.1%}; {outcome.tried} placements measured in "
+        f"{format_probability(outcome.probability, 1)}; {outcome.tried} placements measured in "
         f"{counted(outcome.measurements, 'launch')}, {share:.0%} of an exhaustive search",
     )
 

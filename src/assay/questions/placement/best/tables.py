@@ -8,7 +8,7 @@ from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.ratios.findings import PlacementRatio
 from assay.questions.placement.works import layout_text, name_of
-from assay.units import MISSING
+from assay.units import MISSING, format_probability
 
 
 def tables(found: BestFindings) -> list[Table]:
@@ -47,7 +47,7 @@ def _row(outcome: PlacementOutcome) -> list[Entry]:
         if outcome.point
         else Entry(MISSING, tone="quiet"),
         Entry(
-            f"{outcome.probability:.1%}",
+            format_probability(outcome.probability, 1),
             outcome.probability,
             tone="" if outcome.settled else "warn",
         ),
