@@ -62,7 +62,8 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
     if low:
         least = min(outcome.probability for outcome in low)
         grave.append(
-            f"{counted(len(low), 'search')} ended at a probability of {format_probability(least)} or more"
+            f"{counted(len(low), 'search')} ended at a probability of "
+            f"{format_probability(least)} or more"
         )
     elif unsettled:
         mild.append(f"{counted(len(unsettled), 'search')} ended below the required probability")
