@@ -18,6 +18,7 @@ import numpy as np
 from rate import Rate
 
 from assay.stats.attribution.host_effects import find_host_effects
+from assay.stats.fleet.calibration import clean_level
 from assay.stats.fleet.drift import find_drifts
 from assay.stats.fleet.fleet import LEVEL, STATED, compare
 from assay.stats.fleet.peers import against_peers
@@ -198,9 +199,51 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         max(trials // 4, 20),
         seed,
     )
+    yield from _late(max(trials // 10, 10), seed)
     yield from _others(trials, seed)
     yield from _over_time(trials, seed)
     yield from _sets(trials, seed)
+
+
+def _late(trials: int, seed: int) -> Iterator[Rate]:
+    """Launches that no normal distribution has: who is named after calibration by the fleet."""
+    noises: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = {
+        "normal": lambda rng, shape: 0.01 * rng.standard_normal(shape),
+        "2% of launches late": lambda rng, shape: (
+            0.01 * rng.standard_normal(shape)
+            + (rng.random(shape) < 0.02) * rng.exponential(0.05, shape)
+        ),
+        "5% of launches late": lambda rng, shape: (
+            0.01 * rng.standard_normal(shape)
+            + (rng.random(shape) < 0.05) * rng.exponential(0.05, shape)
+        ),
+        "lognormal, sigma 1": lambda rng, shape: 0.01 * rng.lognormal(0.0, 1.0, shape),
+        "10% of launches 3% slower": lambda rng, shape: (
+            0.005 * rng.standard_normal(shape) + 0.03 * (rng.random(shape) < 0.1)
+        ),
+    }
+    for nodes in (50, 200):
+        for name, noise in noises.items():
+            wrong = found = 0
+            for trial in range(trials):
+                rng = np.random.default_rng((seed, nodes, trial))
+                nature = 0.005 * rng.standard_normal((nodes, 4, 1))
+                costs = np.exp(nature + noise(rng, (nodes, 4, 3)))
+                wrong += bool(_named(costs).size)
+                costs[3] *= 1.05
+                found += 3 in _named(costs)
+            planted = f"{nodes} nodes, 4 cells x 3 launches, {name}, nodes differ by 0.5%"
+            yield Rate("good nodes: anybody named", planted, wrong, trials, STATED, "false alarm")
+            stated = 0.95 if name == "normal" else 0.0
+            yield Rate("a node 5% slow: named", planted, found, trials, stated, "detection")
+
+
+def _named(costs: Array) -> Array:
+    """The nodes that an examination names."""
+    fleet = compare(costs, RESOURCES[: costs.shape[1]])
+    if not fleet.outliers().size:
+        return fleet.outliers()
+    return fleet.outliers(clean_level(costs, RESOURCES[: costs.shape[1]], fleet))
 
 
 def _power(trials: int, seed: int) -> Iterator[Rate]:

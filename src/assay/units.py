@@ -82,6 +82,16 @@ def format_share(share: float | None, interval: Interval | None = None) -> str:
     return f"{percent:.{decimals}f}% [{_bound(low, decimals)}, {_bound(high, decimals)}]"
 
 
+def format_probability(probability: float, decimals: int = 0) -> str:
+    """A probability in percent that isn't rounded to 0 or 100: 0.9996 is ``"99%"``, or ``"99.9%"``
+    with a decimal; what is certain stays so.
+    """
+    if not 0.0 < probability < 1.0:
+        return f"{probability:.{decimals}%}"
+    step = 10.0 ** -(decimals + 2)
+    return f"{min(max(probability, step), 1.0 - step):.{decimals}%}"
+
+
 def format_size(size: float | None) -> str:
     """Bytes of a parameter or of memory, exactly, in binary units where they fit: ``"4 MiB"``.
 

@@ -255,3 +255,13 @@ def test_parsing_never_raises_anything_else(text):
 )
 def test_numbers_of_things(number: int, noun: str, text: str) -> None:
     assert counted(number, noun) == text
+
+
+def test_a_probability_is_never_rounded_to_certainty() -> None:
+    from assay.units import format_probability
+
+    assert format_probability(0.996) == format_probability(0.99999) == "99%"
+    assert format_probability(0.99999, 1) == "99.9%"
+    assert format_probability(0.0001) == "1%" and format_probability(0.0001, 1) == "0.1%"
+    assert format_probability(0.8472) == "85%"
+    assert (format_probability(1.0), format_probability(0.0)) == ("100%", "0%")

@@ -14,12 +14,12 @@ from scipy import stats
 from assay.stats.core.correlation import (
     EVIDENCE,
     LEAST_LEFT,
-    _fractional_rank,
     correlated_interval,
     correlated_intervals,
     crossings,
     effective_size,
     evidence_of_dependence,
+    fractional_rank,
     integrated_time,
 )
 from assay.stats.core.intervals import median_interval
@@ -147,7 +147,7 @@ def test_fractional_rank_passes_through_the_whole_ones(n: int, rank: int) -> Non
     for p in (0.5, 0.3):
         # X(rank) exceeds the quantile when fewer than `rank` samples lie below it.
         tail = stats.binom.cdf(rank - 1, n, p)
-        assert float(_fractional_rank(np.array(float(n)), p, tail)) == pytest.approx(rank, rel=1e-9)
+        assert float(fractional_rank(np.array(float(n)), p, tail)) == pytest.approx(rank, rel=1e-9)
 
 
 def test_real_timings_are_pinned() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from assay.model.replication import Replication
 from assay.stats.cells.launch_rule import FAR_BELOW, looks, needs_more, relative_half_width
-from assay.stats.core.intervals import median_interval
+from assay.stats.core.launches import launch_interval
 
 RULE = Replication()
 
@@ -24,7 +24,7 @@ def literal(values: list[float], rule: Replication) -> bool:
     narrow = []
     for look in looks(rule):
         if look <= len(values):
-            low, high = median_interval(values[:look], rule.confidence)
+            low, high = launch_interval(values[:look], rule.confidence)
             narrow.append((high - low) / 2 / abs(float(np.median(values[:look]))))
     held_twice = any(max(pair) <= rule.precision for pair in itertools.pairwise(narrow))
     clearly = any(FAR_BELOW * width <= rule.precision for width in narrow)
@@ -94,7 +94,7 @@ def test_too_few_for_any_interval() -> None:
 
 def test_relative_half_width() -> None:
     values = np.random.default_rng(2).normal(50.0, 5.0, size=15).tolist()
-    low, high = median_interval(values)
+    low, high = launch_interval(values)
     expected = (high - low) / 2 / float(np.median(values))
     assert relative_half_width(values) == pytest.approx(expected)
     assert relative_half_width([1.0] * 5) is None

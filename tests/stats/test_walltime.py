@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assay.errors import AssayError
-from assay.stats.repeats.walltime import asked_walltime, cost_of_asking, fewest_runs
+from assay.stats.repeats.walltime import asked_walltime, cost_of_asking, fewest_runs, unseen_share
 
 
 def test_how_many_runs_need_no_model() -> None:
@@ -113,3 +113,14 @@ def test_costs_of_asking_are_those_of_a_hundred_runs() -> None:
     assert (found.killed, found.killed_share) == (2, 0.5)
     assert found.lost_hours == pytest.approx(50 * 4000 / 3600)
     assert found.idle_hours == pytest.approx(25 * (2200 + 400) / 3600)
+
+
+@pytest.mark.parametrize(("n", "share"), [(20, "14%"), (60, "5%"), (298, "1%")])
+def test_fewer_than_299_runs_say_what_they_assume_and_can_t_exclude(n: int, share: str) -> None:
+    assert (1.0 - unseen_share(n)) ** n == pytest.approx(0.05)
+    found = asked_walltime(np.random.default_rng(n).normal(100.0, 2.0, n))
+    assert found.basis != "order statistic"
+    assert "exponentially" in found.why
+    assert f"up to {share} of all runs may be later than any of these" in found.why
+    whole = asked_walltime(np.random.default_rng(n).normal(100.0, 2.0, 400))
+    assert "may be later" not in whole.why

@@ -341,3 +341,19 @@ def test_the_figures_of_5000_nodes_stay_small() -> None:
     rest = {row["node"] for row in map_.rows} - {each.node for each in found.suspects}
     others = 5000 - len(found.suspects)
     assert rest == {f"median of the other {others:,}", f"slowest of the other {others:,}"}
+
+
+def test_with_two_launches_the_answer_is_open_and_names_nobody(tmp_path: Path) -> None:
+    slow = {(HOSTS[2], cell.kernel): 1.5 for cell in CELLS}
+    nodes = [
+        measure_node(host, number, make_node(tmp_path, host, costs(slow), launches=2))
+        for number, host in enumerate(HOSTS)
+    ]
+    found = compared(nodes)
+    assert found.suspects == []
+    assert (found.undecided, found.more_launches) == (1, 1)
+    said = answer(found)
+    assert said.verdict.startswith("Open: whether any of ")
+    assert "takes 1 more launch per node" in said.verdict
+    assert said.confidence == "low"
+    assert said.advice == []

@@ -41,10 +41,11 @@ def answer(history: History) -> Answer:
         caveats=[f"{cell.label}: {suspect_text(cell)}" for cell in suspects[:_MAX_NAMED]],
         method=[
             "Each run's result of a cell is compared with the results since the cell's last "
-            "change; a false change is reported less than once in 1,000 runs of a cell, however "
-            "often the history is evaluated. A single outlying run is no change. Steps are "
-            "distinguished from slow drifts by the Bayesian information criterion. Intervals of "
-            "dates are Cobb's (1978).",
+            "change; a change of level is reported if the order in which the runs came matters, "
+            "whatever their distribution (a permutation test of all places, corrected for all "
+            "cells by Holm's procedure at 5%; where a run depends on the one before it, of what "
+            "it adds to that). A single outlying run is no change. Steps are "
+            "distinguished from slow drifts by the Bayesian information criterion.",
             f"Of the cells reported as regressed or improved, {FALSE_DISCOVERIES:.0%} at most are "
             "expected to be so by chance (Benjamini & Hochberg, 1995); changes below "
             f"{100 * history.least:.3g}% count as neither.",

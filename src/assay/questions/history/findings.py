@@ -28,9 +28,11 @@ from assay.questions.history.series import HistorySeries, Machines, read_series
 from assay.questions.history.snapshots import differences
 from assay.questions.history.words import remark_on, verdict_of
 from assay.records.store import RunFilter, Store
-from assay.stats.changes.changes import Change, Changes, SeriesSegment, find_changes
+from assay.stats.changes.changes import LEVEL, Change, Changes, SeriesSegment, find_changes
+from assay.stats.changes.mode_share import mean_shift, mode_share
+from assay.stats.changes.reordering import changed
 from assay.stats.changes.scan import FIRST
-from assay.stats.changes.segments import compared
+from assay.stats.changes.segments import shifted
 from assay.stats.core.one_thread import one_thread
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def history_of(
     """The history of these cells; ``least``: the smallest relative change that matters."""
     from assay.stats.core.multiple import corrected
 
-    found = [(each, find_changes(each.values, each.utc, each.scatter)) for each in series]
+    found = _changes_of(series)
     comparisons = [_against(each, changes) for each, changes in found]
     raw = [1.0 if one is None else one.p for one in comparisons]
     adjusted = corrected(raw, "bh")
@@ -113,6 +115,29 @@ def history_of(
         cells=cells,
         days=days_of(cells),
     )
+
+
+def _changes_of(series: Sequence[HistorySeries]) -> list[tuple[HistorySeries, Changes]]:
+    """Each cell's changes, those of level corrected for how many cells were looked at (Holm).
+
+    With the chance of an error that one series has, one of twenty steady cells would have a step.
+    """
+    from assay.stats.core.multiple import corrected
+
+    found = [(each, find_changes(each.values, each.utc, each.scatter)) for each in series]
+    p = [[change.p for change in of.changes if change.kind != "spread"] or [1.0] for _, of in found]
+    raw = np.array([each for of_cell in p for each in of_cell])
+    sure = raw[corrected(raw, "holm") <= LEVEL]
+    level = float(sure.max(initial=0.0))
+    return [
+        (
+            each,
+            changes
+            if max(own) == 1.0 or max(own) <= level
+            else find_changes(each.values, each.utc, each.scatter, level=level),
+        )
+        for (each, changes), own in zip(found, p, strict=True)
+    ]
 
 
 def days_of(cells: Sequence[CellHistory]) -> list[HistoryDay]:
@@ -160,29 +185,25 @@ def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
         return None
     sign = 1.0 if series.better == "more" else -1.0
     best = max(known, key=lambda each: sign * each.level)
-    difference = compared(
-        *((_logs_around_level(series, each), np.ones(each.runs)) for each in (best, present)),
-        rho=changes.dependence,
-    )
-    # Both segments were selected by their values, out of as many as there are runs where a segment
-    # might begin: Bonferroni's factor.
-    p = min(1.0, difference.p * series.values.size)
+    parts = (_logs_around_level(series, best), _logs_around_level(series, present))
+    rho = changes.dependence_at_most
+    of_modes = mode_share(*parts) is not None
+    difference = mean_shift(*parts, rho) if of_modes else shifted(*parts, rho=rho)
+    # Both segments were selected by their values: all places at which one might begin are tried.
+    between = [each.p for each in changes.changes if each.kind != "spread"]
+    p = max(changed(np.concatenate(parts), rho), min(between, default=0.0))
     return _Comparison(best, difference.size, difference.interval, p)
 
 
 def _logs_around_level(
     series: HistorySeries, segment: SeriesSegment
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The logarithms of a segment's results, clipped at three deviations around its level.
-
-    A drifting one is compared by the level at its end: its trend is taken out.
-    """
+    """The logarithms of a segment's results; of a drifting one around the level at its end."""
     logs = np.log(series.values[segment.start : segment.stop])
-    middle, reach = float(np.log(segment.level)), 3.0 * (segment.deviation or 0.0)
     if segment.drifting:
         line = np.polyfit(np.arange(logs.size), logs, 1)
-        logs = logs - np.polyval(line, np.arange(logs.size)) + middle
-    return np.clip(logs, middle - reach, middle + reach) if reach > 0 else logs
+        logs = logs - np.polyval(line, np.arange(logs.size)) + float(np.log(segment.level))
+    return np.asarray(logs)
 
 
 def _over_drift(changes: Changes, present: SeriesSegment) -> _Comparison:
@@ -285,6 +306,7 @@ def _event(series: HistorySeries, change: Change, machines: Machines) -> History
         size_ci95=change.size_ci95,
         worse=more if change.kind == "spread" or series.better == "less" else not more,
         p=change.p,
+        modes=change.modes,
         differences=found,
         remark=remark_on(found, change.kind),
     )

@@ -13,6 +13,7 @@ import msgspec
 from assay.model.cell import Cell
 from assay.questions.history.snapshots import SystemDifference
 from assay.stats.changes.changes import SuspectedChange
+from assay.stats.changes.mode_share import ModeShare
 
 HISTORY_SCHEMA = 1
 State = Literal["regression", "improvement", "steady", "short"]
@@ -21,16 +22,17 @@ State = Literal["regression", "improvement", "steady", "short"]
 class HistoryEvent(msgspec.Struct, frozen=True):
     """One change of a cell.
 
-    ``kind``: ``step``, ``drift`` or ``spread`` (of scatter alone). ``run``: the first after the
-    change, begun at ``utc`` (s). ``after_utc`` and ``before_utc`` (s): the 95% interval of its
-    date; of a drift its beginning and its end. ``found``: the run after which it was first
-    detectable. ``size``: relative change of the metric, of scatter of its deviation, with its 95%
-    interval ``size_ci95``. ``worse``: whether it is one to the worse. ``p``: see
-    ``stats.changes.Change``. ``differences``: in what the snapshots of machine and toolchain
-    before and after it differ; ``remark``: a sentence on them.
+    ``kind``: ``step``, ``drift``, ``spread`` (of scatter alone) or ``modes`` (of the share of runs
+    at each of two levels, which ``modes`` has; else null). ``run``: the first after the change,
+    begun at ``utc`` (s). ``after_utc`` and ``before_utc`` (s): the 95% interval of its date; of a
+    drift its beginning and its end. ``found``: the run after which it was first detectable.
+    ``size``: relative change of the metric, of scatter of its deviation, with its 95% interval
+    ``size_ci95``. ``worse``: whether it is one to the worse. ``p``: see ``stats.changes.Change``.
+    ``differences``: in what the snapshots of machine and toolchain before and after it differ;
+    ``remark``: a sentence on them.
     """
 
-    kind: Literal["step", "drift", "spread"]
+    kind: Literal["step", "drift", "spread", "modes"]
     run: str
     utc: float
     after_utc: float
@@ -40,6 +42,7 @@ class HistoryEvent(msgspec.Struct, frozen=True):
     size_ci95: tuple[float, float]
     worse: bool
     p: float
+    modes: ModeShare | None
     differences: list[SystemDifference]
     remark: str
 

@@ -72,6 +72,13 @@ def event_text(event: HistoryEvent, cell: CellHistory) -> str:
     if event.kind == "spread":
         return f"From about {minute(event.utc)}: scatter of {metric} {size}"
     way = "worse" if event.worse else "better"
+    if event.modes is not None:
+        modes = event.modes
+        return (
+            f"Between {first} and {last} the share of runs whose {metric} is "
+            f"{100 * modes.apart:.2g}% higher than the others' changed from {modes.before:.0%} to "
+            f"{modes.after:.0%}: mean {size}, {way} (p = {event.p:.1g})"
+        )
     return f"Step between {first} and {last}: {metric} {size}, {way} (p = {event.p:.1g})"
 
 

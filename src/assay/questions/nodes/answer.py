@@ -8,6 +8,7 @@ from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.questions.common.selection import quantity_text
 from assay.questions.nodes.findings import NodesFindings
 from assay.questions.nodes.model import CellByNode, NodeFailure, NodeKind, NodeValue, SuspectNode
+from assay.stats.fleet.calibration import FEWEST_LAUNCHES
 from assay.stats.fleet.fleet import STATED
 from assay.stats.fleet.peers import MIN_VALUES
 from assay.units import counted, format_share
@@ -16,11 +17,14 @@ QUESTION = "nodes"
 TITLE = "How alike are its nodes?"
 # Nodes that a sentence of the verdict or of the evidence names.
 _MAX_NAMED = 3
+# Launches per node from which on the confidence can be high.
+SURE_LAUNCHES = 6
 # Nodes that recommendations and caveats name, and members without numbers in one sentence.
 _MAX_CHECKS, _MAX_ABSENT = 5, 10
 _METHOD = (
     "A node is reported if it is slower than chance and the natural variation between nodes "
-    "explain, over all cells and launches, with outlying nodes kept out of the reference; of the "
+    "explain, over all cells and launches, with outlying nodes kept out of the reference, and than "
+    "in 95% of fleets without slow nodes that are made of this fleet's own launches; of the "
     f"nodes reported, at most {STATED:.0%} are false on average (Benjamini & Hochberg 1995; "
     "docs/methods/nodes.md)."
 )
@@ -78,7 +82,12 @@ def _confidence(found: NodesFindings) -> tuple[Confidence, str]:
     why = f"{found.measured} of {found.expected} nodes measured"
     if found.measured < MIN_VALUES:
         return "low", f"{why}: too few to identify which one deviates."
-    return ("medium" if found.measured < found.expected else "high"), f"{why}."
+    if found.launches < SURE_LAUNCHES:
+        fewest = f"fewer than {SURE_LAUNCHES} launches per node"
+        few = found.launches < FEWEST_LAUNCHES or found.undecided
+        return ("low" if few else "medium"), f"{why}, {fewest}."
+    incomplete = found.measured < found.expected or found.undecided
+    return ("medium" if incomplete else "high"), f"{why}."
 
 
 def _suspects_text(found: NodesFindings) -> str:
@@ -86,11 +95,22 @@ def _suspects_text(found: NodesFindings) -> str:
     nodes, suspects = counted(found.measured, "node"), found.suspects
     if not found.examined:
         return f"{nodes}. "
+    if found.undecided and not suspects:
+        return f"Open: {_undecided_text(found)} "
     if not suspects:
         return f"None of {nodes} is slower than the others beyond the variation between nodes. "
     named = "; ".join(suspect_text(each) for each in suspects[:_MAX_NAMED])
     more = f"; and {len(suspects) - _MAX_NAMED} more" if len(suspects) > _MAX_NAMED else ""
     return f"{len(suspects)} of {nodes} to check. {named}{more}. "
+
+
+def _undecided_text(found: NodesFindings) -> str:
+    more = counted(found.more_launches, "more launch")
+    return (
+        f"whether any of {counted(found.measured, 'node')} is slower takes {more} per node; in "
+        f"{counted(found.launches, 'launch')} like these a late one cannot be distinguished from "
+        "a slow node."
+    )
 
 
 def _widest_text(found: NodesFindings) -> str:
@@ -160,6 +180,8 @@ def _caveats(found: NodesFindings) -> list[str]:
         )
         more = ", …" if len(found.faster) > _MAX_CHECKS else ""
         sentences.append(f"Faster than the other nodes: {named}{more}.")
+    if found.undecided and found.suspects:
+        sentences.append(f"Open for further nodes: {_undecided_text(found)}")
     if found.launches < 2:
         sentences.append(
             "Each node was launched once: a slow launch cannot be distinguished from a slow node."

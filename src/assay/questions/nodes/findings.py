@@ -42,6 +42,8 @@ class NodesFindings:
     compared with each other. ``kinds_by_value``: cells, in words, in which values rather than
     properties of machines separated the kinds. ``launches``: the most launches of a cell on a node.
     ``earlier_runs``: how many earlier runs of the same nodes were compared.
+    ``undecided``: nodes that seem slow, as some do in clean fleets of launches like these;
+    ``more_launches``: how many more of each node would tell.
     """
 
     expected: int
@@ -57,6 +59,8 @@ class NodesFindings:
     kinds_by_value: list[str]
     launches: int
     earlier_runs: int
+    undecided: int = 0
+    more_launches: int = 0
     deviations: NodeDeviations | None = field(default=None, metadata=INTERNAL)
     measurements: Sequence[MeasuredNode] = field(default=(), metadata=INTERNAL)
 
@@ -97,6 +101,8 @@ def compare_nodes(
         kinds_by_value=examined.split if examined else [],
         launches=int(examined.fleet.counts.max(initial=0)) if examined else 0,
         earlier_runs=examined.occasions if examined else 0,
+        undecided=examined.undecided if examined else 0,
+        more_launches=examined.more_launches if examined else 0,
         deviations=examined.deviations() if examined else None,
         measurements=nodes,
     )

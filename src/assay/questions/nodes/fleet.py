@@ -28,6 +28,7 @@ from assay.questions.nodes.model import (
     SuspectNode,
 )
 from assay.stats.core.intervals import Floats, Interval
+from assay.stats.fleet.calibration import clean_level, more_launches
 from assay.stats.fleet.drift import Drift, find_drifts
 from assay.stats.fleet.earlier_runs import EarlierRun, with_now
 from assay.stats.fleet.fleet import ALL, LEVEL, Fleet, compare, interval, logarithms
@@ -44,7 +45,8 @@ class FleetExamination:
     """A fleet examined. ``nodes`` and ``cells``: the rows and columns of the ``fleet``.
 
     ``split``: cells, in words, whose values form separate groups of nodes. ``occasions``: how many
-    earlier ones were compared.
+    earlier ones were compared. ``undecided``: nodes that clean fleets of launches like these would
+    name too, which ``more_launches`` of each node would tell.
     """
 
     fleet: Fleet
@@ -55,6 +57,8 @@ class FleetExamination:
     split: list[str]
     faster: list[FasterNode]
     occasions: int
+    undecided: int
+    more_launches: int
 
     def deviations(self) -> NodeDeviations:
         """Each node in each cell against the typical node of its kind."""
@@ -83,7 +87,10 @@ def examine(
     if len(nodes) < MIN_VALUES or not used:
         return None
     resources = [resource_of(cell.cell) for cell in used]
-    fleet = compare(_costs(nodes, used), resources, _known_kinds(nodes))
+    costs = _costs(nodes, used)
+    fleet = compare(costs, resources, _known_kinds(nodes))
+    slow = fleet.outliers().tolist()
+    level = clean_level(costs, resources, fleet) if slow else LEVEL
     hosts = Counter(node.host for node in nodes)
     names = [node.host if node.host and hosts[node.host] == 1 else "" for node in nodes]
     now = EarlierRun("now", utc, _present(nodes, names, used))
@@ -94,7 +101,8 @@ def examine(
     known = frozenset(name for node in nodes for name in node.covariates)
     suspects: list[SuspectNode] = []
     outliers: set[int] = set()
-    for row in fleet.outliers().tolist():
+    undecided = [row for row in slow if fleet.p_nodes[row] > level]
+    for row in (row for row in slow if fleet.p_nodes[row] <= level):
         profile = _profile(fleet, used, row, deviating[row], known, cores[row])
         found = _outlier(fleet, nodes[row], used, row, profile, history)
         if found.ci95[1] < 0.0:  # an interval that holds 0 accuses no node
@@ -113,6 +121,8 @@ def examine(
         split=[used[column].label for column in dict.fromkeys(fleet.split)],
         faster=[_faster(fleet, nodes[row], used, row) for row in fleet.faster().tolist()],
         occasions=len(before),
+        undecided=len(undecided),
+        more_launches=more_launches(costs, resources, fleet) if undecided else 0,
     )
 
 

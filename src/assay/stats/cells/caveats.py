@@ -11,11 +11,12 @@ from assay.kernels import is_search, known_kernel
 from assay.model.cell import Cell
 from assay.records.model import Measurement
 from assay.records.traffic import sent_by_adapter
-from assay.stats.core.correlation import effective_size, evidence_of_dependence
+from assay.stats.core.correlation import effective_size
 from assay.stats.core.intervals import Floats, smallest_size
+from assay.stats.core.launches import ENOUGH, are_ordered, span_of
 from assay.stats.core.model import Stop
 from assay.stats.core.warmup import mid_ranks
-from assay.units import counted, format_quantity
+from assay.units import counted, format_duration, format_quantity
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,6 @@ class Thresholds:
     samples: int = 20
     # Standard deviations of evidence that would be chance once in a thousand launches or cells.
     evidence: float = 3.3
-    # Fewer launches can't show that they depend on each other.
-    launches: int = 10
     # Bytes that another adapter than the one asked for must have sent, and how many times as much:
     # connections are made, and hosts are managed, over any of them.
     traffic: float = 1e5
@@ -124,14 +123,16 @@ def _dependent(evidence: CaveatInputs) -> Iterator[str]:
                 f"Samples depend on their predecessors: {size} of a launch are worth "
                 f"{share * size:.0f} independent ones."
             )
-    if (
-        evidence.medians.size >= THRESHOLDS.launches
-        and evidence_of_dependence(evidence.medians) > THRESHOLDS.evidence
-    ):
-        yield (
-            "Launches depend on their predecessors (the machine drifts): the interval is narrower "
-            "than it should be."
+    if are_ordered(evidence.medians):
+        taken = evidence.measurements
+        span = span_of([m.utc for m in taken], [m.record.wall for m in taken])
+        allowed = (
+            "the interval allows for it"
+            if evidence.medians.size >= ENOUGH
+            else f"the interval is of the median in these {format_duration(span)}, not of other "
+            "times"
         )
+        yield f"Launches depend on their predecessors (the machine drifts): {allowed}."
 
 
 def _unsteady(evidence: CaveatInputs) -> Iterator[str]:

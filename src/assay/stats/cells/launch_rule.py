@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.model.replication import Replication
-from assay.stats.core.intervals import median_interval, smallest_size
+from assay.stats.core.intervals import smallest_size
+from assay.stats.core.launches import launch_interval
 
 # Launches between looks grow by this factor: 6, 9, 14, 21, 30.
 SPACING = 1.5
@@ -30,7 +31,7 @@ def relative_half_width(values: Sequence[float], confidence: float = 0.95) -> fl
     """Half the median's interval over the median's size; None if too few or the median is 0."""
     import numpy as np
 
-    interval = median_interval(values, confidence) if len(values) else None
+    interval = launch_interval(values, confidence) if len(values) else None
     if interval is None:
         return None
     median = abs(float(np.median(np.asarray(values, dtype=np.float64))))

@@ -17,7 +17,8 @@ from assay.records.model import Measurement, RunData
 from assay.records.schema import MeasurementRecord, SampleSeries
 from assay.stats.cells.caveats import CaveatInputs, caveats
 from assay.stats.cells.launch_rule import relative_half_width
-from assay.stats.core.intervals import Floats, checked, median_interval
+from assay.stats.core.intervals import Floats, checked
+from assay.stats.core.launches import launch_interval, span_of
 from assay.stats.core.model import UNTRIED, CellSummary, MetricSummary, Stop
 from assay.stats.core.summary import coefficient_of_variation
 from assay.units import counted
@@ -175,6 +176,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         precise_launches=sum(m.record.stop == "precision" for m in good),
         hosts=hosts,
         lost_launches=lost,
+        span=span_of([m.utc for m in good], [m.record.wall for m in good]),
     )
 
 
@@ -309,7 +311,7 @@ def _summary(metric: Metric, costs: _Costs, stop: Stop) -> MetricSummary:
     work / median(time), its interval and tails likewise with their ends swapped.
     """
     medians, samples = costs.medians, np.concatenate(costs.launches)
-    interval = median_interval(medians)
+    interval = launch_interval(medians)
     low, p05, p95, high = (float(q) for q in np.quantile(samples, (0.0, 0.05, 0.95, 1.0)))
     median = float(np.median(medians))
     between, within = medians, costs.launches

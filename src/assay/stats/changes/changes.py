@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import msgspec
 import numpy as np
 
 from assay.errors import AssayError
+from assay.stats.changes.mode_share import ModeShare, mean_shift, mode_share
+from assay.stats.changes.reordering import changed, places_of, remaining_dependence
 from assay.stats.changes.scan import (
     FIRST,
     FLOOR,
@@ -37,14 +40,16 @@ from assay.stats.changes.segments import (
     place_interval,
     placed,
     residuals_of,
+    shifted,
     tidied,
 )
 from assay.stats.core.intervals import Floats, Interval, checked
 
-Kind = Literal["step", "drift", "spread"]
+Kind = Literal["step", "drift", "spread", "modes"]
 
-# A change stays on record while the stretches beside it still differ at this level.
-_KEPT = 1e-3
+# A change stays on record while the stretches beside it still differ at this level: of level by the
+# orders that their runs might have come in, of scatter by Brown and Forsythe's test.
+LEVEL, _KEPT = 0.05, 1e-3
 # The newest runs of which one may be suspicious, and the level of each such comparison.
 _NEWEST, _SUSPECT = (1, 2, 3, 4, 6, 8), 3e-3
 
@@ -53,11 +58,12 @@ class Change(msgspec.Struct, frozen=True):
     """One change of a series. Places are indices of runs, in order of time.
 
     ``kind``: ``step``; ``drift``, a slow change from run ``earliest`` to run ``latest``;
-    ``spread``, of scatter alone. ``at``: the first run after it; ``earliest``, ``latest``: its 95%
-    interval. ``found``: the run after which it could first be told. ``size``: of a step or drift
-    the level after it over that before, less 1; of scatter the deviation after over that before,
-    less 1. ``size_ci95``: its 95% interval. ``p``: of the runs before it against those after
-    it, times the number of places where it might have been.
+    ``spread``, of scatter alone; ``modes``, of the share of runs at each of two levels, ``modes``.
+    ``at``: the first run after it; ``earliest``, ``latest``: its 95% interval. ``found``: the run
+    after which it could first be told, ``at`` or later. ``size``: of a step or drift the level
+    after it over that before, less 1 (of a step as Hodges and Lehmann estimate it, of modes of the
+    means); of scatter the deviation after over that before, less 1. ``size_ci95``: its 95%
+    interval. ``p``: how likely so great a change, anywhere in these stretches, is by chance.
     """
 
     kind: Kind
@@ -68,6 +74,7 @@ class Change(msgspec.Struct, frozen=True):
     size: float
     size_ci95: tuple[float, float]
     p: float
+    modes: ModeShare | None = None
 
 
 class SeriesSegment(msgspec.Struct, frozen=True):
@@ -103,8 +110,9 @@ class Changes(msgspec.Struct, frozen=True):
 
     ``outliers``: runs that lie apart alone. ``suspect``: the newest runs, where they are off as
     they are by chance in 1 of 100 looks: no change yet, and perhaps none. ``dependence``: the
-    autocorrelation of neighbouring runs that was reckoned with. ``alarms``: changes as they were
-    noticed, those included that later runs refuted.
+    autocorrelation of neighbouring runs that was reckoned with; ``dependence_at_most``: the same
+    and a standard error, where it is evident, for what is said of many cells at once. ``alarms``:
+    changes as they were noticed, those included that later runs refuted.
     """
 
     changes: list[Change]
@@ -113,18 +121,21 @@ class Changes(msgspec.Struct, frozen=True):
     suspect: SuspectedChange | None
     dependence: float
     alarms: list[Alarm]
+    dependence_at_most: float = 0.0
 
 
 def find_changes(
     values: Sequence[float] | Floats,
     utc: Sequence[float] | Floats | None = None,
     scatter: Sequence[float] | Floats | None = None,
+    level: float = LEVEL,
 ) -> Changes:
     """The changes of positive ``values``, one a run, in order of time.
 
     ``utc``: s, when they were measured, for drifts; without it they are taken to be evenly spaced.
     ``scatter``: the standard error of each value within its run, nan where it isn't known: a run
-    that is less sure than usual counts for less. Raises AssayError for what is not positive.
+    that is less sure than usual counts for less. ``level``: the greatest ``p`` of a change of level
+    that stays on record. Raises AssayError for what is not positive.
     """
     series = checked(values)
     if series.min() <= 0.0:
@@ -135,12 +146,15 @@ def find_changes(
     noticed = alarms(x, weights)
     tidy, outliers = tidied(x, [alarm.at for alarm in noticed if alarm.kind == "step"])
     rows = Rows(x, tidy, weights, times)
-    steps = _significant_steps(rows, placed(x, outliers, [a for a in noticed if a.kind == "step"]))
+    steps = _significant_steps(
+        rows, placed(x, outliers, [a for a in noticed if a.kind == "step"]), level
+    )
     tidy, outliers = tidied(x, [step.at for step in steps])
     rows = Rows(x, tidy, weights, times)
     residuals = residuals_of(rows, steps)
-    rho = dependence(residuals / robust_scale(residuals))
-    changes, segments = _changes_and_segments(rows, outliers, steps, rho)
+    scores = residuals / robust_scale(residuals)
+    rho = remaining_dependence(scores, len(steps))
+    changes, segments = _changes_and_segments(rows, steps, rho)
     # Scatter that grew looks like steps that later runs refute.
     kept = {step.found for step in steps}
     for alarm in noticed:
@@ -150,9 +164,10 @@ def find_changes(
         changes=sorted(changes, key=lambda change: change.at),
         segments=segments,
         outliers=outliers,
-        suspect=_suspect(x, segments[-1], rho),
+        suspect=_suspect(x, segments[-1], dependence(scores)),
         dependence=rho,
         alarms=noticed,
+        dependence_at_most=remaining_dependence(scores, len(steps), added=1.0),
     )
 
 
@@ -169,25 +184,32 @@ def _weights(x: Floats, values: Floats, scatter: Sequence[float] | Floats | None
     return np.maximum(1.0 / (1.0 + more / variance), 0.05)
 
 
-def _significant_steps(rows: Rows, steps: Sequence[Alarm]) -> list[Alarm]:
-    """The steps at which the stretches beside them still differ, by all their runs."""
+def _significant_steps(rows: Rows, steps: Sequence[Alarm], level: float) -> list[Alarm]:
+    """The steps beside which the runs' order still matters, with how likely it would by chance."""
     kept = list(steps)
+    known: dict[tuple[int, int, float], float] = {}
     while kept:
         bounds = [0, *(step.at for step in kept), rows.x.size]
         residuals = residuals_of(rows, kept)
-        rho = dependence(residuals / robust_scale(residuals))
-        doubts = [
-            difference_of(rows, bounds[i : i + 3], rho).p for i in range(len(kept))
-        ]  # fmt: skip
+        rho = remaining_dependence(residuals / robust_scale(residuals), len(kept))
+        # Stretches were chosen by their values. That anything changed at all is tried in the whole.
+        whole = changed(rows.x, rho, passing=True) if len(kept) > 1 else 0.0
+        doubts = []
+        for i in range(len(kept)):
+            low, _, high = _beside(bounds[i : i + 3])
+            span = (low, high, rho)
+            if span not in known:
+                known[span] = changed(rows.x[low:high], rho)
+            doubts.append(max(known[span], whole))
         worst = int(np.argmax(doubts))
-        if doubts[worst] <= _KEPT:
-            break
+        if doubts[worst] <= level:
+            return [replace(step, p=p) for step, p in zip(kept, doubts, strict=True)]
         del kept[worst]
     return kept
 
 
 def _changes_and_segments(
-    rows: Rows, outliers: Sequence[int], steps: Sequence[Alarm], rho: float
+    rows: Rows, steps: Sequence[Alarm], rho: float
 ) -> tuple[list[Change], list[SeriesSegment]]:
     """The steps as changes, those of them that are rather a drift as one."""
     bounds = [0, *(step.at for step in steps), rows.x.size]
@@ -203,10 +225,9 @@ def _changes_and_segments(
         drift = drift_of(rows, span, rho)
         if drift is not None:
             first, last, difference = drift
-            noticed = steps[i].found
-            changes.append(
-                Change("drift", first, first, last, noticed, *_relative(difference), difference.p)
-            )
+            p = max(difference.p, max(step.p for step in steps[i:j]))
+            found = max(steps[i].found, first)
+            changes.append(Change("drift", first, first, last, found, *_relative(difference), p))
             if first > span[0]:
                 segments.append(_segment(rows, span[0], first, rho))
             segments.append(_drifting(rows, first, last, rho))
@@ -214,12 +235,18 @@ def _changes_and_segments(
         else:
             for k in range(i, j):
                 low, at, high = _beside(bounds[k : k + 3])
-                early, late = place_interval(bounded(rows.x, outliers, (low, at, high)), low, rho)
-                step, difference = steps[k], difference_of(rows, bounds[k : k + 3], rho)
-                p = min(1.0, difference.p * (bounds[k + 2] - bounds[k]))
+                # Few runs like those beyond a place are seldom beside it; for normal noise it may
+                # be likely nevertheless.
+                near = bounded(rows.x, (), (low, at, high))
+                sets = (places_of(near, low, rho), place_interval(near, low, rho))
+                early, late = min(each[0] for each in sets), max(each[1] for each in sets)
+                step, sides = steps[k], (rows.x[low:at], rows.x[at:high])
+                modes = mode_share(*sides)
+                difference = mean_shift(*sides, rho) if modes else shifted(*sides, rho=rho)
                 changes.append(
-                    Change("step", step.at, min(early, step.at), max(late, step.at), step.found,
-                           *_relative(difference), p)
+                    Change("modes" if modes else "step", step.at, min(early, step.at),
+                           max(late, step.at), max(step.found, step.at), *_relative(difference),
+                           step.p, modes)
                 )  # fmt: skip
                 segments.append(_segment(rows, bounds[k], bounds[k + 1], rho))
             rest = bounds[j]

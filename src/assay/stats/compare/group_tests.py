@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.stats.core.correlation import evidence_of_dependence, integrated_time
 from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.core.launches import dependence_of
 from assay.stats.core.warmup import mid_ranks
 
 # At which a difference counts, and an assumption as refuted.
@@ -18,7 +19,7 @@ EQUAL_SPREAD = "equal spread"
 # What Shapiro and Wilk's approximation is made for.
 _MOST_FOR_SHAPIRO = 5000
 # Standard deviations from independence at which a group's values count as dependent.
-_DEPENDENT = 2.33
+
 # Pairwise differences that are sorted at once; larger groups are thinned to their quantiles.
 _MOST_DIFFERENCES = 4_000_000
 
@@ -141,11 +142,28 @@ def hodges_lehmann(
     return shift, (float(differences[max(place, 1) - 1]), float(differences[-max(place, 1)]))
 
 
-def effective_sample_ratio(values: Floats) -> float:
-    """How many independent values one of these is worth; 1 without evidence of dependence."""
-    if evidence_of_dependence(values) <= _DEPENDENT:
+# Standard errors of the groups' autocorrelation that are evidence (of 5% of independent ones).
+_EVIDENT, _STRONG = 1.64, 2.33
+
+
+def effective_sample_ratio(*groups: Floats) -> float:
+    """How many independent values one of these is worth; 1 without evidence of dependence.
+
+    Of several groups, each in order of time, that of all together, as a first-order autoregressive
+    series: what is said of their difference must not rest on dependence that was overlooked. Of one
+    group by its integrated autocorrelation time, on strong evidence.
+    """
+    if len(groups) == 1:
+        if evidence_of_dependence(groups[0]) <= _STRONG:
+            return 1.0
+        return float(1.0 / integrated_time(mid_ranks(groups[0])[None, :])[0])
+    rho = dependence_of(*groups, evident=_EVIDENT)
+    if rho <= 0.0:
         return 1.0
-    return float(1.0 / integrated_time(mid_ranks(values)[None, :])[0])
+    n = float(min(values.size for values in groups))
+    return 1.0 / float(
+        (1.0 + rho) / (1.0 - rho) - 2.0 * rho * (1.0 - rho**n) / (n * (1.0 - rho) ** 2)
+    )
 
 
 def discounted(p: float, worth: float) -> float:

@@ -135,7 +135,7 @@ def location_differs(
     if not normal:
         checks.append(_even(arrays))
     even = checks[-1].holds
-    worth = min(effective_sample_ratio(values) for values in arrays.values())
+    worth = effective_sample_ratio(*arrays.values())
     test, statistic, p = _location_test(list(arrays.values()), normal, even)
     pairs = [
         _location_pair(one, other, arrays, normal, even, worth) for one, other in _pairs(arrays)
@@ -176,7 +176,7 @@ def spread_differs(
     checks = _normal(scaled)
     plenty = min(values.size for values in scaled.values()) >= MIN_FOR_F
     by_f = len(scaled) == 2 and plenty and all(check.holds for check in checks)
-    worth = min(effective_sample_ratio(np.abs(v - np.median(v))) for v in scaled.values())
+    worth = effective_sample_ratio(*(np.abs(v - np.median(v)) for v in scaled.values()))
     test, statistic, p = spread_test(list(scaled.values()), by_f)
     p = discounted(p, worth)
     described = {group.name: group for group in _described(arrays)}

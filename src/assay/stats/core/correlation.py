@@ -131,15 +131,15 @@ def correlated_intervals(
     freedom = np.maximum(FREEDOM * effective, 1.0)
     effective = effective * (ndtri(level) / stdtrit(freedom, level)) ** 2
     scale = (n + 1.0) / (effective + 1.0)
-    lower = _fractional_rank(effective, p, 1.0 - level) * scale
-    upper = n + 1.0 - _fractional_rank(effective, 1.0 - p, 1.0 - level) * scale
+    lower = fractional_rank(effective, p, 1.0 - level) * scale
+    upper = n + 1.0 - fractional_rank(effective, 1.0 - p, 1.0 - level) * scale
     independent = time <= 1.0
     low = at_rank(ordered, np.where(independent, ranks.lower, lower))
     high = at_rank(ordered, np.where(independent, ranks.upper, upper))
     return np.asarray(low), np.asarray(high)
 
 
-def _fractional_rank(size: Floats, p: float, tail: float) -> Floats:
+def fractional_rank(size: Floats, p: float, tail: float) -> Floats:
     """The real rank whose Beta(rank, size - rank + 1) exceeds p with probability ``tail``."""
     from scipy.special import betainc
 

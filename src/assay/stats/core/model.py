@@ -17,8 +17,9 @@ Stop = Literal["precision", "budget", "launches", "interrupted", "failed", "impo
 class MetricSummary(msgspec.Struct, frozen=True):
     """One metric of one cell over all its launches.
 
-    ``median`` and ``ci95`` are of the launches' medians (two-level sampling): of such
-    intervals 95% hold the median that endlessly many launches would have. ``ci95`` is null under
+    ``median`` and ``ci95`` are of the launches' medians (two-level sampling): of such intervals 95%
+    hold the median that endlessly many launches would have, made at such times as these if they are
+    under twenty; of more, dependence on the launch before is allowed for. ``ci95`` is null under
     six launches, for which no nonparametric 95% interval exists. ``min``, ``max``, ``p05``, ``p95``
     are over all samples after warm-up, ``cov`` is the coefficient of variation between launches,
     ``cov_samples`` of the samples within them (median over launches). ``n`` counts launches,
@@ -47,7 +48,8 @@ class CellSummary(msgspec.Struct, frozen=True):
     metric is given then. ``caveats`` are sentences about what touches these numbers.
     ``precise_launches`` counts those whose own samples reached the precision asked for. ``hosts``:
     the sets of hosts that its launches ran on, each in bracket notation ("n[1-4]").
-    ``lost_launches`` counts those that failed and were not made up for.
+    ``lost_launches`` counts those that failed and were not made up for. ``span``: s
+    from the begin of its first measurement to the end of its last one.
     """
 
     kernel: str
@@ -62,3 +64,4 @@ class CellSummary(msgspec.Struct, frozen=True):
     precise_launches: int = 0
     hosts: list[str] = []
     lost_launches: int = 0
+    span: float | None = None

@@ -98,14 +98,16 @@ def asked_walltime(
         slowest = float(ordered[-1])
         basis = "slowest seen" if model is None or model <= slowest else "tail model"
         seconds = slowest if model is None else max(model, slowest)
+        late = f"{unseen_share(worth, confidence):.0%} of all runs may be later than any of these"
         why = {
-            "tail model": f"{n} runs are too few without a model: an exponential tail is assumed",
-            "slowest seen": f"{n} runs are too few without a model, and the slowest of them took "
-            "as long as one would give",
+            "tail model": f"if longer times become rarer exponentially or faster: {n} runs are too "
+            f"few to know, up to {late}",
+            "slowest seen": f"if longer times become rarer exponentially or faster: {n} runs are "
+            f"too few to know, and the slowest of them took as long as that gives; up to {late}",
         }[basis]
         if model is None:
             few = "one run is" if n == 1 else f"{n} runs are"
-            why = f"{few} too few for anything but the slowest seen"
+            why = f"{few} too few for anything but the slowest seen: up to {late}"
     deviation = float(values.std(ddof=1)) if n > 1 else 0.0
     return Walltime(
         seconds=seconds,
@@ -140,6 +142,14 @@ def cost_of_asking(costs: Sequence[float] | Floats, seconds: float) -> WalltimeC
 def fewest_runs(share: float = 0.99, confidence: float = 0.95) -> int:
     """How many runs the slowest of which bounds the quantile: share**n <= 1 - confidence."""
     return math.ceil(math.log(1.0 - confidence) / math.log(share) - RELATIVE)
+
+
+def unseen_share(worth: float, confidence: float = 0.95) -> float:
+    """The greatest share of runs of a kind of which so many independent ones show none, with this
+    confidence: (1 - share)**worth = 1 - confidence (the "rule of three": J. Hanley, A.
+    Lippman-Hand: If nothing goes wrong, is everything all right?, JAMA 249, 1983, 1743-1745).
+    """
+    return float(1.0 - (1.0 - confidence) ** (1.0 / max(worth, 1.0)))
 
 
 def _bounding_rank(worth: float, share: float, confidence: float) -> int | None:

@@ -16,7 +16,7 @@ from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.best.recommendations import recommendations
 from assay.questions.placement.works import METRIC
 from assay.reference.placement import SOURCE
-from assay.units import counted
+from assay.units import counted, format_probability
 
 # Below this probability the answer has low confidence.
 _LOW_PROBABILITY = 0.8
@@ -63,7 +63,8 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
     if low:
         least = min(outcome.probability for outcome in low)
         serious.append(
-            f"{counted(len(low), 'search')} ended at a probability of {least:.0%} or more"
+            f"{counted(len(low), 'search')} ended at a probability of "
+            f"{format_probability(least)} or more"
         )
     elif open_outcomes:
         minor.append(
@@ -109,7 +110,7 @@ def _verdict(best: Sequence[PlacementOutcome]) -> str:
         names = ", ".join(dict.fromkeys(cell_name(outcome.work) for outcome in group))
         least = min(outcome.probability for outcome in group)
         bound = "≥ " if len(group) > 1 else ""
-        clauses.append(f"{names}: {text} (probability {bound}{least:.0%})")
+        clauses.append(f"{names}: {text} (probability {bound}{format_probability(least)})")
     within = best[0].rule.within
     return f"Fastest placement, or within {within:.0%} of it: {'; '.join(clauses)}."
 
@@ -124,7 +125,7 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
         outcome.point,
         METRIC,
         note=f"within {outcome.rule.within:.0%} of the best with probability "
-        f"{outcome.probability:.1%}; {outcome.tried} placements measured in "
+        f"{format_probability(outcome.probability, 1)}; {outcome.tried} placements measured in "
         f"{counted(outcome.measurements, 'launch')}, {share:.0%} of an exhaustive search",
     )
 

@@ -16,6 +16,7 @@ from assay.questions.common.tables import (
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.ratios.findings import PlacementRatio
+from assay.units import format_probability
 
 
 def tables(found: BestFindings) -> list[Table]:
@@ -62,7 +63,7 @@ def tables(found: BestFindings) -> list[Table]:
 
 def _probability(outcome: PlacementOutcome) -> Entry:
     tone: Tone = "" if outcome.settled else "warn"
-    return Entry(f"{outcome.probability:.1%}", outcome.probability, tone)
+    return Entry(format_probability(outcome.probability, 1), outcome.probability, tone)
 
 
 def _launches(outcome: PlacementOutcome) -> Entry:

@@ -1,0 +1,137 @@
+"""The interval of a cell's median over launches, and whether launches depend on each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from assay.stats.core.correlation import fractional_rank
+from assay.stats.core.intervals import Floats, Interval, at_rank, checked, median_interval
+from assay.stats.core.warmup import mid_ranks
+
+# Fewer launches don't show how they depend on each other: their interval is of independent ones,
+# and so of the time in which they were made.
+ENOUGH = 20
+# Fewest launches that can be in an order of which there are less than 1 in 100.
+FEWEST_ORDERED = 6
+_LEVEL = 0.01
+# Orders by which the limits of few launches are found; from so many on they are normal.
+_ORDERS, _MANY = 20_000, 100
+# Standard errors of the autocorrelation that count as evidence, and that are added to it.
+_EVIDENT, _EVIDENT_IF_FEW, _ADDED = 1.0, 2.33, 1.0
+_MOST, _LAGS = 0.95, 200
+# Of few values more isn't believed: a shift of five deviations must stay one.
+_MOST_IF_FEW = 0.6
+
+
+def launch_interval(values: Sequence[float] | Floats, confidence: float = 0.95) -> Interval | None:
+    """The interval of the median of launches, in order of time; None where they are too few.
+
+    From twenty launches on those that depend on the one before count for fewer. The autocorrelation
+    is that of their ranks' normal scores, so that tails have no say, with what an estimated mean
+    takes of it put back (F. Marriott, J. Pope: Bias in the estimation of autocorrelations,
+    Biometrika 41, 1954, 390-402) and a standard error more; of 1{x <= median}, by which the median
+    varies, it is 2 asin(r) / pi in a first-order autoregressive series of normal scores.
+    """
+    series = checked(values)
+    if series.size < ENOUGH:
+        return median_interval(series, confidence)
+    worth = worth_launches(series)
+    if worth >= series.size:
+        return median_interval(series, confidence)
+    n = series.size
+    size = np.array([worth])
+    tail = (1.0 - confidence) / 2.0
+    rank = float(fractional_rank(size, 0.5, tail)[0]) * (n + 1.0) / (worth + 1.0)
+    ordered = np.sort(series)
+    return float(at_rank(ordered, rank)), float(at_rank(ordered, n + 1.0 - rank))
+
+
+def worth_launches(values: Floats) -> float:
+    """How many independent launches tell as much of the median as these do; at most their number.
+
+    Under twenty all count.
+    """
+    n = int(values.size)
+    rho = dependence_of(values)
+    if n < ENOUGH or rho <= 0.0:
+        return float(n)
+    lags = np.arange(1, min(n, _LAGS))
+    correlations = 2.0 / math.pi * np.arcsin(rho**lags)
+    return n / float(1.0 + 2.0 * np.sum(correlations * (1.0 - lags / n)))
+
+
+def dependence_of(*groups: Floats, evident: float = _EVIDENT) -> float:
+    """The autocorrelation of neighbouring values to reckon with; 0 without evidence of any.
+
+    Of several groups in order of time each that of all together. ``evident``: how many standard
+    errors are evidence.
+    """
+    from scipy.special import ndtri
+
+    above = below = 0.0
+    count = taken = 0
+    for values in groups:
+        n = int(values.size)
+        if n < 3 or np.ptp(values) == 0.0:
+            continue
+        scores = np.asarray(ndtri((mid_ranks(values) - 0.375) / (n + 0.25)))
+        scores = scores - scores.mean()
+        above += float(scores[1:] @ scores[:-1])
+        below += float(scores @ scores)
+        count, taken = count + n, taken + 1
+    if count < FEWEST_ORDERED or below <= 0.0:
+        return 0.0
+    found = above / below
+    found += taken * (1.0 + 4.0 * max(found, 0.0)) / count
+    error = 1.0 / math.sqrt(count)
+    few = count < ENOUGH
+    if found <= (_EVIDENT_IF_FEW if few else evident) * error:
+        return 0.0
+    return min(found, _MOST_IF_FEW) if few else min(found + _ADDED * error, _MOST)
+
+
+def span_of(begun: Sequence[float], seconds: Sequence[float]) -> float | None:
+    """From the first launch's begin (s) to the last one's end; None without any."""
+    ends = [at + long for at, long in zip(begun, seconds, strict=True)]
+    return max(ends) - min(begun) if ends else None
+
+
+def are_ordered(values: Floats) -> bool:
+    """Whether neighbours are more alike than in 99 of 100 orders of these launches.
+
+    The rank version of von Neumann's ratio (R. Bartels: The rank version of von Neumann's ratio
+    test for randomness, Journal of the American Statistical Association 77, 1982, 40-46). Its limit
+    is that of random orders, so that it holds for few launches too; under six there are too few
+    orders. Equal values have mid-ranks.
+    """
+    n = int(values.size)
+    if n < FEWEST_ORDERED or np.ptp(values) == 0.0:
+        return False
+    ranks = mid_ranks(values)
+    return bool(_ratio(ranks[None, :])[0] <= _limit(n))
+
+
+def _ratio(ranks: Floats) -> Floats:
+    centred = ranks - ranks.mean(axis=1, keepdims=True)
+    return np.asarray(np.sum(np.diff(ranks, axis=1) ** 2, axis=1) / np.sum(centred**2, axis=1))
+
+
+@lru_cache(maxsize=256)
+def _limit(n: int) -> float:
+    """The greatest ratio that at most 1% of orders of n launches stay at or below."""
+    if n > _MANY:
+        from scipy.special import ndtri
+
+        return 2.0 + float(ndtri(_LEVEL)) * math.sqrt(20.0 / (5.0 * n + 7.0))
+    drawn = np.random.default_rng(n)
+    orders = drawn.permuted(np.tile(np.arange(1.0, n + 1.0), (_ORDERS, 1)), axis=1)
+    ratios = np.sort(_ratio(orders))
+    limit = float(ratios[int(_LEVEL * _ORDERS) - 1])
+    # Where the ratio at the limit is shared by too many orders, the next smaller one is it.
+    if np.count_nonzero(ratios <= limit) > 1.5 * _LEVEL * _ORDERS:
+        limit = float(ratios[ratios < limit - 1e-9].max(initial=-1.0))
+    return limit
