@@ -312,7 +312,7 @@ def test_the_best_cut_is_the_best_of_all(pieces, outliers, seed):
         if sum(drops) == outliers
     )
     found = segments._best_of_each(x, y, scatter)[pieces, outliers]
-    assert found.misfit == pytest.approx(best)
+    assert found.residual == pytest.approx(best)
     own = [misfit(x, y, scatter, np.array(piece)) for piece in found.pieces(n)]
     assert sum(own) == pytest.approx(best, rel=1e-6)
 

@@ -37,7 +37,7 @@ POSITIVE = st.floats(min_value=1e-9, max_value=1e15)
         (Placement(nodes=2, order="1,0", adapter="a,b"), "2 nodes 2 ranks order 1,0 over a,b", 2),
         (
             Placement(ppn=9, order="8,7,6,5,4,3,2,1,0"),
-            "9 ranks order 8,7,6,5,4,3,2,1,…",
+            "9 ranks order 8,7,6,5,…,3,2,1,0",
             9,
         ),
     ],

@@ -145,7 +145,7 @@ def test_the_answer_names_what_matters_and_the_quickest() -> None:
     labels = [row.label for row in answer.evidence]
     assert "BT class W: compiler" in labels and "MG class W: compiler" not in labels
     assert all(row.unit == "1" and row.ci95 is not None for row in answer.evidence)
-    assert any("aligned ranks" in line for line in answer.method)
+    assert any("type II sums of squares" in line for line in answer.method)
     assert any("levels in the plan" in line for line in answer.limits)
 
 

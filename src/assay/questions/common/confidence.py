@@ -61,9 +61,10 @@ def judge(
     narrow = [point for point in headline if is_too_narrow(point.metric)]
     if narrow:
         minor.append(
-            f"{len(narrow)} of {counted(len(headline), 'headline number')} stopped with an interval "
-            f"narrower than {LEAST_WIDTH:.0%} of what the scatter of launches implies "
-            f"({cell_name(narrow[0].summary.cell)}): by chance, or because launches have several modes"
+            f"{len(narrow)} of {counted(len(headline), 'headline number')} stopped with an "
+            f"interval narrower than {LEAST_WIDTH:.0%} of what the scatter of launches implies "
+            f"({cell_name(narrow[0].summary.cell)}): by chance, or because launches have several "
+            "modes"
         )
     if any(point.summary.caveats for point in headline):
         minor.append("caveats touch some of the numbers")
