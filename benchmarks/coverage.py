@@ -19,6 +19,7 @@ from assay.model.replication import Replication
 from assay.stats.cells.launch_rule import FAR_BELOW, looks
 from assay.stats.core.correlation import correlated_intervals
 from assay.stats.core.intervals import Estimate, at_rank, interval_ranks, ratio_interval
+from assay.stats.core.launches import ENOUGH, launch_interval
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
@@ -55,6 +56,16 @@ def median_rows(rows: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]
     assert ranks is not None
     ordered = np.sort(rows, axis=1)
     return at_rank(ordered, ranks.lower), at_rank(ordered, ranks.upper)
+
+
+def launch_rows(rows: Floats) -> tuple[Floats, Floats]:
+    """The interval of each row of launches, which from twenty on allows for dependence."""
+    low, high = median_rows(rows)
+    if rows.shape[1] >= ENOUGH:
+        found = [launch_interval(row) for row in rows]
+        ends = np.array([each for each in found if each is not None])
+        low, high = ends[:, 0], ends[:, 1]
+    return low, high
 
 
 def independent(name: str, size: int, series: int, seed: int, p: float = 0.5) -> float:
@@ -166,7 +177,7 @@ def stopped(
     rng = np.random.default_rng(seed)
     sizes = sizes or looks(replication)
     values = DISTRIBUTIONS[name](rng, (series, sizes[-1]))
-    intervals = [median_rows(values[:, :size]) for size in sizes]
+    intervals = [launch_rows(values[:, :size]) for size in sizes]
     outcome = []
     for precision in precisions:
         done = np.zeros(series, dtype=bool)

@@ -167,7 +167,7 @@ def test_what_can_not_be_is_one_sentence_and_status_2(folder: Path) -> None:
         ("measure", "npb.cg", "--toolchain", "embeded"): "Did you mean 'embedded'?",
         ("report", "nothing"): "run",
         ("measure", "compute.dgemm", "n=-3"): "n",
-        ("measure", "memory.stream", "elements=4000000000000"): "needs 96.0 TB a node",
+        ("measure", "memory.stream", "elements=4000000000000"): "needs 96.0 TB per node",
     }
     for words, hint in wrong.items():
         done = assay(*words, cwd=folder)

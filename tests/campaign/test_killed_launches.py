@@ -11,7 +11,7 @@ import pytest
 from assay.records.directory import RunDirectory
 from assay.records.reading import read_run
 from campaign_lab import InProcessLab as Lab
-from campaign_lab import counted, made
+from campaign_lab import counted, measurement_counts
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_launch_that_is_killed_before_its_first_record_is_launched_again(
     run = lab.only_run()
     assert run.complete
     assert counted(run).keys() == undisturbed.keys()
-    assert set(made(run).values()) == {1}
+    assert set(measurement_counts(run).values()) == {1}
     ((left),) = launches_of(run, "crash")
     (record,) = [record for record in run.launches() if record.outcome == "crash"]
     assert record.signal == 9

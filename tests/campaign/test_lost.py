@@ -160,7 +160,7 @@ class Frozen(FakeExecutor):
         self.stopped = 0
 
     def start(self, order: LaunchOrder):  # type: ignore[no-untyped-def]
-        if self._dead:
+        if self._failed_hosts:
             return super().start(order)
         self.order = order
         begin = MeasurementBegin(order.job.measurements[0].measurement, "npb.cg")

@@ -366,7 +366,9 @@ def test_this_machines_clock_notices_nothing_while_nothing_happens() -> None:
 def test_a_cell_that_failed_has_another_try_in_the_next_session(
     tmp_path: Path, kind: str, records: int
 ) -> None:
-    failures = f'[[failure]]\nkind = "{kind}"\nwhere = "ppn == 2"\ntimes = 1'
+    # A launch that a signal ended is made once more in the same session.
+    times = 2 if kind == "crash" else 1
+    failures = f'[[failure]]\nkind = "{kind}"\nwhere = "ppn == 2"\ntimes = {times}'
     place = Place(tmp_path, failures)
     data = place.execute_campaign()
     assert data.complete
@@ -385,7 +387,7 @@ def test_a_cell_that_lost_its_hosts_keeps_the_run_open_if_it_has_no_number_at_al
 
 
 def test_a_blamed_launch_is_of_its_session_when_it_is_resumed(tmp_path: Path) -> None:
-    failures = '[[failure]]\nkind = "crash"\nwhere = "ppn == 2"\ntimes = 1'
+    failures = '[[failure]]\nkind = "crash"\nwhere = "ppn == 2"\ntimes = 2'
     place = Place(tmp_path, failures)
     with pytest.raises(Interruption):
         place.execute_campaign(lambda clock: [clock.interrupt])

@@ -100,7 +100,7 @@ def test_a_pretended_processor_ends_a_launch_with_one_sentence(tmp_path: Path) -
 
 def test_the_status_alone_tells_too(tmp_path: Path) -> None:
     verdict = judge(tmp_path / "none.jsonl", EXIT_PROCESSOR, "")
-    assert verdict.error == "the processor lacks what it was built for"
+    assert verdict.error == "the processor lacks features that it was built for"
     other = judge(tmp_path / "none.jsonl", 1, "assay-kernels: no such job")
     assert other.error == "it never began its stream: exit status 1: assay-kernels: no such job"
 

@@ -389,7 +389,7 @@ def test_what_can_not_be_is_said_before_anything_is_launched(
     wrong: dict[tuple[str, ...], str] = {
         ("--nodes", "3"): "nodes = 3, but there are 2 nodes",
         ("--nodes", "2", "--adapter", "eth7"): "there is no network adapter 'eth7'",
-        ("--ppn", "2", "--oversubscribe", "--adapter", "eth0"): "talk through memory",
+        ("--ppn", "2", "--oversubscribe", "--adapter", "eth0"): "communicate through shared memory",
         ("--nodes", "2", "--order", "0,1,2"): "order = '0,1,2', but there are 2 ranks",
         ("--nodes", "2", "--order", "0,2"): "does not name each seat from 0 to 1 once",
         ("--nodes", "2", "--order", "blok"): "Did you mean 'block'?",

@@ -127,7 +127,7 @@ def test_what_no_launcher_can_do() -> None:
     wrong = [
         ("mpich", Placement(nodes=4), CLUSTER, "There are 3 hosts, and the placement needs 4"),
         ("mpich", Placement(nodes=2), None, "There is one node, this machine"),
-        ("mpich", Placement(ppn=2, adapter="eth0"), CLUSTER, "talk through memory"),
+        ("mpich", Placement(ppn=2, adapter="eth0"), CLUSTER, "communicate through shared memory"),
         ("other", Placement(nodes=2), CLUSTER, "No way is known to launch on several hosts"),
         ("other", Placement(nodes=2, adapter="eth0"), CLUSTER, "No way is known to hold this MPI"),
         ("intel", Placement(nodes=2, adapter="eth0,eth1"), CLUSTER, "it takes one interface"),

@@ -25,7 +25,7 @@ HEAD = 'schema = 1\n[[measure]]\nkernel = "memory.stream"\n'
         (HEAD + "elements = -1", 4, "at least 0", ""),
         (HEAD + "elements = 1.5", 4, "whole number", ""),
         (HEAD + "elements = inf", 4, "can't be inf", ""),
-        (HEAD + 'elements = "64 KiB"', 4, "a plain number", ""),
+        (HEAD + 'elements = "64 KiB"', 4, "a single number", ""),
         (HEAD + 'elements = "2 * coors"', 4, "speaks of 'coors'", "'cores'"),
         (HEAD + 'ppn = "al"', 4, "speaks of 'al'", ""),
         (HEAD + "ppn = 0", 4, "at least 1", ""),

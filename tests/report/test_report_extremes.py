@@ -13,11 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.charts.drawing import csv_text, drawable
-from assay.report import build_report
+from assay.report import build_report, print_summary
 from assay.report.html import to_html
 from assay.report.markdown import to_markdown
 from assay.report.model import ReportModel
-from assay.report.terminal import print_summary
 from report_builder import (
     make_cell,
     make_failure,

@@ -60,7 +60,7 @@ def test_a_slow_cpu_among_many_is_named_with_what_it_costs() -> None:
     truth = np.var([0.08 * (37 in numbers(text)) for text in repeats.cores])
     assert share.ci95[0] <= truth / (truth + 0.01**2) <= share.ci95[1]
     assert share.detail.startswith("those on cpu37 took 8") and share.detail.endswith("longer")
-    assert "with the CPUs that its ranks sat on: some CPUs are slower" in share.sentence
+    assert "the CPUs that its ranks ran on: some CPUs are slower" in share.sentence
     causes = causes_of([repeats], make_run([]))
     assert causes is not None
     assert "(those on cpu37 took 8" in cell_sentence(causes.cells[0])

@@ -6,11 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from assay.stats.compare.effect_sizes import (
     RESAMPLES,
-    aligned_rank_p,
     share_intervals,
     spans,
     variance_shares,
@@ -143,25 +141,3 @@ def test_no_interval_where_no_combination_has_two_values() -> None:
     y = np.array([1.0, 2.0, 3.0, 5.0])
     found = share_intervals(y, np.arange(4), terms, bases, bases.of(terms), 1)
     assert found == [None, None]
-
-
-def test_aligned_ranks_are_tested_by_f_of_a_whole_fit() -> None:
-    """An unbalanced design: aligned by least squares, ranked by scipy, tested by two fits."""
-    y = RNG.standard_normal(40) + 0.6 * CODES["a"]
-    y = y - y.mean()
-    bases = Bases(CODES)
-    whole = dummies(CODES, TERMS)
-    freedom = 40 - np.linalg.matrix_rank(whole)
-    for term in TERMS:
-        others = [each for each in TERMS if not set(term) <= set(each)]
-        without, with_it = dummies(CODES, others), dummies(CODES, [*others, term])
-
-        def fit(design: np.ndarray) -> np.ndarray:
-            return design @ np.linalg.lstsq(design, y, rcond=None)[0]
-
-        ranks = stats.rankdata(np.round(y - fit(whole) + fit(with_it) - fit(without), 9))
-        extra = np.linalg.matrix_rank(with_it) - np.linalg.matrix_rank(without)
-        f = (rest(without, ranks) - rest(with_it, ranks)) / extra / (rest(whole, ranks) / freedom)
-        found = aligned_rank_p(y, term, TERMS, bases, bases.of(TERMS))
-        assert found == pytest.approx(stats.f.sf(f, extra, freedom), rel=1e-6)
-    assert aligned_rank_p(np.zeros(40), ("a",), TERMS, bases, bases.of(TERMS)) == 1.0

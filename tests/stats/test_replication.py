@@ -69,7 +69,7 @@ def test_just_good_enough_must_hold_once_more() -> None:
     decision = needs_more(spread(6, 0.008), RULE)
     assert decision.more
     assert decision.next_look == 9
-    assert "once more" in decision.why
+    assert "must hold again" in decision.why
     assert needs_more(spread(8, 0.008), RULE).more
     decision = needs_more(spread(9, 0.008), RULE)
     assert (decision.more, decision.stop) == (False, "precision")

@@ -24,7 +24,6 @@ from assay.report.hosts import clock_notes, clock_text, network_text
 from assay.report.machine import provenance_tables
 from assay.stats.cells.summarise import summarise_cells
 from assay.stats.core.model import CellSummary
-from assay.stats.fleet.clock_spread import widest_spread
 from report_builder import make_measurement, make_run
 
 EXACT = 1e-6
@@ -114,15 +113,6 @@ def test_the_table_has_it_in_a_column() -> None:
 
 
 # ---- clocks ----------------------------------------------------------------------------------
-
-
-def test_the_two_hosts_that_differ_most_are_found() -> None:
-    seats = ranks(("n1", 0.0), ("n1", None), ("n2", -0.25), ("n3", 0.5))
-    spread = widest_spread([over_network(None, [], seats)])
-    assert spread is not None
-    assert (spread.ahead, spread.behind) == ("n3", "n2")
-    assert spread.apart == 0.75 and spread.error == pytest.approx(2 * EXACT)
-    assert widest_spread([over_network(None, [], ranks(("n1", None)))]) is None
 
 
 def test_clocks_far_apart_are_said_and_what_to_do() -> None:

@@ -121,7 +121,8 @@ class RunDirectory:
         manifest = _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
         rule = manifest.plan.replication
         _check_time(manifest.utc, self.path / MANIFEST)
-        if rule.budget <= 0.0 or (rule.every is not None and rule.every <= 0.0):
+        given = [time for time in (rule.budget, rule.every) if time is not None]
+        if min(given) <= 0.0 and not manifest.imported:
             raise _not_written("times of the plan that can't be", self.path / MANIFEST)
         return manifest
 

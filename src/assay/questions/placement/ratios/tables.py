@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from assay.kernels.naming import kernel_code
 from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder, quantity
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
 from assay.reference.placement import MACHINES, SOURCE, published
@@ -62,7 +63,7 @@ def _with_published(found: RatioFindings) -> list[Table]:
         return []
     table = (
         TableBuilder(kernels)
-        .text("work", "", lambda kernel: kernel[4:].upper())
+        .text("work", "", kernel_code)
         .numbers("nodes", "As many nodes, here", lambda kernel: _range(kernel, found.same_nodes))
     )
     for machine in MACHINES:
