@@ -113,16 +113,18 @@ def look(page, profile, *, dark: bool, width: int = 1200) -> dict:
     return json.loads(found)
 
 
-def probed(cells, folder, run=None):
-    (path,) = write_report(build_report(run or make_run(cells), cells), folder)
-    text = path.read_text(encoding="utf-8")
-    text = text.replace("<body>", "<body>" + PROBE, 1)
-    head, end, _ = text.rpartition("</body>")
-    text = head + REPORT + end + "</html>"
-    # The page allows its own scripts alone, by their digests.
+def with_probe(page: str) -> str:
+    """The page with the probe's scripts, which its policy is made to allow by their digests."""
+    head, end, _ = page.replace("<body>", "<body>" + PROBE, 1).rpartition("</body>")
+    page = head + REPORT + end + "</html>"
     for script in (PROBE, REPORT):
         content = script.partition("<script>")[2].rpartition("</script>")[0]
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-        text = text.replace("; script-src ", f"; script-src 'sha256-{digest}' ", 1)
-    path.write_text(text, encoding="utf-8")
+        page = page.replace("; script-src ", f"; script-src 'sha256-{digest}' ", 1)
+    return page
+
+
+def probed(cells, folder, run=None):
+    (path,) = write_report(build_report(run or make_run(cells), cells), folder)
+    path.write_text(with_probe(path.read_text(encoding="utf-8")), encoding="utf-8")
     return path

@@ -29,7 +29,7 @@ from assay.records.store import PassedOver, RunFilter, Store
 from assay.report import write_report
 from assay.report.history.page import build_history
 from assay.report.history.terminal import print_history
-from browser import CHROMIUM, PROBE, REPORT, look
+from browser import CHROMIUM, look, with_probe
 from history_builder import BEGIN, DAY, TOOLCHAIN, barrier, file_run, nightly, system_with, triad
 from openmetrics_grammar import parse
 
@@ -440,9 +440,7 @@ def test_a_browser_draws_every_figure_and_complains_of_nothing(
     found: History, tmp_path: Path, dark: bool, width: int
 ) -> None:
     (path,) = write_report(build_history(found), tmp_path)
-    text = path.read_text(encoding="utf-8").replace("<body>", "<body>" + PROBE, 1)
-    head, end, _ = text.rpartition("</body>")
-    path.write_text(head + REPORT + end + "</html>", encoding="utf-8")
+    path.write_text(with_probe(path.read_text(encoding="utf-8")), encoding="utf-8")
     seen = look(path, tmp_path / "profile", dark=dark, width=width)
     assert seen["errors"] == []
     assert not seen["overflow"]
