@@ -22,7 +22,13 @@ from examples import ROOT, examples, words_of
 
 DRIVER = ROOT / "tests" / "support" / "assay_with_processes.py"
 # Patterns of an example's words and what stands in their place.
-REPLACED = {"--open": "--json", "400": "4", "100": "5", "20260101T": "fake"}
+REPLACED = {
+    "results/*.json": "results/fio.json",
+    "--open": "--json",
+    "400": "4",
+    "100": "5",
+    "20260101T": "fake",
+}
 # Measuring commands get these, where they say nothing of it themselves.
 ADDED = {"--fake": "machine.toml", "--launches": "1"}
 # What ends with another exit status than 0, and why.
@@ -70,6 +76,13 @@ dimensions = [8]
 MODEL = """#!/bin/sh
 for i in 1 2 3; do echo "step $i of 3 took 0.01 s"; sleep 0.01; done
 """
+# Outputs of other tools that examples name.
+IMPORTED = {
+    "HPL.out": "hpl-2.3.out",
+    "slurm-4711.out": "npb-3.4-ser.out",
+    "hpccoutf.txt": "hpcc-1.5.out",
+    "results/fio.json": "fio-3.json",
+}
 ALL = [example for example in examples() if len(example.split()) > 1]
 IN_LABS = [example for example in ALL if re.match(r"assay lab (up|run|down)|.* --lab ", example)]
 WITH_SLURM = [
@@ -92,6 +105,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(MODEL)
         (folder / name).chmod(0o755)
     (folder / "train.py").write_text("for _ in range(3):\n    print('took 0.01', flush=True)\n")
+    imported = ROOT / "tests" / "data" / "importers"
+    results = folder / "results"
+    results.mkdir()
+    for name, source in IMPORTED.items():
+        shutil.copy(imported / source, folder / name)
     programs = folder / "programs"
     programs.mkdir()
     (programs / "mpirun").write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
