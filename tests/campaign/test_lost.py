@@ -79,7 +79,7 @@ def test_a_host_dies_and_the_run_is_complete_but_for_named_cells(lab: Lab) -> No
     assert not run.complete
     said = " ".join(done.stderr.split())
     assert "Lost on the way: fake3." in said
-    assert "Left out, for lack of 4 nodes: network.barrier" in said
+    assert "Left out for lack of 4 nodes: network.barrier" in said
     assert f"assay run --resume {run.name}" in said
     data = read_run(run.path)
     (lost,) = [launch for launch in data.launches if launch.outcome == "lost"]
