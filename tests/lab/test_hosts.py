@@ -170,7 +170,7 @@ def test_a_host_is_cut_off_in_the_middle_and_resume_fills_what_needs_it(
     assert running.returncode == 1, said
     lost = cluster.hosts[3].addresses[0]
     assert f"Lost on the way: {lost}." in said
-    assert "Left out, for lack of 4 nodes: network.barrier" in said
+    assert "Left out for lack of 4 nodes: network.barrier" in said
     (run,) = list_runs(folder / "runs")
     assert not run.complete
     data = read_run(run.path)
