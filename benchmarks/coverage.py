@@ -275,7 +275,7 @@ def main() -> None:
         rows.append(row)
     table(["series", *(f"n={n}" for n in sizes)], rows)
 
-    print("Two levels: across-launch median from 5 to 60 samples a launch\n")
+    print("Two levels: across-launch median from 5 to 60 samples per launch\n")
     rows = []
     for launches in (6, 8, 12, 20, 30):
         row = [str(launches)]

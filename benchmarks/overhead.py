@@ -4,7 +4,7 @@
 
 A hundred trivial cells in one plan, `assay run PLAN --no-report`: the seconds of the whole command
 less those that the kernels spent sampling, divided by a hundred. One launch a cell, five samples in
-it: the fewest that make a measurement. Six launches a cell are shown too, the fewest that carry a
+it: the fewest that make a measurement. Six launches per cell are shown too, the fewest that carry a
 95% interval. ReFrame beside it runs a hundred tests, each one process that does nothing; all of its
 time is overhead.
 """

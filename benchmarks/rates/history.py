@@ -82,14 +82,14 @@ def rates(trials: int, seed: int) -> Iterator[Rate]:
     sets = max(trials // 10, 2)
     for place, (name, noise) in enumerate(NOISES.items()):
         drawn = np.random.default_rng((seed, place))
-        failed = told = 0
+        failed = changed = 0
         for _ in range(sets):
             found = judged(1.0 + noise(drawn, (CELLS, NIGHTS)))
             failed += any(cell.state == "regression" for cell in found.cells)
-            told += any(e.kind != "spread" for cell in found.cells for e in cell.events)
+            changed += any(e.kind != "spread" for cell in found.cells for e in cell.events)
         planted = f"{CELLS} flat cells, {NIGHTS} nights: {name}"
         yield Rate("--fail-on regression ends with 1", planted, failed, sets, 0.01, "false alarm")
-        yield Rate("a change of level is on record", planted, told, sets, 0.05, "false alarm")
+        yield Rate("a change of level is on record", planted, changed, sets, 0.05, "false alarm")
     yield from power(sets, seed)
     yield from intervals(max(trials // 5, 2), seed)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def why_untrusted(path: Path) -> str | None:
-    """Why a file or folder may hold what somebody else wrote; None if only this user or root can.
+    """Why a file or folder may hold what another user wrote; None if only this user or root can.
 
     The answer continues a sentence: "belongs to 'x'", "may be written by everybody". A link's owner
     counts as well as its target's. Raises OSError where there is nothing.

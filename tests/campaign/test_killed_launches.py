@@ -1,4 +1,4 @@
-"""Launches that a signal ended: tried once more, then in halves; what is missing is told."""
+"""Launches that a signal ended: tried once more, then in halves; what is missing is reported."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def test_a_launch_that_is_killed_before_its_first_record_is_launched_again(
     (record,) = [record for record in run.launches() if record.outcome == "crash"]
     assert record.signal == 9
     assert set(left) <= counted(run).keys() and left
-    # It is told all the same, beside the numbers of the cells that were in it.
+    # It is reported all the same, beside the numbers of the cells that were in it.
     cells = json.loads(done.stdout)["cells"]
-    told = [cell for cell in cells if any("ended by SIGKILL" in c for c in cell["caveats"])]
-    assert {cell["id"] for cell in told} == {name.rpartition("-")[0] for name in left}
+    named = [cell for cell in cells if any("ended by SIGKILL" in c for c in cell["caveats"])]
+    assert {cell["id"] for cell in named} == {name.rpartition("-")[0] for name in left}
     assert all(cell["lost_launches"] == 0 for cell in cells)
 
 

@@ -26,7 +26,7 @@ def import_(
 
     Which tools' output a file holds is found out by its content; it may hold several tools', with
     other text around. Numbers are stored in SI units with their lines. What is unknown or damaged
-    is named and left out. Such a run is told apart everywhere from what assay measured.
+    is named and left out. Such a run is labelled everywhere as not measured by assay.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ _DECIMALS = re.compile(r"[-+]?\d*\.(\d+)")
 # Characters of a line of a text tool; only documents have longer ones. It bounds the time that
 # patterns take on lines that were made to be slow.
 _LONGEST_TEXT = 4096
-# Ranks whose lines are told apart at a time.
+# Ranks whose lines are kept separate at a time.
 _MOST_CHANNELS = 1 << 16
 
 

@@ -85,12 +85,6 @@ def kernel_name(kernel: str) -> str:
     return kernel_code(kernel) or kernel
 
 
-def kernel_title(kernel: str) -> str:
-    """What the kernel is in one line, from the catalogue; its name where it has no entry."""
-    entry = known_kernel(kernel)
-    return entry.title if entry else kernel_name(kernel)
-
-
 def benchmark_codes() -> dict[str, str]:
     """The codes of all benchmarks that have one, by kernel."""
     return {kernel.name: code for kernel in kernels() if (code := kernel_code(kernel.name))}

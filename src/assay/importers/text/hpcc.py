@@ -14,7 +14,6 @@ from assay.importers.model import FoundValue, Line, Output, Result, Series, Text
 from assay.importers.numbers import US, number
 
 _VERSION = re.compile(r".*HPC Challenge Benchmark version (\d[\w.]*)\b.*")
-_VERSION_PARTS = ("VersionMajor", "VersionMinor", "VersionMicro")
 _ENTRY = re.compile(r"([A-Za-z]\w{1,60})=(\S*)")
 _GIGA = Decimal(10) ** 9
 _TERA = Decimal(10) ** 12

@@ -57,14 +57,14 @@ class ImbImporter(TextImporter):
         self._code = ""
         self._settings: dict[str, FoundValue] = {}
         self._columns: list[str] = []
-        self._told = False
+        self._reported = False
 
     def feed(self, line: Line) -> None:
         """Take in a line."""
         text = line.text.strip()
         if header := _HEADER.fullmatch(text):
             self._version, self._code, self._columns = header[1], "", []
-            self._told = False
+            self._reported = False
         elif benchmark := _BENCHMARK.fullmatch(text):
             self._code, self._settings, self._columns = f"imb.{slug(benchmark[1])}", {}, []
         elif ranks := _RANKS.fullmatch(text):
@@ -137,11 +137,11 @@ class ImbImporter(TextImporter):
             return Decimal(10) ** 6
         if year is not None and 1 <= int(year[1]) <= 4:
             return Decimal(MIB)
-        if not self._told:
+        if not self._reported:
             self.out.skip(
                 line, "Bandwidths are left out: in this version Mbytes may be 10^6 or 2^20 bytes."
             )
-            self._told = True
+            self._reported = True
         return None
 
     def leave(self) -> None:

@@ -60,7 +60,7 @@ class Change(msgspec.Struct, frozen=True):
     ``kind``: ``step``; ``drift``, a slow change from run ``earliest`` to run ``latest``;
     ``spread``, of scatter alone; ``modes``, of the share of runs at each of two levels, ``modes``.
     ``at``: the first run after it; ``earliest``, ``latest``: its 95% interval. ``found``: the run
-    after which it could first be told, ``at`` or later. ``size``: of a step or drift the level
+    after which it could first be reported, ``at`` or later. ``size``: of a step or drift the level
     after it over that before, less 1 (of a step as Hodges and Lehmann estimate it, of modes of the
     means); of scatter the deviation after over that before, less 1. ``size_ci95``: its 95%
     interval. ``p``: how likely so great a change, anywhere in these stretches, is by chance.

@@ -8,7 +8,7 @@ from typing import Literal
 from assay.stats.changes.control_charts import ControlRange
 
 Kind = Literal["slower", "unsteady", "drifting", "faster", "recovered", "settled"]
-# What is worth an alarm; the others are told without.
+# What is worth an alarm; the others are reported without one.
 ALARMS: frozenset[Kind] = frozenset({"slower", "unsteady", "drifting"})
 
 

@@ -23,7 +23,7 @@ DOUBTFUL = 0.25
 # Permutations of residuals, and how many at a time.
 PERMUTATIONS = 1999
 _AT_ONCE = 250
-# A level's effect whose redundant directions differ by more than rounding can't be told.
+# A level's effect whose redundant directions differ by more than rounding can't be estimated.
 _UNDETERMINED = 1e-6
 
 
@@ -54,7 +54,7 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Anova(msgspec.Struct, frozen=True):
-    """All effects; ``missing`` says in sentences what couldn't be told, and why.
+    """All effects; ``missing`` says in sentences what couldn't be estimated, and why.
 
     ``test``: by which p was found, ``why``: what the assumptions' checks gave. ``r2``: the share
     of variance that all effects explain together.

@@ -56,7 +56,7 @@ MOST_PAIRED = 12
 
 
 class Group(msgspec.Struct, frozen=True):
-    """One group's numbers; the CoV is None where it can't be told.
+    """One group's numbers; the CoV is None where it can't be determined.
 
     ``name``; ``n`` values; ``median`` with ``median_ci95``; ``cov`` with ``cov_ci95``.
     """

@@ -1,7 +1,7 @@
 """What a fleet's own launches say of how surely a node can be named.
 
 The comparison of nodes takes launches for normal. Launches that are late now and then make nodes of
-three launches look slow, and name somebody in most clean fleets. So fleets without slow nodes are
+three launches look slow, and a node is named in most clean fleets. So fleets without slow nodes are
 made of the launches that were seen (a bootstrap of residuals: B. Efron: Bootstrap methods: another
 look at the jackknife, Annals of Statistics 7, 1979, 1-26), and compared in the same way.
 """
@@ -16,9 +16,9 @@ import numpy as np
 from assay.stats.core.intervals import Floats
 from assay.stats.fleet.fleet import LEVEL, Fleet, Ints, compare, logarithms
 
-# Clean fleets that are made, and the share of them in which somebody may be named.
+# Clean fleets that are made, and the share of them in which a node may be named.
 FLEETS, NAMED = 60, 0.05
-# Launches of a node from which on a late one can be told from a slow node at all.
+# Launches of a node from which on a late one can be distinguished from a slow node at all.
 FEWEST_LAUNCHES = 3
 # More launches for each node that are tried.
 _MORE = (1, 2, 3, 6, 12)
@@ -27,7 +27,7 @@ _NORMAL = 4000
 
 
 def clean_level(costs: Floats, resources: Sequence[str], fleet: Fleet) -> float:
-    """The p up to which a node can be named so that somebody is in 5% of clean fleets of such
+    """The p up to which a node can be named so that one is in 5% of clean fleets of such
     launches; at most the usual one, and 0 with fewer than three launches of a node. ``costs`` and
     ``resources`` as in ``compare``. Random numbers follow from the costs.
     """
@@ -38,7 +38,7 @@ def clean_level(costs: Floats, resources: Sequence[str], fleet: Fleet) -> float:
 
 
 def more_launches(costs: Floats, resources: Sequence[str], fleet: Fleet) -> int:
-    """How many launches more of each node, of 1, 2, 3, 6 and 12, would name somebody in at most 5%
+    """How many launches more of each node, of 1, 2, 3, 6 and 12, would name a node in at most 5%
     of clean fleets of such launches; 12 where none of them would. Under three launches as many as
     make three.
     """
@@ -98,10 +98,10 @@ def _made(
         which = drawn.integers(0, residuals.shape[0], (nodes, launches + more))
         values = np.moveaxis(residuals[which], 2, 1)
         values = values + (between * drawn.standard_normal((nodes, cells)))[:, :, None]
-        made = compare(np.where(there, np.exp(values), np.nan), resources, _told(fleet))
+        made = compare(np.where(there, np.exp(values), np.nan), resources, _known_kinds(fleet))
         found[place] = float(np.nanmin(made.p_nodes)) if np.isfinite(made.p_nodes).any() else 1.0
     return found
 
 
-def _told(fleet: Fleet) -> Ints | None:
+def _known_kinds(fleet: Fleet) -> Ints | None:
     return fleet.kinds if fleet.kinds.max(initial=0) else None

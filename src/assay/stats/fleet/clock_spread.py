@@ -24,7 +24,7 @@ class ClockSpread:
 
     @property
     def confusing(self) -> bool:
-        """Whether the order of events on two hosts can't be told."""
+        """Whether the order of events on two hosts can't be determined."""
         return self.apart - self.error > _APART
 
 
