@@ -1,10 +1,11 @@
-// The library that kernels load when they first need a BLAS: the one place that is linked with it.
+// The library that kernels load when they first need a BLAS: only this library is linked with the
+// BLAS.
 #include <array>
 
 #include "blas/table.hpp"
 
-// CBLAS is declared here and not taken from a header: each BLAS has its own, with its own macros
-// for prefix, suffix and integers, and all of them have this symbol.
+// CBLAS is declared here and not by a header: each BLAS has its own, with its own macros for
+// prefix, suffix and integers, while all of them have these symbols.
 #define ASSAY_PASTE_EXPANDED(prefix, name, suffix) prefix##name##suffix
 #define ASSAY_PASTE(prefix, name, suffix) ASSAY_PASTE_EXPANDED(prefix, name, suffix)
 #define ASSAY_BLAS_SYMBOL(name) ASSAY_PASTE(ASSAY_BLAS_PREFIX, name, ASSAY_BLAS_SUFFIX)
@@ -43,7 +44,7 @@ void ASSAY_BLAS_SYMBOL(cblas_dtrsv)(int order, int triangle, int transpose, int 
                                     BlasInteger n, const double* a, BlasInteger lda, double* x,
                                     BlasInteger step_x);
 
-// Weak: null in a BLAS that doesn't have them. Each library's own way to set its threads.
+// Weak: null in a BLAS without them. Each library's own functions to set its threads.
 #define ASSAY_WEAK __attribute__((weak))
 ASSAY_WEAK void ASSAY_BLAS_SYMBOL(openblas_set_num_threads)(int threads);
 ASSAY_WEAK int ASSAY_BLAS_SYMBOL(openblas_get_num_threads)();
@@ -70,15 +71,15 @@ struct Threading {
   int (*get)();
 };
 
-// BLIS counts in its own integer, which is 64 bits wide unless it was configured otherwise; the
-// low half of a register holds the number in either case.
+// BLIS uses its own integer type, which is 64 bits wide unless configured otherwise; the low half
+// of a register holds the number in either case.
 void bli_set(int threads) { bli_thread_set_num_threads(threads); }
 int bli_get() { return static_cast<int>(bli_thread_get_num_threads()); }
 
-// The first that is there, or null.
+// The first available, or null.
 const Threading* threading() {
   static const std::array<Threading, 5> known{{
-      // FlexiBLAS first: it passes on to the library behind it.
+      // FlexiBLAS first: it forwards to the library behind it.
       {"FlexiBLAS", flexiblas_set_num_threads, flexiblas_get_num_threads},
       {"OpenBLAS", ASSAY_BLAS_SYMBOL(openblas_set_num_threads),
        ASSAY_BLAS_SYMBOL(openblas_get_num_threads)},
@@ -93,8 +94,8 @@ const Threading* threading() {
   return nullptr;
 }
 
-// C = alpha A B + beta C. Extents are checked by whoever allocates: a rank's part of a matrix has
-// fewer than 2^31 rows and columns, so that only a product of them needs more than BlasInteger.
+// C = alpha A B + beta C. The caller checks extents on allocation: a rank's part of a matrix has
+// fewer than 2^31 rows and columns, so that only their product needs more than BlasInteger.
 void add_product(std::int64_t m, std::int64_t n, std::int64_t k, double alpha, Block a, Block b,
                  double beta, double* c, std::int64_t leading_c) {
   constexpr auto dgemm = &ASSAY_BLAS_SYMBOL(cblas_dgemm);
@@ -135,7 +136,7 @@ const char* threading_name() {
   return way == nullptr ? "OpenMP or none" : way->name;
 }
 
-// The two that follow are null where the BLAS doesn't tell.
+// The two that follow are null where the BLAS doesn't report the value.
 
 const char* build() {
   if (ASSAY_BLAS_SYMBOL(openblas_get_config) != nullptr) {

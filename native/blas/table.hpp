@@ -1,12 +1,13 @@
-// What the library that speaks to the BLAS gives to the kernels that load it: plain functions, so
-// that the two may have C++ libraries of their own.
+// The interface between the BLAS library and the kernels that load it: plain functions, so that the
+// two may use different C++ libraries.
 #pragma once
 
 #include <cstdint>
 
 namespace assay::blas {
 
-// Part of a larger matrix, in column-major order; the leading dimension is the distance of columns.
+// Part of a larger matrix, in column-major order; the leading dimension is the distance between
+// columns.
 struct Block {
   const double* entries;
   std::int64_t leading;
@@ -23,10 +24,10 @@ struct Table {
   void (*solve_unit_lower)(std::int64_t m, std::int64_t n, Block l, double* b,
                            std::int64_t leading_b);
   void (*solve_upper)(std::int64_t n, Block u, double* x);
-  // Sets the number of threads and gives back what is in force; 0 where it can't be asked.
+  // Sets the number of threads and returns the number in force; 0 if it can't be queried.
   int (*set_threads)(int threads);
-  // What sets the threads; the BLAS's own words on its build, and the processor it is tuned for,
-  // null where it tells neither.
+  // The library that sets the threads; the BLAS's own description of its build, and the processor
+  // it is tuned for, null where it doesn't report them.
   const char* (*threading)();
   const char* (*build)();
   const char* (*core)();

@@ -13,14 +13,14 @@ namespace assay::blas {
 #ifdef ASSAY_HAVE_BLAS
 namespace {
 
-// The library is loaded when it is first needed: a BLAS takes a Megabyte and more by being there,
-// and most kernels call none. It lies beside the executable.
+// The library is loaded when first needed: a loaded BLAS occupies a megabyte and more, and most
+// kernels call none. It is in the executable's folder.
 const Table& load() {
   std::array<char, 4096> own{};
   const ssize_t length = readlink("/proc/self/exe", own.data(), own.size());
   std::string path(own.data(), static_cast<std::size_t>(std::max<ssize_t>(0, length)));
   path = path.substr(0, path.rfind('/') + 1) + ASSAY_BLAS_LIBRARY;
-  // Global, as if it had been linked: some BLAS load further parts that look for their symbols.
+  // Global, as if linked: some BLAS load further parts that look for their symbols.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   void* const found = library == nullptr ? nullptr : dlsym(library, "assay_blas_table");
   if (found == nullptr) {

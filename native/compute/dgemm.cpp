@@ -1,4 +1,4 @@
-// compute.dgemm: the product of square matrices by the BLAS, on every rank at once.
+// compute.dgemm: the product of square matrices by the BLAS, on every rank concurrently.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,11 +20,11 @@ namespace {
 constexpr std::int64_t kLargestOrder = 100'000;
 // Entries of C that verify() computes anew.
 constexpr std::size_t kSpotEntries = 64;
-// The matrices of a node may take this part of the memory available there.
+// The share of a node's available memory that its matrices may take.
 constexpr double kPartOfMemory = 0.9;
 
 // A number in [-1, 1) that depends on all bits of the index (finaliser of SplitMix64: Steele, Lea
-// and Flood, OOPSLA 2014). Every thread can make its own part.
+// and Flood, OOPSLA 2014). Every thread can fill its own part.
 double hashed(std::uint64_t seed, std::uint64_t index) {
   std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -55,7 +55,8 @@ class Dgemm : public Kernel {
     b_ = b_memory_.as<double>();
     c_ = c_memory_.as<double>();
     const std::uint64_t seed = context_.seed + static_cast<std::uint64_t>(context_.rank);
-    // NaN in C: with beta = 0 the BLAS must not read it, and what it doesn't write is found.
+    // NaN in C: with beta = 0 the BLAS must not read it, and entries that it doesn't write are
+    // detected.
     const double nan = std::numeric_limits<double>::quiet_NaN();
 #pragma omp parallel for num_threads(context_.threads) schedule(static)
     for (std::size_t column = 0; column < n_; ++column) {
@@ -78,9 +79,8 @@ class Dgemm : public Kernel {
   // - Freivalds (1977): C x against A (B x) for a random x. C's own error, and the rounding of C x,
   //   of B x and of A (B x), are each at most gamma_n |A||B||x|; 5 of them cover the four and the
   //   terms of second order. Costs 2 N^2 where another product would cost N^3.
-  // - Some entries (all, where there are few) as inner products in extended precision. C's own
-  // error
-  //   and, where long double is no wider, the inner product's: 2 gamma_n |A||B|.
+  // - Some entries (all, if there are few) as inner products in extended precision. C's own error
+  // and, where long double is no wider, the inner product's: 2 gamma_n |A||B|.
   Verification verify() override {
     inject_fault();
     const double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
@@ -130,12 +130,12 @@ class Dgemm : public Kernel {
     }
   }
 
-  // Greatest of |C x - A (B x)| / |A||B||x|, row by row; NaN if there is one.
+  // Maximum of |C x - A (B x)| / |A||B||x|, row by row; NaN if there is one.
   double vector_error() const {
     std::vector<double> x(n_);
     std::vector<double> size_of_x(n_);
     for (std::size_t i = 0; i < n_; ++i) {
-      // No entry near 0: it would hide errors in its column of C.
+      // No entry near 0: it would hide errors in the corresponding column of C.
       const double random = hashed(context_.seed ^ 0x5eedu, i);
       x[i] = random < 0 ? random - 1.0 : random + 1.0;
       size_of_x[i] = std::abs(x[i]);
@@ -152,7 +152,7 @@ class Dgemm : public Kernel {
     return greatest_ratio(cx, abx, bound);
   }
 
-  // Greatest of |C - A B| / |A||B| over the entries looked at; NaN if there is one.
+  // Maximum of |C - A B| / |A||B| over the checked entries; NaN if there is one.
   double entries_error() const {
     const std::size_t looked_at = std::min(kSpotEntries, n_ * n_);
     std::vector<double> found(looked_at);

@@ -1,4 +1,4 @@
-// Chains of fused multiply-adds that stay in registers, one type a vector width.
+// Chains of fused multiply-adds that stay in registers, one type per vector width.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace assay::fma {
 
-// Each width says: `Vector`, its bits, a vector of equal lanes, x * m + a, and a lane of it. keep()
-// makes the compiler forget what it knows of x while x stays in its register: without it scalar
-// chains would be gathered into vectors, and chains that start alike would become one.
+// Each width defines: `Vector`, its bits, a vector of equal lanes, x * m + a, and one lane of it.
+// keep() makes the compiler forget the value of x while x stays in its register: without it scalar
+// chains would be gathered into vectors, and chains with equal start values would become one.
 #if defined(__x86_64__) && defined(__FMA__)
 struct Scalar {
   using Vector = double;
@@ -69,7 +69,7 @@ struct Bits128 {
 constexpr int kWidest = 128;
 constexpr bool kFused = true;
 #else
-// A multiplication and an addition, as the compiler makes them.
+// A multiplication and an addition; the compiler chooses the instructions.
 struct Scalar {
   using Vector = double;
   static constexpr int kBits = 64;
@@ -81,20 +81,20 @@ constexpr int kWidest = 64;
 constexpr bool kFused = false;
 #endif
 
-// Chains side by side: more than latency times pipes of any core in use (4 cycles x 4 pipes), as
-// far as the registers reach: two are taken by the factor and the term.
+// Number of independent chains: more than latency times pipes of any core in use (4 cycles x 4
+// pipes), as far as the registers suffice: the factor and the term take two.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int kChains = 20;
 #else
 constexpr int kChains = 12;
 #endif
 
-// Instructions of one operation and thread; a multiple of kChains whatever that is.
+// Instructions per operation and thread; a multiple of every kChains.
 constexpr std::int64_t kInstructions = 60'000;
 static_assert(kInstructions % kChains == 0);
 
-// Advances every chain of `state` (kChains vectors) by count * kInstructions / kChains steps of
-// x <- x * factor + term. The chains are spelt out by index, because compilers keep an array that a
+// Advances every chain of `state` (kChains vectors) by count * kInstructions / kChains steps of x
+// <- x * factor + term. The chains are written out by index, because compilers keep an array that a
 // loop runs over in memory.
 template <typename Width, std::size_t... kIndex>
 void advance(typename Width::Vector* state, std::int64_t count, double factor, double term,

@@ -1,5 +1,5 @@
-// Vectors as wide as this machine's registers, in the compilers' own vector types: arithmetic,
-// comparisons and selection are operators; what has none stands here.
+// Vectors as wide as this machine's registers, in the compilers' own vector types. Arithmetic,
+// comparisons and selection are operators; this file adds the functions without an operator.
 #pragma once
 
 #if defined(__x86_64__)
@@ -24,10 +24,10 @@ inline constexpr int kLanes = 2;
 
 typedef double Doubles __attribute__((vector_size(8 * kLanes)));
 typedef std::uint64_t Words __attribute__((vector_size(8 * kLanes)));
-typedef std::int64_t Mask __attribute__((vector_size(8 * kLanes)));  // what a comparison yields
+typedef std::int64_t Mask __attribute__((vector_size(8 * kLanes)));  // the result of a comparison
 
-// Functions on vectors are always inlined: passing a vector wider than the baseline's is no part of
-// the calling convention.
+// Functions on vectors are always inlined: the baseline's calling convention can't pass wider
+// vectors.
 #define ASSAY_LANES_INLINE static inline __attribute__((always_inline))
 
 ASSAY_LANES_INLINE Doubles broadcast(double value) { return Doubles{} + value; }
@@ -35,7 +35,7 @@ ASSAY_LANES_INLINE Words broadcast(std::uint64_t value) { return Words{} + value
 ASSAY_LANES_INLINE Doubles as_doubles(Words bits) { return (Doubles)bits; }
 ASSAY_LANES_INLINE Words as_words(Doubles values) { return (Words)values; }
 
-// From and to anywhere, aligned or not. V: a vector, or a double for what is left of a row.
+// Load and store at any address, aligned or not. V: a vector, or a double for the rest of a row.
 template <typename V = Doubles>
 ASSAY_LANES_INLINE V load(const double* from) {
   V values;

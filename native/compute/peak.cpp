@@ -1,4 +1,4 @@
-// compute.peak: fused multiply-adds out of registers, on every thread of every rank at once.
+// compute.peak: fused multiply-adds in registers, on every thread of every rank concurrently.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kLine = 128;  // bytes; two cache lines, for prefetchers fetch in pairs
+constexpr std::size_t kLine = 128;  // bytes; two cache lines, because prefetchers fetch in pairs
 
 // The state of one thread's chains, on cache lines of its own.
 struct alignas(kLine) Chains {
@@ -71,8 +71,8 @@ class Peak : public Kernel {
     }
   }
 
-  // Each step adds 1 to every lane, exactly: the speed of a multiply-add does not depend on what it
-  // multiplies, and the sums tell that none was left out.
+  // Each step adds 1 to every lane, exactly: the speed of a multiply-add does not depend on its
+  // operands, and the sums show that no step was left out.
   void run(std::int64_t count) override {
 #pragma omp parallel num_threads(context_.threads)
     {
@@ -115,7 +115,7 @@ class Peak : public Kernel {
   Advance advance_ = nullptr;
   std::vector<Chains> chains_;
   std::int64_t done_ = 0;
-  // Not constants: the compiler must not see through them.
+  // Not constants: the compiler must not know their values.
   volatile double factor_ = 1.0;
   volatile double term_ = 1.0;
   PlantedFault fault_;

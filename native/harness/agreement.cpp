@@ -14,12 +14,12 @@ Complaint agree(MPI_Comm comm, const Complaint& mine) {
   int lowest[] = {mine ? rank : size, mine ? 1 : 0};
   MPI_Allreduce(MPI_IN_PLACE, lowest, 2, MPI_INT, MPI_MIN, comm);
   if (lowest[0] == size) return std::nullopt;
-  std::string words = mine.value_or("");
-  broadcast(comm, lowest[0], words);
-  return lowest[1] == 1 ? words : "rank " + std::to_string(lowest[0]) + ": " + words;
+  std::string message = mine.value_or("");
+  broadcast(comm, lowest[0], message);
+  return lowest[1] == 1 ? message : "rank " + std::to_string(lowest[0]) + ": " + message;
 }
 
-std::string words_of_exception() {
+std::string exception_message() {
   try {
     throw;
   } catch (const std::bad_alloc&) {

@@ -1,4 +1,4 @@
-// Ranks come to agree whether something worked, and on the words of the first that says it didn't.
+// Agreement of all ranks on whether an action succeeded, and on the error message to report.
 #pragma once
 
 #include <mpi.h>
@@ -11,12 +11,12 @@ namespace assay {
 
 using Complaint = std::optional<std::string>;
 
-// Collective. Nothing if no rank complains; otherwise, on every rank, the first complaint, with
-// "rank R: " before it unless all ranks complain.
+// Collective. Nothing if no rank complains; otherwise, on every rank, the complaint of the lowest
+// rank, prefixed with "rank R: " unless all ranks complain.
 Complaint agree(MPI_Comm comm, const Complaint& mine);
 
-// What a caught exception says; to be called inside a catch block.
-std::string words_of_exception();
+// The message of the caught exception; to be called inside a catch block.
+std::string exception_message();
 
 // Broadcasts a string of any length.
 void broadcast(MPI_Comm comm, int root, std::string& text);

@@ -7,21 +7,23 @@
 namespace assay {
 namespace {
 
-// Nanoseconds. An announcement within a node takes about one; between hosts the first start is late
-// and shows what it takes.
+// Nanoseconds. An announcement within a node takes about one microsecond; between hosts the first
+// start is late and shows the time needed.
 constexpr double kFirstNeed = 10e3;
-// A rank that shares its core waits for a time slice or two; who takes longer is not waited for.
+// A rank that shares its core waits for one or two time slices; a later rank is not waited for.
 constexpr double kMostSlack = 20e6;
-// Twice what was needed lately is enough for nearly all, and costs little beside the announcement.
+// Twice the time needed recently is enough for nearly all, and costs little compared with the
+// announcement.
 constexpr double kReserve = 2.0;
-// By how much a need is forgotten with each start: a rare one has gone after some twenty.
+// Decay of the need per start: the effect of a single late start is gone after some twenty.
 constexpr double kMemory = 0.9;
-// Where ranks share cores and there is that long to go, another may need this core to arrive.
+// If ranks share cores and at least this time remains, the rank yields: another may need this core
+// to arrive.
 constexpr Ticks kTimeToYield = 20'000;
-// Who leaves later than so many readings of the clock after the appointed time was interrupted.
+// A rank that leaves later than this many clock readings after the appointed time was interrupted.
 constexpr double kReadings = 10.0;
-// So many starts may come late before they are compared with those that were in time; and where
-// there are so many late ones for one in time, that is not waited for any more.
+// This many starts may be late before they are compared with those in time; and at this ratio of
+// late starts to starts in time, late starts are accepted.
 constexpr std::int64_t kPatience = 8;
 constexpr std::int64_t kHopeless = 10;
 

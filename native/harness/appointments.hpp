@@ -8,26 +8,26 @@
 
 namespace assay {
 
-// Before each sample rank 0 announces a time a little ahead, and every rank waits for it busily
-// (the round-time scheme of Hunold & Carpen-Amarie, TPDS 2016; after the windows of SKaMPI). How
-// far ahead follows what the announcements have taken. A start for which a rank came late does not
-// count, and is to be made again. Where hardly a start is in time, as where ranks share cores, late
-// ones count nevertheless and are told: there would be no end otherwise.
+// Before each sample rank 0 announces a start time slightly ahead, and every rank busy-waits for it
+// (the round-time scheme of Hunold & Carpen-Amarie, TPDS 2016; after the windows of SKaMPI). The
+// lead time adapts to how long the announcements have taken. A start for which a rank was late does
+// not count and must be repeated. Where almost every start is late, such as where ranks share
+// cores, late starts count nevertheless and are reported; otherwise sampling would never end.
 class Appointments {
  public:
-  // Neither is copied.
+  // Neither is copied: both must outlive the object.
   Appointments(MPI_Comm comm, const GlobalClock& clock, const ClockQuality& quality);
 
-  // Collective. Returns at the time agreed on, or as soon after as this rank can: that time, of the
-  // global clock.
+  // Collective. Waits until the appointed time, or returns immediately if it has passed on this
+  // rank. Returns the appointed time, on the global clock.
   Ticks await();
 
-  // Collective; after what the start was for. Whether it counts, on every rank. With `keep` of rank
-  // 0 it counts even if somebody was late.
+  // Collective; called after the timed operation. Whether the start counts, on every rank. With
+  // `keep` on rank 0 it counts even if a rank was late.
   bool held(bool keep);
 
   std::int64_t late() const { return late_; }
-  // Of these, those that counted.
+  // Late starts that counted.
   std::int64_t kept() const { return kept_; }
 
  private:
@@ -38,7 +38,7 @@ class Appointments {
   const GlobalClock& clock_;
   Ticks tolerance_;
   int rank_ = 0;
-  double need_;        // rank 0: ns between announcement and the last arrival, lately
+  double need_;        // rank 0: ns between announcement and last arrival, recently
   Ticks slack_ = 0;    // rank 0: how far ahead the last announcement was
   Ticks arrived_ = 0;  // ns after the appointed time; negative before it
   Ticks left_ = 0;

@@ -6,11 +6,10 @@
 namespace assay {
 namespace {
 
-// What is not known of a drift: NTP steers clocks by at most 500 ppm (RFC 5905, appendix A,
-// MAXFREQ).
+// Bound of an unknown drift: NTP steers clocks by at most 500 ppm (RFC 5905, appendix A, MAXFREQ).
 constexpr double kMostDrift = 500e-6;
 
-// Nanoseconds by which a point may be wrong: half a round trip, and its rounding.
+// Nanoseconds by which a point may be wrong: half a round trip plus rounding.
 double error_of(const ClockPoint& point) { return 0.5 * static_cast<double>(point.round_trip) + 1; }
 
 double weight_of(const ClockPoint& point) { return 1.0 / (error_of(point) * error_of(point)); }
@@ -31,9 +30,9 @@ Ticks ClockModel::to_reference(Ticks local) const {
 }
 
 Ticks ClockModel::to_local(Ticks reference) const {
-  // Since the anchor the reference has gone forward by (1 + drift) times what the local clock has.
-  const Ticks gone = reference - offset - anchor;
-  return anchor + gone - std::llround(drift / (1.0 + drift) * static_cast<double>(gone));
+  // Since the anchor the reference has advanced by (1 + drift) times what the local clock has.
+  const Ticks advanced = reference - offset - anchor;
+  return anchor + advanced - std::llround(drift / (1.0 + drift) * static_cast<double>(advanced));
 }
 
 double ClockModel::error_at(Ticks local) const {
@@ -67,7 +66,8 @@ ClockModel fit(std::span<const ClockPoint> points) {
   model.drift = spread > 0.0 ? slope / spread : 0.0;
   model.offset = last.ahead + std::llround(mean_ahead - model.drift * mean_time);
   model.error_of_drift = spread > 0.0 ? 0.0 : kMostDrift;
-  // Both are sums of the points' offsets with these coefficients, and so are their errors at worst.
+  // Both are linear combinations of the points' offsets with these coefficients; so are their
+  // maximum errors.
   for (const ClockPoint& point : points) {
     const double of_drift =
         spread > 0.0 ? weight_of(point) * (time(point) - mean_time) / spread : 0.0;

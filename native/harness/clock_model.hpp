@@ -1,4 +1,4 @@
-// How one clock reads against another: offset and drift, out of messages that carry clock readings.
+// Offset and drift between two clocks, estimated from messages that carry clock readings.
 // Arithmetic only; global_clock.hpp exchanges the messages.
 #pragma once
 
@@ -8,15 +8,16 @@
 
 namespace assay {
 
-// A reading of another's clock that was asked for by a message and came back by one.
+// A reading of a remote clock, requested by one message and returned by another.
 struct Exchange {
-  Ticks sent = 0;      // one's own clock, before asking
-  Ticks remote = 0;    // the other's clock, in between
-  Ticks received = 0;  // one's own clock again
+  Ticks sent = 0;      // local clock, before the request
+  Ticks remote = 0;    // remote clock, in between
+  Ticks received = 0;  // local clock, after the reply
 };
 
-// By how much the other clock is ahead of one's own when that reads `local`. The other was read at
-// some moment of the round trip, so `ahead` is wrong by at most half of it.
+// `ahead`: how far the remote clock is ahead of the local one when the latter reads `local`. The
+// remote clock was read at some moment of the round trip, so `ahead` is wrong by at most half of
+// it.
 struct ClockPoint {
   Ticks local = 0;
   Ticks ahead = 0;
@@ -27,9 +28,9 @@ struct ClockPoint {
 // synchronization, Distributed Computing 3, 1989). `exchanges` must not be empty.
 ClockPoint shortest(std::span<const Exchange> exchanges);
 
-// The other clock (the reference) as a linear function of the local one; that of no offset and no
-// drift is the clock itself. `error_at_anchor` (ns) and `error_of_drift` (ns a ns): how far off
-// offset and drift may be at most, if both clocks run evenly and messages take however long.
+// The remote clock (the reference) as a linear function of the local one; a model with zero offset
+// and drift is the local clock. `error_at_anchor` (ns) and `error_of_drift` (ns per ns): upper
+// bounds of the errors of offset and drift, valid for any message delays if both clocks run evenly.
 struct ClockModel {
   Ticks anchor = 0;  // local time at which the reference is ahead by `offset`
   Ticks offset = 0;
@@ -45,7 +46,7 @@ struct ClockModel {
 
 // The line through the points by least squares, each weighted by the inverse square of its round
 // trip, anchored at the last one (drift by regression: Hunold & Carpen-Amarie, CLUSTER 2018).
-// `points` must not be empty; one alone, or several at one time, tell of no drift.
+// `points` must not be empty; a single point, or several at one time, don't determine the drift.
 ClockModel fit(std::span<const ClockPoint> points);
 
 // From `inner`'s local clock to `outer`'s reference, where `outer`'s local clock is `inner`'s

@@ -7,14 +7,16 @@
 #include <limits>
 #include <set>
 
+#include "harness/agreement.hpp"
 #include "harness/memory_probe.hpp"
 #include "harness/proc_text.hpp"
+#include "harness/ranks.hpp"
 #include "harness/text_file.hpp"
 
 namespace assay {
 namespace {
 
-// The file's start, from offset 0; empty if it can't be read. Everything looked for stands there.
+// The file's start, from offset 0; empty if it can't be read. It holds all values that are read.
 std::string read_file(int descriptor, std::size_t most = 8192) {
   std::string text(most, '\0');
   const ssize_t got = descriptor < 0 ? 0 : pread(descriptor, text.data(), most, 0);
@@ -22,7 +24,7 @@ std::string read_file(int descriptor, std::size_t most = 8192) {
   return text;
 }
 
-// The lines of a thousand CPUs, which come first.
+// Enough for the lines of a thousand CPUs, which come first.
 constexpr std::size_t kStatBytes = 128 << 10;
 
 double time_of(const timeval& time) {
@@ -35,83 +37,109 @@ std::optional<double> difference(const std::optional<double>& after,
   return std::max(*after - *before, 0.0);
 }
 
+// Whether this is the first of the leaders of nodes on its machine: one boot of one kernel. Where
+// the kernel does not name its boot, every node counts as a machine. Collective.
+bool is_first_of_machine(MPI_Comm comm, bool leader) {
+  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
+  const std::string mine = leader ? (boot.empty() ? "host " + host_name() : boot) : std::string();
+  std::vector<int> firsts;
+  std::set<std::string> seen;
+  for (const std::string& each : gather_texts(comm, mine)) {
+    firsts.push_back(!each.empty() && seen.insert(each).second ? 1 : 0);
+  }
+  int first = 0;
+  MPI_Scatter(firsts.data(), 1, MPI_INT, &first, 1, MPI_INT, 0, comm);
+  return first != 0;
+}
+
 }  // namespace
 
 const std::vector<CovariateMeaning>& covariate_meanings() {
   static const std::vector<CovariateMeaning> table = {
-      {"sampling_seconds", "s", Combine::kMax, false,
+      {"sampling_seconds", "s", Combine::kMax, Reader::kRank,
        "duration of calibration and sampling, the span that all deltas here belong to"},
-      {"steal_seconds", "s", Combine::kSum, true,
-       "CPU time that the hypervisor gave to others, all CPUs of all nodes (/proc/stat, steps of "
-       "10 ms)"},
-      {"other_cpu_seconds", "s", Combine::kSum, true,
-       "CPU time of all processes but the ranks, all nodes (busy time of /proc/stat less the "
-       "ranks' "
-       "own, steps of 10 ms)"},
-      {"neighbour_cpu_seconds", "s", Combine::kSum, true,
-       "time that CPUs were busy that no rank sits on, and that share a core or a cache with one "
-       "that a rank sits on, all nodes (steps of 10 ms)"},
-      {"load_average", "1", Combine::kMax, true,
-       "load average of the last minute before sampling, greatest of the nodes"},
-      {"tcp_retransmits", "1", Combine::kSum, true, "TCP segments sent again, all nodes"},
-      {"throttle_events", "1", Combine::kSum, true,
+      {"steal_seconds", "s", Combine::kSum, Reader::kMachine,
+       "CPU time that the hypervisor gave to other guests, all CPUs of all machines "
+       "(/proc/stat, resolution 10 ms)"},
+      {"other_cpu_seconds", "s", Combine::kSum, Reader::kMachine,
+       "CPU time of all processes except the ranks, all machines (busy time of /proc/stat less "
+       "that of the ranks, resolution 10 ms)"},
+      {"online_cpus", "1", Combine::kSum, Reader::kMachine,
+       "hardware threads online (CPUs of /proc/stat), all machines; nodes that share a machine, as "
+       "in containers or labs, count it once"},
+      {"neighbour_cpu_seconds", "s", Combine::kSum, Reader::kNode,
+       "busy time of CPUs that run no rank but share a core or a cache with one that does, all "
+       "nodes (resolution 10 ms)"},
+      {"load_average", "1", Combine::kMax, Reader::kNode,
+       "load average of the last minute before sampling, maximum over the nodes"},
+      {"tcp_retransmits", "1", Combine::kSum, Reader::kNode,
+       "TCP segments retransmitted, all nodes"},
+      {"throttle_events", "1", Combine::kSum, Reader::kNode,
        "thermal throttling events of the cores in use, all nodes"},
-      {"memory_available", "B", Combine::kMin, true,
-       "memory available after sampling, least of the nodes"},
-      {"frequency", "Hz", Combine::kMin, false,
-       "frequency after sampling as cpufreq gives it for the rank's first CPU, least of the ranks"},
-      {"clock_rate", "Hz", Combine::kMin, false,
-       "core clock measured by a chain of dependent additions, mean of just before and just after "
-       "sampling, least of the ranks"},
-      {"involuntary_switches", "1", Combine::kSum, false,
-       "times the scheduler took the CPU from a rank"},
-      {"worst_involuntary_switches", "1", Combine::kMax, false,
-       "the same of the rank that it was taken from most often"},
-      {"voluntary_switches", "1", Combine::kSum, false, "times a rank gave the CPU away"},
-      {"wait_seconds", "s", Combine::kSum, false,
+      {"memory_available", "B", Combine::kMin, Reader::kNode,
+       "memory available after sampling, minimum over the nodes"},
+      {"frequency", "Hz", Combine::kMin, Reader::kRank,
+       "frequency after sampling as cpufreq reports it for the rank's first CPU, minimum over "
+       "the ranks"},
+      {"clock_rate", "Hz", Combine::kMin, Reader::kRank,
+       "core clock measured by a chain of dependent additions, mean of immediately before and "
+       "immediately after sampling, minimum over the ranks"},
+      {"involuntary_switches", "1", Combine::kSum, Reader::kRank,
+       "involuntary context switches of the ranks"},
+      {"worst_involuntary_switches", "1", Combine::kMax, Reader::kRank,
+       "involuntary context switches, maximum over the ranks"},
+      {"voluntary_switches", "1", Combine::kSum, Reader::kRank,
+       "voluntary context switches of the ranks"},
+      {"wait_seconds", "s", Combine::kSum, Reader::kRank,
        "time that threads of the ranks were ready to run and waited for a CPU (schedstat)"},
-      {"worst_wait_seconds", "s", Combine::kMax, false,
-       "the same of the one thread that waited longest"},
-      {"most_waiting_rank", "1", Combine::kMax, false,
+      {"worst_wait_seconds", "s", Combine::kMax, Reader::kRank,
+       "the same, maximum over the threads"},
+      {"most_waiting_rank", "1", Combine::kMax, Reader::kRank,
        "the rank of worst_wait_seconds; null where none waited"},
-      {"asleep_seconds", "s", Combine::kMax, false,
-       "time that a rank's main thread neither ran nor waited for a CPU, most of the ranks: it was "
-       "stopped or slept, or its CPU was taken by interrupts or by the hypervisor"},
-      {"quota_seconds", "s", Combine::kMax, false,
-       "time that the control group of a rank was held back for having used up its share of CPU "
-       "time, added up over CPUs, most of the ranks; 0 without a limit"},
-      {"interrupt_seconds", "s", Combine::kSum, true,
-       "CPU time of hardware and software interrupts, all CPUs of all nodes (steps of 10 ms)"},
-      {"cpu_pressure_seconds", "s", Combine::kMax, true,
-       "time that some task of the node waited for a CPU (/proc/pressure), greatest of the nodes"},
-      {"memory_pressure_seconds", "s", Combine::kMax, true,
-       "time that some task of the node waited for memory to be made free, greatest of the nodes"},
-      {"io_pressure_seconds", "s", Combine::kMax, true,
-       "time that some task of the node waited for a device, greatest of the nodes"},
-      {"memory_latency", "s", Combine::kMax, true,
-       "a load that no cache holds, a chain of 32 of them, mean of just before and just after "
-       "sampling, by the first rank of each node, greatest of the nodes"},
-      {"energy", "J", Combine::kSum, true,
-       "energy that processors and their memory took, of all processes and nodes (RAPL: packages "
-       "and DRAM of /sys/class/powercap); null also where the span is so long that the counters "
-       "may "
-       "have begun anew twice"},
-      {"swap_growth", "B", Combine::kSum, true, "memory that went to swap on balance, all nodes"},
-      {"minor_faults", "1", Combine::kSum, false, "page faults served without reading a disk"},
-      {"major_faults", "1", Combine::kSum, false, "page faults that read a disk"},
-      {"user_seconds", "s", Combine::kSum, false, "CPU time of the ranks in user mode"},
-      {"system_seconds", "s", Combine::kSum, false, "CPU time of the ranks in the kernel"},
-      {"least_cpu_seconds", "s", Combine::kMin, false,
-       "CPU time, user and kernel, of the rank that had least"},
+      {"asleep_seconds", "s", Combine::kMax, Reader::kRank,
+       "time that a rank's main thread neither ran nor waited for a CPU, maximum over the ranks: "
+       "it was stopped or slept, or interrupts or the hypervisor took its CPU"},
+      {"quota_seconds", "s", Combine::kMax, Reader::kRank,
+       "time that the control group of a rank was throttled by its CPU quota, added up over "
+       "CPUs, maximum over the ranks; 0 without a limit"},
+      {"interrupt_seconds", "s", Combine::kSum, Reader::kMachine,
+       "CPU time of hardware and software interrupts, all CPUs of all machines (resolution 10 ms)"},
+      {"cpu_pressure_seconds", "s", Combine::kMax, Reader::kNode,
+       "time that some task of the node waited for a CPU (/proc/pressure), maximum over the "
+       "nodes"},
+      {"memory_pressure_seconds", "s", Combine::kMax, Reader::kNode,
+       "time that some task of the node waited for memory to be freed, maximum over the nodes"},
+      {"io_pressure_seconds", "s", Combine::kMax, Reader::kNode,
+       "time that some task of the node waited for a device, maximum over the nodes"},
+      {"memory_latency", "s", Combine::kMax, Reader::kNode,
+       "latency of a load that misses all caches, over a chain of 32 loads, mean of immediately "
+       "before and immediately after sampling, by the first rank of each node, maximum over the "
+       "nodes"},
+      {"energy", "J", Combine::kSum, Reader::kMachine,
+       "energy consumed by processors and their memory for all processes of all machines (RAPL: "
+       "packages and DRAM of /sys/class/powercap); null also where the span is so long that the "
+       "counters may have wrapped twice"},
+      {"swap_growth", "B", Combine::kSum, Reader::kMachine,
+       "net growth of swapped memory, all machines"},
+      {"minor_faults", "1", Combine::kSum, Reader::kRank,
+       "page faults served without reading from disk"},
+      {"major_faults", "1", Combine::kSum, Reader::kRank, "page faults that read from disk"},
+      {"user_seconds", "s", Combine::kSum, Reader::kRank, "CPU time of the ranks in user mode"},
+      {"system_seconds", "s", Combine::kSum, Reader::kRank, "CPU time of the ranks in the kernel"},
+      {"least_cpu_seconds", "s", Combine::kMin, Reader::kRank,
+       "CPU time, user and kernel, minimum over the ranks"},
   };
   return table;
 }
 
 Covariates::Covariates(MPI_Comm comm, const Layout& layout)
-    : comm_(comm), leader_(layout.local_rank == 0), threads_(layout.threads) {
+    : comm_(comm),
+      leader_(layout.local_rank == 0),
+      first_of_machine_(is_first_of_machine(comm, leader_)),
+      threads_(layout.threads) {
   const std::string cpu = "/sys/devices/system/cpu/cpu";
   frequency_ = open_to_read(cpu + std::to_string(layout.cpus[0]) + "/cpufreq/scaling_cur_freq");
-  // The cores in use on this node: every rank names its CPUs to all, the leader listens.
+  // The cores in use on this node: every rank sends its CPUs to the leader.
   const int mine = static_cast<int>(layout.cpus.size());
   std::vector<int> all(static_cast<std::size_t>(mine * layout.local_size));
   MPI_Gather(layout.cpus.data(), mine, MPI_INT, all.data(), mine, MPI_INT, 0, layout.node);
@@ -161,6 +189,7 @@ Covariates::Reading Covariates::read() const {
       reading.steal = tick * cpu[7];
       reading.busy = tick * (cpu[0] + cpu[1] + cpu[2] + cpu[5] + cpu[6]);
       reading.interrupts = tick * (cpu[5] + cpu[6]);
+      reading.cpus = cpus_listed(stat);
       const auto neighbours = neighbours_ ? busy_ticks(stat, *neighbours_) : std::nullopt;
       if (neighbours) reading.neighbours = tick * *neighbours;
     }
@@ -195,7 +224,7 @@ void Covariates::begin() {
   before_ = read();
   before_.clock_rate = rate;
   before_.memory_latency = latency;
-  before_.threads = threads_.read();  // last, and first in end(): it has to be to the microsecond
+  before_.threads = threads_.read();  // last, and first in end(): its resolution is microseconds
   before_.time = ticks();
 }
 
@@ -216,6 +245,7 @@ std::map<std::string, std::optional<double>> Covariates::own() const {
   values["sampling_seconds"] = seconds(after_.time - before_.time);
   values["steal_seconds"] = difference(after_.steal, before_.steal);
   values["other_cpu_seconds"] = difference(after_.busy, before_.busy);  // less the ranks', below
+  values["online_cpus"] = after_.cpus;
   values["neighbour_cpu_seconds"] = difference(after_.neighbours, before_.neighbours);
   values["load_average"] = before_.load;
   values["tcp_retransmits"] = difference(after_.retransmits, before_.retransmits);
@@ -268,14 +298,15 @@ std::optional<double> Covariates::most_waiting_rank(const std::optional<double>&
 std::map<std::string, std::optional<double>> Covariates::combined() const {
   const auto& table = covariate_meanings();
   const auto mine = own();
-  // For each covariate its sum, and its greatest with the sign turned where the least is wanted.
-  // One rank that can't read it makes it unknown: the sum becomes NaN.
+  // For each covariate its sum, and its maximum, negated where the minimum is wanted. A rank that
+  // can't read a covariate makes it unknown: the sum becomes NaN.
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const std::size_t n = table.size();
   std::vector<double> sums(n, 0.0);
   std::vector<double> greatest(n, -std::numeric_limits<double>::infinity());
   for (std::size_t i = 0; i < n; ++i) {
-    if (table[i].per_node && !leader_) continue;
+    if (table[i].reader == Reader::kNode && !leader_) continue;
+    if (table[i].reader == Reader::kMachine && !first_of_machine_) continue;
     const auto found = mine.find(table[i].name);
     const auto value = found == mine.end() ? std::nullopt : found->second;
     sums[i] = value.value_or(kNan);

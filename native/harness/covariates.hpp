@@ -1,4 +1,4 @@
-// What happened around a measurement: quantities that explain variation later.
+// Covariates: quantities observed around a measurement that may explain its variation.
 #pragma once
 
 #include <sys/resource.h>
@@ -18,21 +18,26 @@
 
 namespace assay {
 
-// How the ranks' (or nodes') values become one: added up, or the least or greatest of them.
+// How the values of the ranks (or nodes) are combined: their sum, minimum or maximum.
 enum class Combine { kSum, kMin, kMax };
+
+// Who reads a covariate: every rank, the first rank of each node, or the first rank of each
+// machine. Nodes may share a machine (containers, virtual clusters of namespaces): its kernel's
+// counters are then the same on all of them and are summed once.
+enum class Reader { kRank, kNode, kMachine };
 
 struct CovariateMeaning {
   const char* name;
   const char* unit;
   Combine combine;
-  bool per_node;  // read by the first rank of each node only
+  Reader reader;
   const char* meaning;
 };
 
-// The one table of covariates; `assay-kernels --covariates` prints it.
+// The table of covariates; `assay-kernels --covariates` prints it.
 const std::vector<CovariateMeaning>& covariate_meanings();
 
-// Reads the surroundings before and after the samples are taken. Files are opened once per launch.
+// Reads the covariates before and after the samples are taken. Files are opened once per launch.
 class Covariates {
  public:
   // Collective over `comm`, which must outlive it.
@@ -41,13 +46,13 @@ class Covariates {
   Covariates(const Covariates&) = delete;
   Covariates& operator=(const Covariates&) = delete;
 
-  // Bytes of memory still available on the fullest node. Collective.
+  // Bytes of available memory on the node with the least. Collective.
   std::size_t memory_available() const;
 
   void begin();
   void end();
 
-  // Collective; the values on rank 0, an empty map elsewhere. Unreadable is nothing.
+  // Collective; the values on rank 0, an empty map elsewhere. What can't be read has no value.
   std::map<std::string, std::optional<double>> combined() const;
 
  private:
@@ -58,6 +63,7 @@ class Covariates {
 
   MPI_Comm comm_;
   bool leader_;
+  bool first_of_machine_;
   int stat_ = -1;
   int load_ = -1;
   int snmp_ = -1;
@@ -65,15 +71,16 @@ class Covariates {
   int frequency_ = -1;
   std::array<int, 3> pressure_{-1, -1, -1};  // of CPUs, memory, devices
   std::vector<int> throttle_;
-  // CPUs that share a core or a cache with the ranks' of this node; nothing where ranks may move.
+  // CPUs that share a core or a cache with the CPUs of this node's ranks; nothing where ranks may
+  // move between CPUs.
   std::optional<std::set<int>> neighbours_;
   ThreadTimes threads_;
   CpuQuota quota_;
   std::optional<EnergyCounters> energy_;  // of the node, read by its first rank
 
   struct Reading {
-    std::optional<double> steal, busy, neighbours, interrupts, load, retransmits, throttles, memory,
-        swapped, quota, frequency, clock_rate, memory_latency;
+    std::optional<double> steal, busy, cpus, neighbours, interrupts, load, retransmits, throttles,
+        memory, swapped, quota, frequency, clock_rate, memory_latency;
     std::array<std::optional<double>, 3> pressure;
     ThreadTimes::Reading threads;
     std::vector<double> energy;

@@ -11,11 +11,11 @@
 namespace assay {
 namespace {
 
-// W that no package takes: the largest of today are specified for half of it. Between two readings
-// a counter that is full at this power has begun anew once at most.
+// W that no package reaches: the largest are specified for half of it. Between two readings a
+// counter that could fill at this power has wrapped at most once.
 constexpr double kMostPower = 1000.0;
 
-// "intel-rapl:0" is a package or a platform, "intel-rapl:0:1" a part of that package.
+// "intel-rapl:0" is a package or a platform, "intel-rapl:0:1" a subzone of that package.
 bool counts_once(const std::string& zone, const std::string& name) {
   if (!zone.starts_with("intel-rapl:")) return false;
   const bool part = std::count(zone.begin(), zone.end(), ':') > 1;

@@ -1,6 +1,7 @@
-// The energy that a node's processors and their memory have taken, of the power capping interface
-// of Linux (RAPL: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3B, 15.10;
-// Documentation/power/powercap/powercap.rst of Linux). AMD's processors are read the same way.
+// The energy consumed by a node's processors and their memory, read through the power capping
+// interface of Linux (RAPL: Intel 64 and IA-32 Architectures Software Developer's Manual, volume
+// 3B, 15.10; Documentation/power/powercap/powercap.rst of Linux). AMD's processors are read the
+// same way.
 #pragma once
 
 #include <optional>
@@ -9,9 +10,9 @@
 
 namespace assay {
 
-// Counters of all packages, and of their memory where it is counted apart. What lies within a
-// package (cores, graphics) is counted with it; what is counted over packages (psys) is left out,
-// and so are other ways to the same counters (intel-rapl-mmio).
+// Counters of all packages, and of their memory where it is counted separately. Subzones of a
+// package (cores, graphics) are included in its counter; counters that span packages (psys) are
+// left out, as are other interfaces to the same counters (intel-rapl-mmio).
 class EnergyCounters {
  public:
   EnergyCounters();  // of this machine
@@ -20,19 +21,19 @@ class EnergyCounters {
   EnergyCounters(const EnergyCounters&) = delete;
   EnergyCounters& operator=(const EnergyCounters&) = delete;
 
-  // What each of them shows, in J; empty where there are none, or one of them can't be read: part
-  // of the energy would be taken for all of it.
+  // The reading of each counter, in J; empty if there is no counter or one of them can't be read:
+  // the others would be mistaken for the total.
   std::vector<double> read() const;
 
-  // J between two readings that lie `span` seconds apart. The counters begin anew when they are
-  // full; nothing where that may have happened twice.
+  // J between two readings `span` seconds apart. The counters wrap around; nothing if one may have
+  // wrapped twice.
   std::optional<double> between(const std::vector<double>& before, const std::vector<double>& after,
                                 double span) const;
 
  private:
   struct Counter {
     int file;
-    double range;  // J that it counts before it begins anew
+    double range;  // J at which the counter wraps around
   };
   void open_zone(const std::string& zone);
 

@@ -1,5 +1,5 @@
-// Faults that tests plant, so that each check is seen to fail. The shipped executable knows no
-// parameter "fault", and there what would plant one is compiled away.
+// Faults that tests plant, to show that each check can fail. The shipped executable has no
+// parameter "fault"; the code that plants faults is compiled out of it.
 #pragma once
 
 #include <cstdlib>
@@ -18,8 +18,8 @@ class PlantedFault {
  public:
   PlantedFault() = default;
 
-  // Reads the parameter "fault": one of the names (literals), or "none". In the shipped executable
-  // nobody reads it, so that giving it is an error.
+  // Reads the parameter "fault": one of the names (literals), or "none". The shipped executable
+  // doesn't read it, so that giving it is an error.
   PlantedFault([[maybe_unused]] Parameters& parameters,
                [[maybe_unused]] std::initializer_list<std::string_view> names) {
     if constexpr (kTestFaults) {
@@ -41,8 +41,8 @@ class PlantedFault {
   std::string_view name_;
 };
 
-// The environment variable by which a test plants what no parameter can; nullptr where it isn't
-// set, and always in the shipped executable.
+// The environment variable by which a test plants a fault that is not a parameter; nullptr if it
+// isn't set, and always in the shipped executable.
 inline const char* planted_variable([[maybe_unused]] const char* name) {
   if constexpr (kTestFaults) return std::getenv(name);
   return nullptr;

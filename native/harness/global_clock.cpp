@@ -16,13 +16,14 @@ namespace assay {
 namespace {
 
 constexpr int kTag = 1;
-// Seconds for which fit points count: quartz keeps its rate for some ten seconds, and over minutes
-// it wanders with the temperature (Hunold & Carpen-Amarie, TPDS 2016).
+// Seconds for which fit points count: quartz keeps its rate for some ten seconds; over minutes it
+// drifts with the temperature (Hunold & Carpen-Amarie, TPDS 2016).
 constexpr double kEven = 30.0;
 // Bytes of a path in /proc/self/ns: "time:[4026531834]".
 constexpr std::size_t kLongestName = 64;
 
-// The least significant bit: the level of the tree on which a leader meets its parent.
+// The least significant bit: the level of the tree at which a leader exchanges messages with its
+// parent.
 int level_of(int place) { return place & -place; }
 
 void pause(double span) {
@@ -33,7 +34,8 @@ void pause(double span) {
   nanosleep(&rest, nullptr);
 }
 
-// The clocks numbered in the order of the first ranks that read them; this rank's. Collective.
+// This rank's clock number; clocks are numbered in the order of the first ranks that read them.
+// Collective.
 int number_of(MPI_Comm comm, const std::string& domain, int rank) {
   std::vector<int> numbers;
   std::map<std::string, int> known;
@@ -54,7 +56,7 @@ std::string clock_domain() {
     gethostname(host, sizeof host - 1);
     return std::string(host) + " " + std::to_string(getpid());
   }
-  // Kernels before 5.6 have no time namespaces, and no such link.
+  // Kernels before 5.6 have neither time namespaces nor this link.
   std::array<char, kLongestName> name{};
   const ssize_t length = readlink("/proc/self/ns/time", name.data(), name.size());
   return boot + " " +
@@ -104,8 +106,8 @@ void GlobalClock::serve(int leader) const {
   }
 }
 
-// One fit point on every edge of the tree, level by level: a leader's parent is the one whose place
-// lacks its least significant bit, and it asks after it has served the levels below.
+// One fit point on every edge of the tree, level by level: a leader's parent has the same index
+// without its least significant bit, and the leader queries it after serving the levels below.
 void GlobalClock::pass() {
   for (int level = 1; level < domains_; level *= 2) {
     if (place_ != 0 && level_of(place_) == level) points_.push_back(ask(place_ - level));
@@ -114,7 +116,8 @@ void GlobalClock::pass() {
   }
 }
 
-// Each leader learns its parent's model, puts its own edge in front, and tells its children.
+// Each leader receives its parent's model, composes it with its own edge, and sends it to its
+// children.
 void GlobalClock::compose() {
   int level = 1;
   while (level < domains_) level *= 2;
@@ -133,18 +136,18 @@ void GlobalClock::compose() {
 void GlobalClock::synchronise() {
   if (domains_ == 1) return;
   if (leaders_ != MPI_COMM_NULL) {
-    // Rank 0 decides how many old points no longer count, and how many new ones there will be.
-    int told[2] = {0, 1};
+    // Rank 0 decides how many old points are dropped, and how many new ones are taken.
+    int counts[2] = {0, 1};
     if (place_ == 0) {
       const Ticks oldest = ticks() - static_cast<Ticks>(1e9 * kEven);
       const auto fresh = std::lower_bound(passes_.begin(), passes_.end(), oldest);
-      told[0] = static_cast<int>(fresh - passes_.begin());
+      counts[0] = static_cast<int>(fresh - passes_.begin());
       passes_.erase(passes_.begin(), fresh);
-      told[1] = std::max(1, effort_.points - static_cast<int>(passes_.size()));
+      counts[1] = std::max(1, effort_.points - static_cast<int>(passes_.size()));
     }
-    MPI_Bcast(told, 2, MPI_INT, 0, leaders_);
-    if (place_ != 0) points_.erase(points_.begin(), points_.begin() + told[0]);
-    for (int i = 0; i < told[1]; ++i) {
+    MPI_Bcast(counts, 2, MPI_INT, 0, leaders_);
+    if (place_ != 0) points_.erase(points_.begin(), points_.begin() + counts[0]);
+    for (int i = 0; i < counts[1]; ++i) {
       if (i > 0) pause(effort_.span / effort_.points);
       if (place_ == 0) passes_.push_back(ticks());
       pass();

@@ -1,4 +1,4 @@
-// One clock for all ranks: each reads its own, and knows how that reads against rank 0's.
+// A global clock for all ranks: each reads its local clock and maps it to that of rank 0.
 #pragma once
 
 #include <mpi.h>
@@ -13,27 +13,28 @@ namespace assay {
 
 using LocalClock = std::function<Ticks()>;
 
-// Equal on all processes that CLOCK_MONOTONIC reads alike on: those of one boot of one kernel, in
-// one time namespace. Where the system doesn't tell, no two processes are taken to share a clock.
+// Equal on all processes for which CLOCK_MONOTONIC is the same clock: those of one boot of one
+// kernel, in one time namespace. Where the system doesn't report this, no two processes are assumed
+// to share a clock.
 std::string clock_domain();
 
-// How much is spent on a synchronisation between clocks that differ.
+// Effort of one synchronisation between different clocks.
 struct SyncEffort {
-  int exchanges = 20;  // round trips behind a fit point
+  int exchanges = 20;  // round trips per fit point
   int points = 20;     // fit points of the first synchronisation,
-  double span = 0.2;   // spread over so many seconds; later ones add a point each
+  double span = 0.2;   // s, over which they are spread; each later synchronisation adds one point
 };
 
 // Ranks that share a clock have offset 0 by construction. Between clocks, offset and drift are
-// estimated along a binomial tree over one leader for each clock: all edges of a level at once, so
+// estimated along a binomial tree over one leader per clock: all edges of a level concurrently, so
 // that a thousand hosts take ten levels; the models are composed from the root down (Hunold &
 // Carpen-Amarie, Hierarchical clock synchronization in MPI, CLUSTER 2018). The fit points of
-// earlier synchronisations of the launch go on counting, as long as clocks run evenly, because the
-// drift is the better known the longer they reach back.
+// earlier synchronisations of the launch remain in use as long as clocks run evenly: a longer span
+// determines the drift more precisely.
 class GlobalClock {
  public:
-  // Collective over `comm`, of which it makes a copy where there is more than one clock. `read` is
-  // the clock of this rank.
+  // Collective over `comm`, which is duplicated if there is more than one clock. `read` is the
+  // clock of this rank.
   explicit GlobalClock(MPI_Comm comm, const std::string& domain = clock_domain(),
                        LocalClock read = ticks, const SyncEffort& effort = {});
   ~GlobalClock();
@@ -43,9 +44,9 @@ class GlobalClock {
   // Collective. Nothing happens where all ranks share a clock.
   void synchronise();
 
-  // How far the clocks have come apart: seconds, the greatest over the hosts. `error`: between rank
-  // 0's clock as each host predicts it, and as messages exchanged now and directly tell it, which
-  // is known up to half of `round_trip`.
+  // How far the clocks have diverged: seconds, the maximum over the hosts. `error`: between rank
+  // 0's clock as each host predicts it and as messages exchanged directly at this moment show it;
+  // the latter is known to within half of `round_trip`.
   struct Agreement {
     double error = 0.0;
     double round_trip = 0.0;
@@ -74,9 +75,9 @@ class GlobalClock {
   MPI_Comm sharers_ = MPI_COMM_NULL;  // the ranks of this clock
   MPI_Comm leaders_ = MPI_COMM_NULL;  // the first rank of each clock; null elsewhere
   int domains_ = 1;
-  int place_ = 0;                   // among the leaders
-  std::vector<Ticks> passes_;       // rank 0: when each was made
-  std::vector<ClockPoint> points_;  // against the parent in the tree, one a pass
+  int place_ = 0;                   // index among the leaders
+  std::vector<Ticks> passes_;       // rank 0: time of each synchronisation
+  std::vector<ClockPoint> points_;  // against the parent in the tree, one per synchronisation
   ClockModel model_;
 };
 

@@ -9,8 +9,8 @@
 namespace assay {
 namespace {
 
-// On each rank that of its node: the best of several round trips to the node above it in the tree,
-// with the errors of all steps to rank 0's added up (global_clock.hpp).
+// On each rank the offset of its node: the best of several round trips to the parent node in the
+// tree, with the errors of all steps to rank 0's node added up (global_clock.hpp).
 ClockOffset compare(MPI_Comm comm, const std::string& node, const LocalClock& read) {
   GlobalClock clock(comm, node, read, kOneLook);
   clock.synchronise();
@@ -22,7 +22,7 @@ void write_offset(JsonWriter& json, const char* name, const ClockOffset& clock) 
   json.field("error", clock.error).end_object();
 }
 
-// "node2=0.5": the clock of that host is so many seconds ahead.
+// "node2=0.5": the clock of that host is ahead by that many seconds.
 Ticks planted() {
   static const Ticks ahead = [] {
     const char* given = planted_variable("ASSAY_TEST_UTC_AHEAD");
@@ -43,7 +43,7 @@ Ticks utc_ticks() {
 }
 
 ClockOffset offset_of(const ClockModel& model) {
-  // The model says by how much the reference is ahead.
+  // The model's offset is how far the reference is ahead.
   return {seconds(-model.offset), model.error_at_anchor / 1e9};
 }
 

@@ -1,4 +1,4 @@
-// How the hosts' clocks read against those of rank 0's host, when a launch begins.
+// Offsets of the hosts' clocks from those of rank 0's host, at the start of a launch.
 #pragma once
 
 #include <mpi.h>
@@ -13,13 +13,13 @@
 
 namespace assay {
 
-// Seconds by which a clock is ahead of another one, and by which that may be wrong at most.
+// By how many seconds one clock is ahead of another, and the maximum error of that.
 struct ClockOffset {
   double offset = 0.0;
   double error = 0.0;
 };
 
-// Of a host's clocks against those of rank 0's host.
+// Offsets of a host's clocks from those of rank 0's host.
 struct HostClocks {
   ClockOffset utc;        // CLOCK_REALTIME: the time of day
   ClockOffset monotonic;  // CLOCK_MONOTONIC: the time since the host was started
@@ -28,13 +28,13 @@ struct HostClocks {
 // Nanoseconds of CLOCK_REALTIME since 1970.
 Ticks utc_ticks();
 
-// What a model of the reference's clock says of the local one, at its anchor.
+// The local clock's offset from the reference that a model gives, at its anchor.
 ClockOffset offset_of(const ClockModel& model);
 
-// Messages behind an offset: enough for one of them to meet no delay.
+// One synchronisation: enough messages for one of them to meet no delay.
 constexpr SyncEffort kOneLook{10, 1, 0.0};
 
-// Collective over `comm`, whose ranks sit on `nodes` (by rank); nothing where that is one node.
+// Collective over `comm`, whose ranks are on `nodes` (by rank); nothing if that is one node.
 std::optional<HostClocks> compare_clocks(MPI_Comm comm, const std::vector<int>& nodes,
                                          const LocalClock& utc = utc_ticks,
                                          const LocalClock& monotonic = ticks);

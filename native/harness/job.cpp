@@ -87,6 +87,8 @@ Order order(const json& given, const std::string& where) {
     wrong(where, "'confidence' must lie between 0 and 1");
   }
   if (!(limits.budget >= 0)) wrong(where, "'budget' must not be negative");
+  if (given.contains("longest")) order.longest = real(given, "longest", where);
+  if (!(order.longest > 0)) wrong(where, "'longest' must be greater than 0");
   return order;
 }
 

@@ -1,7 +1,8 @@
-// The job file: what one launch works through. The Python side of it is records/schema.py.
+// The job file: the measurements of one launch. Its Python counterpart is records/schema.py.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,8 @@ struct Order {
   std::string kernel;
   std::map<std::string, Value> parameters;
   Limits limits;
+  // Seconds that the measurement should take at most, whatever its parameters ask for.
+  double longest = std::numeric_limits<double>::infinity();
 };
 
 struct Job {

@@ -69,7 +69,7 @@ JsonWriter& JsonWriter::value(double number) {
   const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
   const std::string_view written(digits, static_cast<std::size_t>(end - digits));
   text_ += written;
-  // A real stays a real for readers that tell 5 from 5.0.
+  // A real stays a real for readers that distinguish 5 from 5.0.
   if (written.find_first_of(".e") == std::string_view::npos) text_ += ".0";
   return *this;
 }

@@ -1,5 +1,5 @@
-// Writes JSON text: shortest doubles that read back exactly, NaN and infinities as null, strings as
-// valid UTF-8 whatever bytes came in.
+// Writes JSON text: the shortest doubles that read back exactly, NaN and infinities as null,
+// strings as valid UTF-8 for any input bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a kernel is to the harness. The kernel does arithmetic and communication; the harness owns
-// the clock, the loop, the stop rule, the records and the pinning.
+// The interface between kernels and harness. The kernel does arithmetic and communication; the
+// harness owns the clock, the loop, the stop rule, the records and the pinning.
 #pragma once
 
 #include <mpi.h>
@@ -17,12 +17,14 @@
 #include <variant>
 #include <vector>
 
+#include "harness/deadline.hpp"
+
 namespace assay {
 
 using Value = std::variant<std::int64_t, double, std::string>;
 
-// Thrown for anything that makes this measurement impossible (a wrong parameter, too little
-// memory). Becomes a record with status "failed"; the job goes on.
+// Thrown if this measurement can't be carried out (a wrong parameter, too little memory). Becomes a
+// record with status "failed"; the job continues.
 class KernelError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -35,7 +37,7 @@ struct Caches {
   std::size_t last_level_node = 0;
 };
 
-// The surroundings of one measurement. `comm` holds exactly the ranks of the placement.
+// The environment of one measurement. `comm` holds exactly the ranks of the placement.
 struct Context {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
@@ -44,17 +46,18 @@ struct Context {
   int local_size = 1;
   std::vector<int> nodes;                 // of each rank, from 0 in the order of their first ranks
   int threads = 1;                        // OpenMP threads of each rank, already set and pinned
-  Caches caches;                          // the same on every rank: the greatest found
-  std::size_t node_memory_available = 0;  // bytes, at the start; the same too: the fullest node's
+  Caches caches;                          // the same on every rank: the maximum over the ranks
+  std::size_t node_memory_available = 0;  // bytes at the start: the minimum over the nodes
   std::uint64_t seed = 0;
-  // On rank 0, for run() to tell now and then what share of it is done, 0 to 1, and its rate so
-  // far if it knows; may be empty. Calls may be frequent: the harness writes at most four progress
-  // records per second.
+  Deadline deadline;  // of this measurement
+  // On rank 0: called by setup(), run() or verify() to report the completed share, 0 to 1, and the
+  // rate so far if it is known; may be empty. Calls may be frequent: the harness writes at most
+  // four progress records per second.
   std::function<void(double share, std::optional<double> rate)> progress;
 };
 
-// The parameters of a measurement. Reading one marks it as known; what nobody read is an error.
-// Every read records the value, so that the stream says what was really used.
+// The parameters of a measurement. Reading one marks it as known; a parameter that isn't read is an
+// error. Every read records the value, so that the stream holds the values in use.
 class Parameters {
  public:
   explicit Parameters(std::map<std::string, Value> given) : given_(std::move(given)) {}
@@ -62,10 +65,10 @@ class Parameters {
   std::int64_t integer(const std::string& name, std::int64_t fallback);
   double real(const std::string& name, double fallback);
   std::string text(const std::string& name, const std::string& fallback);
-  // As text(), and one of the choices, or KernelError naming them.
+  // As text(), but one of the choices; otherwise a KernelError names them.
   std::string choice(const std::string& name, const std::string& fallback,
                      const std::vector<std::string>& choices);
-  // Replaces the recorded value: what "auto" or 0 came to on this machine.
+  // Replaces the recorded value: the one chosen on this machine for "auto" or 0.
   void resolve(const std::string& name, Value value) { resolved_[name] = std::move(value); }
 
   const std::map<std::string, Value>& resolved() const { return resolved_; }
@@ -85,10 +88,10 @@ struct Verification {
   double tolerance = 0.0;
 };
 
-// A series beside "time", which the harness takes by itself: what a kernel saw in run(), such as
-// the seconds of a phase in each sample, or of each pair of ranks. `rank` and `peer`: whose;
-// nothing is all ranks together. A series with as many values as there are samples has one for
-// each.
+// A series in addition to "time", which the harness takes itself: what a kernel measured in run(),
+// such as the seconds of a phase in each sample, or of each pair of ranks. `rank` and `peer`: of
+// which rank or pair; nothing is all ranks together. A series with as many values as there are
+// samples has one per sample.
 struct Series {
   std::string metric;
   std::string unit;
@@ -97,13 +100,13 @@ struct Series {
   std::vector<double> values;
 };
 
-// What comes right before each sample.
+// What precedes each sample.
 enum class Start {
   kBarrier,  // a barrier of all ranks
   kFree,     // nothing: the messages of run() synchronise those whose time counts
-  // A time of the clock common to all ranks, until which all wait. A sample is the time from then
-  // to the last rank's finish, and holds one operation. Where a rank came late, run() is called
-  // once more for the same sample.
+  // A common start time on the global clock. A sample lasts from that time until the last rank
+  // finishes, and holds one operation. If a rank was late, run() is called again for the same
+  // sample.
   kAppointed,
 };
 
@@ -111,21 +114,27 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
 
-  // All functions are collective over Context::comm: every rank calls them alike.
+  // All functions are collective over Context::comm: every rank calls them in the same order.
 
   // Allocates and first-touches. May throw KernelError or std::bad_alloc on any subset of ranks;
-  // the harness agrees. A rank that throws takes no further part: allocate before communicating.
+  // the harness agrees on the failure. A rank that throws takes no further part: allocate before
+  // communicating.
   virtual void setup() = 0;
 
-  // Does the operation `count` times, back to back. This, and only this, is timed. An exception
-  // makes the measurement fail where all ranks come out of run(), and ends the launch after a
-  // minute where others wait inside for the rank that threw.
+  // Seconds that one sample and the check are expected to take, as far as setup() knows; else 0.
+  // The same on all ranks. If they exceed the deadline, the measurement is left out: nothing else
+  // is called.
+  virtual double expected_seconds() const { return 0.0; }
+
+  // Does the operation `count` times, back to back. This, and only this, is timed. After an
+  // exception the measurement fails if all ranks return from run(); if others wait inside it for
+  // the rank that threw, the launch ends after a minute.
   virtual void run(std::int64_t count) = 0;
 
-  // Checks the result of all that was run so far. Called once, after the last sample.
+  // Checks the results of all operations so far. Called once, after the last sample.
   virtual Verification verify() = 0;
 
-  // Operations that one count of run() stands for: 2 for a round trip that yields one-way times.
+  // Operations per count of run(): 2 for a round trip that yields one-way times.
   virtual double operations_per_count() const { return 1.0; }
 
   // Largest batch that makes sense; 1 for whole benchmarks, which are never batched.
@@ -133,14 +142,15 @@ class Kernel {
 
   virtual Start start() const { return Start::kBarrier; }
 
-  // Whether the ranks' clocks are synchronised for this measurement. After a barrier they then tell
-  // how far apart the ranks leave it: the fact "barrier_skew", in seconds, median over the samples.
+  // Whether the ranks' clocks are synchronised for this measurement. With a barrier start, the fact
+  // "barrier_skew" is then recorded: the time between the first and the last rank to leave the
+  // barrier, in seconds, median over the samples.
   virtual bool uses_global_clock() const { return start() == Start::kAppointed; }
 
-  // Untimed, before each sample and its barrier: to flush caches, or to put data back in place.
+  // Untimed, before each sample and its barrier: to flush caches or to restore data.
   virtual void before_sample() {}
 
-  // Whether the time of the fastest rank that counts is kept too, as the series "fastest".
+  // Whether the time of the fastest rank that counts is kept as well, as the series "fastest".
   virtual bool keeps_fastest() const { return false; }
 
   // Whether this rank's time counts; a sample is the greatest time over the ranks that count.
@@ -149,23 +159,23 @@ class Kernel {
   // Whether worker threads outside OpenMP (a BLAS's own pool) must be spread over the rank's CPUs.
   virtual bool uses_blas_threads() const { return false; }
 
-  // The series that this rank has to tell, or all of them from rank 0. Called once, after verify().
-  // The values before and in the calibration of the batch are the kernel's to leave out: a kernel
-  // whose series are per sample sets max_batch() to 1, which knows no calibration.
+  // The series of this rank, or all of them from rank 0. Called once, after verify(). The kernel
+  // must leave out values from before and during the calibration of the batch: a kernel whose
+  // series are per sample sets max_batch() to 1, which needs no calibration.
   virtual std::vector<Series> series() const { return {}; }
 
-  // Further things worth knowing, recorded as they are ("stores": "nontemporal").
+  // Further facts, recorded as they are ("stores": "nontemporal").
   virtual std::map<std::string, Value> facts() const { return {}; }
 };
 
 using KernelFactory = std::unique_ptr<Kernel> (*)(const Context&, Parameters&);
 
-// Kernels register themselves: one line at the end of their file, nothing elsewhere.
+// Kernels register themselves with one line at the end of their file.
 struct Registration {
   Registration(std::string_view name, KernelFactory factory);
 };
 
-// nullptr if there is none of that name.
+// nullptr if there is no kernel of that name.
 KernelFactory find_kernel(std::string_view name);
 std::vector<std::string> kernel_names();
 

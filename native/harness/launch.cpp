@@ -17,7 +17,8 @@
 namespace assay {
 namespace {
 
-// The job on every rank, read by rank 0 alone; nothing, and a sentence on stderr, if it is wrong.
+// Distributes the job, read by rank 0 alone, to every rank; nothing, and a message on stderr, if it
+// is wrong.
 std::optional<Job> share_job(const std::string& path) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -46,7 +47,7 @@ std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   MPI_Get_library_version(text, &length);
-  // The first line, whatever parts its words.
+  // The first line, whichever separators it has.
   std::string line;
   bool gap = false;
   for (const char* c = text; *c != '\0' && *c != '\n'; ++c) {
@@ -58,9 +59,9 @@ std::string mpi_version() {
   return line;
 }
 
-// The world's ranks, numbered as the job says: the world itself where they are already, since an
-// MPI library may set aside Megabytes for more than a few communicators. Nothing, and a sentence on
-// stderr, if the job says nonsense.
+// The world's ranks, numbered as the job says: the world itself if they already are, since an MPI
+// library may allocate megabytes for more than a few communicators. Nothing, and a message on
+// stderr, if the job's order is invalid.
 MPI_Comm ranks_in_order(const Job& job, const std::string& path, MPI_Comm node) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -100,7 +101,7 @@ std::string start_record(const Launch& launch, const Job& job) {
   return record.end_object().text();
 }
 
-// `clocks`: of its host, which the first rank of each tells.
+// `clocks`: of its host; set on the first rank of each host.
 std::string rank_record(const Launch& launch, const std::string& host,
                         const std::optional<HostClocks>& clocks) {
   const Layout& layout = launch.layout;
@@ -114,7 +115,7 @@ std::string rank_record(const Launch& launch, const std::string& host,
   return record.end_object().text();
 }
 
-// The ranks must agree on the clock, because they all derive the batch size from it.
+// The ranks must agree on the clock quality, because they all derive the batch size from it.
 ClockQuality worst_clock(MPI_Comm comm) {
   const ClockQuality mine = measure_clock();
   double worst[] = {mine.overhead, mine.resolution};
@@ -122,7 +123,7 @@ ClockQuality worst_clock(MPI_Comm comm) {
   return {worst[0], worst[1]};
 }
 
-// Whether any rank was asked to stop, and whether the stream has failed.
+// Whether any rank was signalled to stop, and whether the stream has failed.
 struct State {
   bool signal = false;
   bool stream_failed = false;

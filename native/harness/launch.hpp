@@ -1,4 +1,4 @@
-// One launch: who takes part, the stream, and the job's measurements one after the other.
+// One launch: its ranks, the stream, and the job's measurements in sequence.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// Exit statuses of the program, besides kExitProcessor.
+// Exit statuses of the program, in addition to kExitProcessor.
 constexpr int kExitDone = 0;
 constexpr int kExitUsage = 2;        // wrong command line or job
 constexpr int kExitStream = 3;       // the stream could not be written
@@ -23,7 +23,7 @@ constexpr int kExitMeasurement = 4;  // a measurement failed or was not verified
 
 const char* program_version();
 
-// What the measurements of a launch share.
+// State that the measurements of a launch share.
 struct Launch {
   MPI_Comm harness = MPI_COMM_NULL;  // for the harness's own messages
   MPI_Comm kernels = MPI_COMM_NULL;  // for the kernels'
@@ -37,7 +37,7 @@ struct Launch {
   std::uint64_t seed = 0;
 };
 
-// Collective over the world: reads the job (rank 0), measures, writes. The exit status.
+// Collective over the world: reads the job (on rank 0), measures, writes. Returns the exit status.
 int run_job(const std::string& job_path, const std::string& stream_path, Ticks start);
 
 }  // namespace assay

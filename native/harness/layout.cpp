@@ -19,8 +19,8 @@ cpu_set_t set_of(const std::vector<int>& ids) {
   return set;
 }
 
-// The CPUs that any rank of the node may use. A launcher that has bound each rank to a core of its
-// own has given the node's ranks, together, all these cores.
+// The CPUs that any rank of the node may use. A launcher that binds each rank to a core of its own
+// thereby gives all these cores to the node's ranks together.
 cpu_set_t allowed_on_node(MPI_Comm node) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
@@ -30,7 +30,7 @@ cpu_set_t allowed_on_node(MPI_Comm node) {
   return all;
 }
 
-// The node's first rank reads /sys for all.
+// The node's first rank reads /sys for all ranks.
 std::pair<std::vector<Cpu>, Caches> read_node(MPI_Comm node, int local_rank) {
   const cpu_set_t allowed = allowed_on_node(node);
   std::vector<Cpu> cpus;
@@ -53,7 +53,8 @@ Caches greatest(MPI_Comm world, const Caches& mine) {
   return {sizes[0], sizes[1], sizes[2]};
 }
 
-// Pins thread t to given[t] (nothing if `given` is empty) and says where each thread then is.
+// Pins thread t to given[t] (nothing if `given` is empty); returns the CPU on which each thread
+// then runs.
 std::vector<int> pin_threads(const std::vector<int>& given, int threads, bool& pinned) {
   std::vector<int> seen(static_cast<std::size_t>(threads), -1);
   int failures = 0;
@@ -95,7 +96,7 @@ Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding) {
   try {
     given = cpus_of_slots(cpus_of_binding(cpus, slots, binding), slots, binding, threads);
   } catch (const KernelError&) {
-    misfit = words_of_exception();
+    misfit = exception_message();
   }
   misfit = agree(world, misfit);
   if (misfit) throw KernelError(*misfit);

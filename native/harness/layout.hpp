@@ -1,4 +1,5 @@
-// Where ranks and threads sit: the harness pins them itself, so that every MPI is treated alike.
+// Placement of ranks and threads on CPUs: the harness pins them, so that it is the same with every
+// MPI.
 #pragma once
 
 #include <sched.h>
@@ -14,8 +15,8 @@
 
 namespace assay {
 
-// How threads are given to CPUs. `numa_node`: only its CPUs, or those of all nodes at -1.
-// `share_cores`: whether threads share cores, as many to each as it has hardware threads (SMT).
+// How CPUs are assigned to threads. `numa_node`: only its CPUs, or those of all nodes at -1.
+// `share_cores`: whether threads share cores, as many per core as it has hardware threads (SMT).
 struct Binding {
   enum Kind { kCompact, kSpread, kPerNuma, kNone };
   Kind kind = kCompact;
@@ -24,7 +25,7 @@ struct Binding {
 };
 
 // "compact", "spread", "per-numa", "none" or "numa:1", which is compact on that node; nothing for
-// another word.
+// any other word.
 std::optional<Binding> parse_binding(const std::string& word);
 
 // One logical CPU as /sys describes it. `core` is unique within its package; `sibling` counts the
@@ -37,32 +38,31 @@ struct Cpu {
   int sibling = 0;
 };
 
-// In the order in which they are given out: first siblings of all cores, package by package and
-// NUMA node by NUMA node, before any second sibling, so that physical cores fill first.
+// In the order in which they are assigned: first siblings of all cores, package by package and NUMA
+// node by NUMA node, before any second sibling, so that physical cores fill first.
 std::vector<Cpu> in_pinning_order(std::vector<Cpu> cpus);
 
 // The CPU of each of `slots` threads of a node (rank after rank of `threads` each); empty if
 // nothing is to be pinned. compact: neighbouring slots on neighbouring cores. spread: slots at
-// equal distances over all cores, as long as there are cores enough. per-numa: ranks are dealt
-// evenly to NUMA nodes, neighbours to the same one, and each has neighbouring cores there.
-// KernelError where a NUMA node has fewer CPUs than its ranks take.
+// equal distances over all cores, as long as there are enough cores. per-numa: ranks are
+// distributed evenly over NUMA nodes, neighbours to the same one, and each has neighbouring cores
+// there. KernelError if a NUMA node has fewer CPUs than its ranks need.
 //
-// Cores fill with their first hardware threads before any has a second one, unless they are shared:
-// then a core's hardware threads are all given out before the next core's, compact on as few cores
-// as that takes, spread over as many at equal distances.
+// Cores fill with their first hardware threads before any second one is used, unless cores are
+// shared: then all hardware threads of a core are assigned before the next core's; compact on the
+// minimum number of cores, spread over the same number at equal distances.
 //
-// Where more slots than CPUs are asked for nothing is pinned: MPI ranks wait by polling, and two of
-// them nailed to one CPU would each burn the other's whole time slice while the scheduler may not
-// part them.
+// With more slots than CPUs nothing is pinned: MPI ranks wait by polling, and two ranks pinned to
+// one CPU would each use up the other's time slice, as the scheduler could not separate them.
 std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, const Binding& binding,
                                int threads = 1);
 
-// Those that the binding leaves, in the same order. KernelError, with the numbers, where a NUMA
-// node was named that is not there or has fewer CPUs than there are slots.
+// The CPUs that the binding allows, in the same order. KernelError, with the numbers, if a named
+// NUMA node doesn't exist or has fewer CPUs than there are slots.
 std::vector<Cpu> cpus_of_binding(const std::vector<Cpu>& ordered, int slots,
                                  const Binding& binding);
 
-// "0-3,8" as the kernel writes it.
+// Parses "0-3,8", the format of the kernel.
 std::vector<int> parse_cpu_list(const std::string& text);
 
 // The CPUs of that set as /sys describes them, and the caches over them.
@@ -71,23 +71,23 @@ std::vector<Cpu> read_cpus(const cpu_set_t& allowed);
 std::set<int> neighbours_of(const std::set<int>& cpus);
 Caches read_caches(const std::vector<Cpu>& cpus);
 
-// This rank's seat, once the threads are pinned.
+// The CPUs of this rank and its node, once the threads are pinned.
 struct Layout {
   MPI_Comm node = MPI_COMM_NULL;  // the ranks of this node
   int local_rank = 0;
   int local_size = 1;
   int threads = 1;
-  std::vector<int> cpus;       // as seen by each thread
-  std::vector<int> whole_set;  // CPUs that were given to this rank; empty if it isn't pinned
+  std::vector<int> cpus;       // on which each thread runs
+  std::vector<int> whole_set;  // CPUs assigned to this rank; empty if it isn't pinned
   std::optional<int> numa;
   bool pinned = false;
   bool oversubscribed = false;
-  Caches caches;  // the greatest over all ranks, so that all agree
+  Caches caches;  // the maximum over all ranks, so that all agree
 };
 
-// Collective over `world`; `node` holds those of its ranks that are on this node, in the order of
-// their seats. Sets the number of OpenMP threads and pins each of them. KernelError, on all ranks,
-// if the binding can't be had on some node.
+// Collective over `world`; `node` holds its ranks on this node, in the order of their seats. Sets
+// the number of OpenMP threads and pins each of them. KernelError, on all ranks, if the binding is
+// impossible on some node.
 Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding);
 
 // For the lifetime of the object, the main thread and every thread outside OpenMP (a BLAS's own

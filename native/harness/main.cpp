@@ -1,4 +1,4 @@
-// assay-kernels: works through a job of measurements and writes the stream of records.
+// assay-kernels: carries out a job of measurements and writes the stream of records.
 #include <cstdio>
 #include <optional>
 #include <string>

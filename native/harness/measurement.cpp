@@ -1,6 +1,7 @@
 #include "harness/measurement.hpp"
 
 #include <cmath>
+#include <cstdio>
 
 #include "harness/agreement.hpp"
 #include "harness/json_writer.hpp"
@@ -11,9 +12,10 @@
 namespace assay {
 namespace {
 
-// What one measurement has come to, on each rank; only rank 0 writes it down.
+// The outcome of one measurement, on each rank; only rank 0 writes it.
 struct Result {
   Complaint error;
+  Complaint left_out;  // why nothing was sampled, although nothing failed
   std::map<std::string, Value> parameters;
   std::map<std::string, Value> facts;
   std::optional<Verification> verification;
@@ -25,7 +27,7 @@ struct Result {
   std::vector<AdapterTraffic> traffic;
 };
 
-Context context_of(const Launch& launch, std::size_t memory) {
+Context context_of(const Launch& launch, std::size_t memory, const Deadline& deadline) {
   Context context;
   context.comm = launch.kernels;
   context.rank = launch.rank;
@@ -37,6 +39,7 @@ Context context_of(const Launch& launch, std::size_t memory) {
   context.caches = launch.layout.caches;
   context.node_memory_available = memory;
   context.seed = launch.seed;
+  context.deadline = deadline;
   return context;
 }
 
@@ -51,14 +54,14 @@ void check_names(const Parameters& parameters) {
                     (valid.empty() ? "there are none" : "valid are: " + valid));
 }
 
-// Does it, and comes to agree with the others on whether it worked.
+// Does the action and agrees with the other ranks on whether it succeeded.
 template <typename Action>
 Complaint attempt(MPI_Comm comm, Action action) {
   Complaint mine;
   try {
     action();
   } catch (...) {
-    mine = words_of_exception();
+    mine = exception_message();
     Watchdog::arm(*mine);
   }
   const Complaint agreed = agree(comm, mine);
@@ -70,6 +73,19 @@ KernelFactory factory_of(const std::string& name) {
   const KernelFactory factory = find_kernel(name);
   if (!factory) throw KernelError("there is no kernel '" + name + "' in this program");
   return factory;
+}
+
+std::string about(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, seconds < 9.95 ? "%.2g s" : "%.0f s", seconds);
+  return text;
+}
+
+// Why a measurement is left out whose sample and check are expected to take that long, if it is.
+Complaint too_long(double expected, double longest) {
+  if (expected <= longest) return std::nullopt;
+  return "one sample and its check would take about " + about(expected) + ", and it may take " +
+         about(longest);
 }
 
 void begin_record(Stream& stream, const Order& order) {
@@ -109,7 +125,7 @@ std::string own_series(const Kernel& kernel) {
   return text;
 }
 
-// The kernel's own check on every rank; the first rank that isn't satisfied speaks for all.
+// The kernel's own check on every rank; the result is that of the first rank that fails it.
 Complaint verify(const Launch& launch, Kernel& kernel, Result& result) {
   Verification mine;
   const Complaint failure = attempt(launch.harness, [&] { mine = kernel.verify(); });
@@ -130,7 +146,7 @@ Complaint verify(const Launch& launch, Kernel& kernel, Result& result) {
   return std::nullopt;
 }
 
-// How far the clocks have come apart while the samples were taken. Collective.
+// How far the clocks have diverged while the samples were taken. Collective.
 void check_clock(const GlobalClock& clock, std::map<std::string, Value>& facts) {
   const GlobalClock::Agreement agreement = clock.check();
   facts["clock_domains"] = std::int64_t{clock.domains()};
@@ -138,11 +154,11 @@ void check_clock(const GlobalClock& clock, std::map<std::string, Value>& facts) 
   if (clock.domains() > 1) facts["clock_round_trip"] = agreement.round_trip;
 }
 
-// All that happens between the begin record and the measurement record.
+// Everything between the begin record and the measurement record.
 void carry_out(const Launch& launch, const Order& order, const Surroundings& surroundings,
                Ticks begin, ProgressWriter& progress, Result& result) {
   auto& [covariates, traffic] = surroundings;
-  Context context = context_of(launch, covariates.memory_available());
+  Context context = context_of(launch, covariates.memory_available(), {begin, order.longest});
   if (launch.rank == 0) {
     context.progress = [&progress](double share, std::optional<double> rate) {
       progress.within(share, rate);
@@ -166,6 +182,10 @@ void carry_out(const Launch& launch, const Order& order, const Surroundings& sur
   result.error = attempt(launch.harness, [&] { kernel->setup(); });
   resolve();
   if (result.error) return;
+  const double expected = kernel->expected_seconds();
+  result.left_out = too_long(expected, order.longest);
+  if (result.left_out) result.facts["expected_seconds"] = expected;
+  if (result.left_out) return;
 
   if (kernel->uses_global_clock()) launch.global_clock->synchronise();
   traffic.begin();
@@ -232,6 +252,8 @@ void measurement_record(Stream& stream, const Launch& launch, const Order& order
   record.field("parameters", result.parameters);
   if (result.error) {
     record.field("error", *result.error);
+  } else if (result.left_out) {
+    record.field("error", *result.left_out);
   } else {
     add_samples(record, launch, result);
   }
@@ -239,7 +261,7 @@ void measurement_record(Stream& stream, const Launch& launch, const Order& order
   stream.write(record.text());
 }
 
-// A measurement that failed may have left messages behind, which must not reach the next one.
+// A failed measurement may leave messages behind; the next one must not receive them.
 void renew_kernel_communicator(Launch& launch) {
   MPI_Comm fresh = MPI_COMM_NULL;
   MPI_Comm_dup(launch.harness, &fresh);
@@ -258,13 +280,17 @@ Outcome measure(Launch& launch, const Order& order, const Surroundings& surround
   ProgressWriter progress(stream, order.measurement, order.limits.confidence, begin);
   carry_out(launch, order, surroundings, begin, progress, result);
   const bool interrupted =
-      !result.error && result.samples.stop == Stop::kSignal &&
+      !result.error && !result.left_out && result.samples.stop == Stop::kSignal &&
       result.samples.own.size() < static_cast<std::size_t>(order.limits.min_samples);
   note_no_measurement();
-  const char* status = result.error ? "failed" : interrupted ? "interrupted" : "ok";
+  const char* status = result.error      ? "failed"
+                       : result.left_out ? "left out"
+                       : interrupted     ? "interrupted"
+                                         : "ok";
   if (stream) measurement_record(*stream, launch, order, begin, status, result);
   if (result.error) renew_kernel_communicator(launch);
   if (interrupted) return Outcome::kInterrupted;
+  if (result.left_out) return Outcome::kGood;
   return !result.error && result.verified ? Outcome::kGood : Outcome::kBad;
 }
 

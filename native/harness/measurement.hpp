@@ -8,7 +8,7 @@ namespace assay {
 
 enum class Outcome { kGood, kBad, kInterrupted };
 
-// What is read around the samples, by all measurements of a launch.
+// What all measurements of a launch read around their samples.
 struct Surroundings {
   Covariates& covariates;
   Traffic& traffic;

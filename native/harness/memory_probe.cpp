@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLines = 32;
 constexpr int kRounds = 3;
 
-// Far enough apart that no prefetcher fetches a neighbour, on few enough pages for the TLB.
+// Far enough apart for no prefetcher to fetch a neighbour, on few enough pages for the TLB.
 struct alignas(1024) Line {
   const volatile Line* next;
 };
@@ -43,7 +43,7 @@ void wait_for_flushes() {
 
 std::optional<double> memory_latency() {
   static std::array<Line, kLines> lines;
-  // i -> 13 i + 7 modulo 32 passes through all of them, by no constant step (Hull & Dobell 1962).
+  // i -> 13 i + 7 modulo 32 visits all of them, with no constant step (Hull & Dobell 1962).
   for (std::size_t i = 0; i < kLines; ++i) lines[i].next = &lines[(13 * i + 7) % kLines];
   Ticks best = std::numeric_limits<Ticks>::max();
   for (int round = 0; round < kRounds; ++round) {

@@ -1,5 +1,5 @@
-// Where the time of a benchmark goes: seconds of each phase in each sample, as series of the
-// measurement; and how far the sample is meanwhile.
+// Time per phase of a benchmark: seconds of each phase in each sample, as series of the
+// measurement; and the progress within a sample.
 #pragma once
 
 #include <mpi.h>
@@ -14,14 +14,14 @@
 
 namespace assay {
 
-// For the thread that calls MPI alone. A phase of communication holds the waiting for others too,
-// and one of computation that for the rank's other threads.
+// For use by the thread that calls MPI only. A communication phase includes waiting for other
+// ranks, and a computation phase waiting for the rank's other threads.
 class Phases {
  public:
   explicit Phases(std::vector<std::string> names)
       : names_(std::move(names)), now_(names_.size()), samples_(names_.size()) {}
 
-  // Does it, and counts the time it takes to the phase of that number. Phases do not nest.
+  // Does the action and adds its time to the phase of that number. Phases do not nest.
   template <typename Action>
   void in(std::size_t phase, Action action) {
     const Ticks start = ticks();
@@ -29,7 +29,7 @@ class Phases {
     now_[phase] += ticks() - start;
   }
 
-  // Does it, and counts to the phase what of its time no phase within it was given.
+  // Does the action and adds to the phase the part of its time that no phase within it counted.
   template <typename Action>
   void around(std::size_t phase, Action action) {
     const Ticks given = std::accumulate(now_.begin(), now_.end(), Ticks{0});
@@ -39,16 +39,16 @@ class Phases {
     now_[phase] += all - (std::accumulate(now_.begin(), now_.end(), Ticks{0}) - given);
   }
 
-  // From now on done() passes on what it is told, on rank 0; `context` need not outlive this.
+  // From now on done() reports progress, on rank 0; `context` need not outlive this.
   void report_to(const Context& context) { progress_ = context.progress; }
 
-  // What share of the sample under way is done, 0 to 1.
+  // The completed share of the current sample, 0 to 1.
   void done(double share) const {
     if (progress_) progress_(share, {});
   }
   void done(int steps, int all) const { done(static_cast<double>(steps) / all); }
 
-  // Forgets what was counted since the last sample.
+  // Resets what was counted since the last sample.
   void restart() { std::fill(now_.begin(), now_.end(), Ticks{0}); }
 
   void end_sample() {
@@ -58,10 +58,10 @@ class Phases {
     }
   }
 
-  // Collective: on rank 0 each phase's mean over the ranks, sample by sample; nothing elsewhere.
-  // The means of all phases add up to the mean of the ranks' times. Where the first phase is
-  // called "compute", of several ranks also the least and the most that any of them spent in it:
-  // what is between the mean and the most, the ranks wait for their slowest.
+  // Collective: on rank 0 the mean of each phase over the ranks, per sample; nothing elsewhere. The
+  // means of all phases add up to the mean of the ranks' times. If the first phase is called
+  // "compute" and there are several ranks, also its minimum and maximum over the ranks: the
+  // difference between mean and maximum is time that ranks wait for the slowest.
   std::vector<Series> series(MPI_Comm comm) const {
     int rank = 0;
     int size = 1;
@@ -89,15 +89,15 @@ class Phases {
   }
 
  private:
-  // Collective, of all phases at once: an MPI library may take memory for a communicator that
-  // carries more than a few operations.
+  // Collective, over all phases in one call: an MPI library may allocate memory for a communicator
+  // that carries more than a few operations.
   static std::vector<double> over_ranks(std::vector<double> values, MPI_Op op, MPI_Comm comm) {
     MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, op,
                   comm);
     return values;
   }
 
-  // Those of one phase among the samples of all.
+  // The values of one phase.
   std::vector<double> of_phase(const std::vector<double>& values, std::size_t phase) const {
     const auto count = static_cast<std::ptrdiff_t>(samples_[phase].size());
     const auto begin = values.begin() + static_cast<std::ptrdiff_t>(phase) * count;

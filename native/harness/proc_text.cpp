@@ -39,7 +39,7 @@ std::vector<double> numbers_after(std::string_view text, std::string_view label)
 
 std::optional<double> busy_ticks(std::string_view text, const std::set<int>& cpus) {
   double busy = 0.0;
-  std::size_t told = 0;
+  std::size_t found = 0;
   for (const std::string_view line : lines_of(text)) {
     int id = -1;
     if (!line.starts_with("cpu")) break;  // they come first
@@ -49,9 +49,19 @@ std::optional<double> busy_ticks(std::string_view text, const std::set<int>& cpu
         numbers_after(line.substr(static_cast<std::size_t>(end - line.data())), "");
     if (numbers.size() < 7) return std::nullopt;
     busy += numbers[0] + numbers[1] + numbers[2] + numbers[5] + numbers[6];
-    ++told;
+    ++found;
   }
-  return told == cpus.size() ? std::optional(busy) : std::nullopt;
+  return found == cpus.size() ? std::optional(busy) : std::nullopt;
+}
+
+std::optional<double> cpus_listed(std::string_view text) {
+  double count = 0.0;
+  for (const std::string_view line : lines_of(text)) {
+    // They come first. Without a line after them the text was cut.
+    if (!line.starts_with("cpu")) return count > 0.0 ? std::optional(count) : std::nullopt;
+    if (line.size() > 3 && line[3] >= '0' && line[3] <= '9') ++count;
+  }
+  return std::nullopt;
 }
 
 std::optional<double> first_number(std::string_view text) {
@@ -67,7 +77,8 @@ std::optional<double> tcp_retransmits(std::string_view text) {
   const std::size_t end = text.find('\n', names);
   const std::size_t wanted = text.find(" RetransSegs", names);
   if (end == std::string_view::npos || wanted > end) return std::nullopt;
-  // Names are parted by one space each: so many stand before the wanted one.
+  // Names are separated by one space each: the number of spaces before the wanted name is its
+  // column.
   const std::string_view before =
       text.substr(names + kLabel.size(), wanted - names - kLabel.size());
   const auto column = static_cast<std::size_t>(std::count(before.begin(), before.end(), ' '));

@@ -1,4 +1,4 @@
-// Progress records: for whoever watches a measurement under way. On rank 0 alone.
+// Progress records, for observers of a running measurement. On rank 0 alone.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace assay {
 
-// Writes at most four records a second, the first not before a quarter of a second has passed.
+// Writes at most four records per second, the first no earlier than a quarter of a second after the
+// start.
 class ProgressWriter {
  public:
   // Without a stream it writes nothing. `begin`: when the measurement began.
@@ -26,7 +27,7 @@ class ProgressWriter {
   // After a block of samples: the values so far.
   void samples(const std::vector<double>& values);
 
-  // From within a sample: what share of it is done, 0 to 1, and at what rate, where that is known.
+  // From within a sample: the completed share of it, 0 to 1, and the rate, if known.
   void within(double share, std::optional<double> rate);
 
  private:
@@ -36,7 +37,7 @@ class ProgressWriter {
   std::string measurement_;
   double confidence_;
   Ticks begin_;
-  Ticks summarised_;  // when samples were last looked at
+  Ticks summarised_;  // when samples were last summarised
   Ticks last_;        // when a record was last written
   std::int64_t count_ = 0;
   std::optional<double> median_;

@@ -27,7 +27,7 @@ bool lists_cpu(const std::string& words) {
   return std::find(all.begin(), all.end(), "cpu") != all.end();
 }
 
-// A hierarchy as it is mounted: what of it (`root`), and where.
+// A mounted hierarchy: which part of it (`root`), and where.
 struct Mount {
   std::string root;
   std::string where;
@@ -45,7 +45,7 @@ std::optional<Mount> mount_of(const std::string& mountinfo, bool unified) {
 }
 
 bool has_limit(const std::string& group) {
-  // cpu.max: "max 100000", or the microseconds of each period; of version 1 -1 is no limit.
+  // cpu.max: "max 100000", or the microseconds per period; in version 1, -1 is no limit.
   const std::string unified = first_line(group + "/cpu.max");
   if (!unified.empty()) return !unified.starts_with("max");
   const auto quota = first_number(first_line(group + "/cpu.cfs_quota_us"));
@@ -58,7 +58,7 @@ std::vector<std::string> cpu_groups(const std::string& cgroup, const std::string
   std::optional<std::string> path;
   bool unified = false;
   for (const std::string& line : parts(cgroup, '\n')) {
-    // hierarchy:controllers:path; of version 2 hierarchy 0 without controllers.
+    // hierarchy:controllers:path; in version 2 hierarchy 0 without controllers.
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', std::min(first, line.size() - 1) + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -71,7 +71,7 @@ std::vector<std::string> cpu_groups(const std::string& cgroup, const std::string
   }
   if (!path) return {};
   const auto mount = mount_of(mountinfo, unified);
-  // A path that leads up ("/../..") is of a group that this namespace doesn't show.
+  // A path that leads up ("/../..") belongs to a group outside this namespace.
   if (!mount || path->starts_with("/..")) return {};
   std::string within = *path;
   if (mount->root != "/" && within.starts_with(mount->root)) within.erase(0, mount->root.size());

@@ -13,9 +13,9 @@
 namespace assay {
 namespace {
 
-constexpr int kLongestHostName = 256;  // bytes of a host's name, with the zero at its end
+constexpr int kLongestHostName = 256;  // bytes of a host's name, with the terminating zero
 
-// Positions in `seats`, host after host or, if `across`, one of each host after the other.
+// Positions in `seats`, host after host or, if `across`, round-robin over the hosts.
 std::vector<std::size_t> sorted(const std::vector<Seat>& seats, bool across) {
   std::vector<std::size_t> places(seats.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
@@ -27,7 +27,7 @@ std::vector<std::size_t> sorted(const std::vector<Seat>& seats, bool across) {
   return places;
 }
 
-// "0,2,1,3" as numbers; JobError unless each of 0 to count - 1 stands there once.
+// "0,2,1,3" as numbers; JobError unless each of 0 to count - 1 occurs once.
 std::vector<std::size_t> parse_list(const std::string& order, std::size_t count) {
   const std::string wrong =
       "'order' can't be '" + order + "'; valid are: block, cyclic, reversed, " +
@@ -75,7 +75,7 @@ MPI_Comm ranks_of_node(MPI_Comm world) {
   }
   int last = first;
   MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT, MPI_MAX, sharing);
-  if (last == 0) return sharing;  // all bear one name
+  if (last == 0) return sharing;  // all have one name
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split(sharing, first, rank, &node);
   MPI_Comm_free(&sharing);

@@ -1,5 +1,5 @@
-// Which rank sits where, and how the ranks are numbered. The launcher seats them; the numbers are
-// the harness's, so that a rank order means the same under every MPI.
+// Seats and numbers of the ranks. The launcher assigns seats; the harness numbers the ranks, so
+// that a rank order means the same under every MPI.
 #pragma once
 
 #include <mpi.h>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// A rank's place: hosts counted in the order in which the launcher began to fill them, ranks of a
-// host in the launcher's.
+// A rank's seat: hosts counted in the order in which the launcher began to fill them, ranks of a
+// host in the launcher's order.
 struct Seat {
   int host = 0;
   int local_rank = 0;
@@ -19,19 +19,20 @@ struct Seat {
 std::string host_name();
 
 // The ranks of this node, numbered as in `world`; collective over it. They share memory and the
-// host's name: where several hosts are namespaces of one machine, an MPI may think they share all.
+// host's name: where several hosts are namespaces of one machine, an MPI may report that all of
+// them share memory.
 MPI_Comm ranks_of_node(MPI_Comm world);
 
-// The seat of every rank of `world`, by rank; collective. `node`: what ranks_of_node gave.
+// The seat of every rank of `world`, by rank; collective. `node`: the result of ranks_of_node.
 std::vector<Seat> find_seats(MPI_Comm world, MPI_Comm node);
 
 // The node of each rank of `world`, counted from 0 in the order of their first ranks; collective.
 std::vector<int> nodes_of_ranks(MPI_Comm world, MPI_Comm node);
 
-// The number that the rank in each of the seats gets. "block": host after host; "cyclic": the first
-// rank of each host, then the second of each; "reversed": block from the end; "0,2,1,3": ranks 0,
-// 1, 2, 3 take these seats, which are counted in block order. JobError for any other word, and for
-// a list that doesn't name each seat once.
+// The number of the rank in each of the seats. "block": host after host; "cyclic": the first rank
+// of each host, then the second of each; "reversed": block from the end; "0,2,1,3": ranks 0, 1, 2,
+// 3 take these seats, which are counted in block order. JobError for any other word, and for a list
+// that doesn't name each seat once.
 std::vector<int> number_ranks(const std::string& order, const std::vector<Seat>& seats);
 
 }  // namespace assay

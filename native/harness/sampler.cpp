@@ -43,9 +43,9 @@ class Sampler {
       if (rank_ == 0) {
         decision = rule.next(samples_.values, seconds(ticks() - begin_), per_sample, signalled_);
       }
-      long long told[] = {static_cast<long long>(decision.stop), decision.more};
-      MPI_Bcast(told, 2, MPI_LONG_LONG, 0, comm_);
-      decision = {static_cast<Stop>(told[0]), told[1]};
+      long long message[] = {static_cast<long long>(decision.stop), decision.more};
+      MPI_Bcast(message, 2, MPI_LONG_LONG, 0, comm_);
+      decision = {static_cast<Stop>(message[0]), message[1]};
       if (decision.stop != Stop::kNone) break;
       going_on = block(decision.more);
       per_sample = seconds(block_time_) / static_cast<double>(decision.more);
@@ -63,13 +63,13 @@ class Sampler {
     }
     MPI_Bcast(&warmup, 1, MPI_LONG_LONG, 0, comm_);
     samples_.summary.warmup = static_cast<std::size_t>(warmup);
-    if (!samples_.failure) tell_starts();
+    if (!samples_.failure) add_start_facts();
     return std::move(samples_);
   }
 
  private:
-  // One sample, kept. After an exception this rank goes through the motions, so that the others
-  // reach the end of the block.
+  // Takes and keeps one sample. After an exception this rank only takes part in communication, so
+  // that the others reach the end of the block.
   void sample() {
     Ticks start = 0;
     Ticks finish = 0;
@@ -85,7 +85,7 @@ class Sampler {
     } else {
       guarded([&] { kernel_.before_sample(); });
       if (start_ == Start::kBarrier) MPI_Barrier(comm_);
-      MPI_Pcontrol(1);  // tells a profiler, if there is one, that the timed part begins
+      MPI_Pcontrol(1);  // signals a profiler, if there is one, that the timed part begins
       start = ticks();
       guarded([&] { kernel_.run(samples_.batch); });
       finish = ticks();
@@ -104,12 +104,12 @@ class Sampler {
     try {
       action();
     } catch (...) {
-      complaint_ = words_of_exception();
+      complaint_ = exception_message();
       Watchdog::arm(*complaint_);
     }
   }
 
-  // `count` samples, and agreement on them. False if a rank has failed.
+  // Takes `count` samples and exchanges them. False if a rank has failed.
   bool block(std::int64_t count) {
     const Ticks before = ticks();
     for (std::int64_t i = 0; i < count; ++i) sample();
@@ -117,7 +117,7 @@ class Sampler {
     return gather(static_cast<std::size_t>(count));
   }
 
-  // The greatest over the ranks of the last `count` samples and of the two flags, on rank 0.
+  // The maximum over the ranks of the last `count` samples on rank 0, and of the two flags on all.
   bool gather(std::size_t count) {
     std::vector<double> slowest(count + 2, 0.0);
     if (counts_)
@@ -125,7 +125,7 @@ class Sampler {
                 slowest.begin());
     slowest[count] = complaint_ ? 1.0 : 0.0;
     slowest[count + 1] = stop_requested() ? 1.0 : 0.0;
-    // An allreduce for the sake of the flags: every rank must know of a failure.
+    // An allreduce because of the flags: every rank must know of a failure.
     MPI_Allreduce(MPI_IN_PLACE, slowest.data(), static_cast<int>(slowest.size()), MPI_DOUBLE,
                   MPI_MAX, comm_);
     broken_anywhere_ = slowest[count] > 0.0;
@@ -148,10 +148,10 @@ class Sampler {
     if (rank_ == 0) samples_.fastest.insert(samples_.fastest.end(), least.begin(), least.end());
   }
 
-  // Finds the smallest batch that lasts `target` seconds twice running: once may be chance, or only
-  // because everything is cold (pages, caches, connections). Where a repetition would cost a good
-  // part of the budget, once is enough. Samples of a smaller batch are forgotten, those of the
-  // final one are kept as the first ones.
+  // Finds the smallest batch that lasts `target` seconds twice in succession: once may be chance,
+  // or only because everything is cold (pages, caches, connections). If a repetition would cost a
+  // considerable part of the budget, once is enough. Samples of a smaller batch are dropped; those
+  // of the final batch are kept as the first samples.
   bool calibrate(double target, std::int64_t most) {
     int long_enough = 0;
     for (;;) {
@@ -176,7 +176,7 @@ class Sampler {
   }
 
   // Collective, once the warm-up is known.
-  void tell_starts() {
+  void add_start_facts() {
     if (start_ == Start::kAppointed) {
       samples_.facts["late_starts"] = appointments_.late();
       samples_.facts["late_kept"] = appointments_.kept();
@@ -184,7 +184,8 @@ class Sampler {
     if (knows_skew_ && !left_barrier_.empty()) samples_.facts["barrier_skew"] = barrier_skew();
   }
 
-  // Seconds between the first rank and the last to leave the barrier before a sample, the median.
+  // Median over the samples of the time between the first and the last rank to leave the barrier
+  // before a sample, in seconds.
   double barrier_skew() {
     std::vector<Ticks> first = left_barrier_;
     std::vector<Ticks> last = left_barrier_;
@@ -212,7 +213,7 @@ class Sampler {
   bool counts_ = true;
   double operations_ = 1.0;
   Samples samples_;
-  std::vector<Ticks> left_barrier_;  // global time, one a sample, where the skew is to be known
+  std::vector<Ticks> left_barrier_;  // global time, one per sample, for the skew
   Complaint complaint_;
   bool broken_anywhere_ = false;
   bool signalled_ = false;
@@ -223,8 +224,8 @@ class Sampler {
 }  // namespace
 
 double least_sample(const ClockQuality& clock, double precision) {
-  const double grain = std::max(clock.overhead, clock.resolution);
-  return std::max(std::clamp(10.0 / precision, 1e3, 1e5) * grain, 10e-6);
+  const double step = std::max(clock.overhead, clock.resolution);
+  return std::max(std::clamp(10.0 / precision, 1e3, 1e5) * step, 10e-6);
 }
 
 Samples take_samples(MPI_Comm comm, Kernel& kernel, const Limits& limits, const ClockQuality& clock,

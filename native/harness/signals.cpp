@@ -16,8 +16,7 @@
 namespace assay {
 namespace {
 
-// Text that is composed beforehand or piece by piece, because a handler may neither allocate nor
-// format.
+// Text composed in advance or piece by piece, because a handler may neither allocate nor format.
 template <std::size_t N>
 class Fixed {
  public:
@@ -45,7 +44,7 @@ class Fixed {
 
   void write_to(int descriptor) const {
     const ssize_t written = ::write(descriptor, bytes_.data(), size_);
-    (void)written;  // nobody is left to tell
+    (void)written;  // an error can't be reported
   }
 
  private:
@@ -58,8 +57,8 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 Fixed<512> who;              // "rank 1 on host n01"
 Fixed<8192> under_way;       // " in measurement 'm1' of network.barrier"
-Fixed<8192> record_start;    // the failed record up to the text of its error
-Fixed<1024> reason;          // what is known beyond the signal's name
+Fixed<8192> record_start;    // the failed record up to its error message
+Fixed<1024> reason;          // details beyond the signal's name
 Fixed<2048> reason_as_json;  // the same, inside a JSON string
 Fixed<16384> line;
 Ticks measurement_start = 0;
@@ -68,12 +67,12 @@ int stream_descriptor = -1;
 std::atomic<bool> dying{false};
 std::array<char, 64 * 1024> alternate_stack;
 
-std::string_view signal_words(int signal) {
+std::string_view signal_text(int signal) {
   switch (signal) {
     case SIGSEGV:
       return "ended by SIGSEGV (invalid memory access)";
     case SIGBUS:
-      return "ended by SIGBUS (memory that isn't there)";
+      return "ended by SIGBUS (access to memory that does not exist)";
     case SIGFPE:
       return "ended by SIGFPE (arithmetic error)";
     case SIGILL:
@@ -86,16 +85,16 @@ std::string_view signal_words(int signal) {
 }
 
 // One line to stderr and, on the rank that writes the stream, the record.
-void last_word(int signal) {
+void report_end(int signal) {
   if (dying.exchange(true)) return;
   line.clear();
-  line.add("assay-kernels: ").add(who.view()).add(" ").add(signal_words(signal));
+  line.add("assay-kernels: ").add(who.view()).add(" ").add(signal_text(signal));
   if (in_measurement) line.add(under_way.view());
   if (!reason.view().empty()) line.add(": ").add(reason.view());
   line.add("\n").write_to(STDERR_FILENO);
   if (stream_descriptor < 0 || !in_measurement) return;
   line.clear();
-  line.add(record_start.view()).add(who.view()).add(" ").add(signal_words(signal));
+  line.add(record_start.view()).add(who.view()).add(" ").add(signal_text(signal));
   if (!reason.view().empty()) line.add(": ").add(reason_as_json.view());
   line.add("\",\"wall\":").add_seconds(ticks() - measurement_start).add("}\n");
   line.write_to(stream_descriptor);
@@ -104,24 +103,24 @@ void last_word(int signal) {
 void on_stop(int) { stop = true; }
 
 void on_death(int signal) {
-  last_word(signal);
-  // SA_RESETHAND has put the default action back, SA_NODEFER lets it come at once.
+  report_end(signal);
+  // SA_RESETHAND has restored the default action; SA_NODEFER delivers the signal immediately.
   raise(signal);
 }
 
 void on_alarm(int signal) {
-  last_word(signal);
+  report_end(signal);
   _exit(4);
 }
 
-// The text as it stands between the quotes of a JSON string.
+// The text as the content of a JSON string.
 std::string inside_json(const std::string& text) {
   const std::string quoted = JsonWriter().value(std::string_view(text)).text();
   return quoted.substr(1, quoted.size() - 2);
 }
 
 void set_reason(const std::string& text) {
-  const std::string shortened = text.substr(0, 300);  // six JSON characters a byte at most
+  const std::string shortened = text.substr(0, 300);  // at most six JSON characters per byte
   reason.clear();
   reason.add(shortened);
   reason_as_json.clear();
@@ -155,14 +154,14 @@ void install_signal_handlers(int rank, const std::string& host, int stream) {
   who.clear();
   who.add("rank " + std::to_string(rank) + " on host " + inside_json(host.substr(0, 64)));
   stream_descriptor = stream;
-  // A stack of its own, so that a stack overflow can still be told.
+  // A separate stack, so that a stack overflow can still be reported.
   stack_t stack{};
   stack.ss_sp = alternate_stack.data();
   stack.ss_size = alternate_stack.size();
   sigaltstack(&stack, nullptr);
   install(SIGTERM, on_stop, SA_RESTART);
   install(SIGINT, on_stop, SA_RESTART);
-  install(SIGUSR1, on_stop, SA_RESTART);  // what mpirun hands on to other hosts
+  install(SIGUSR1, on_stop, SA_RESTART);  // forwarded by mpirun to other hosts
   install(SIGPIPE, SIG_IGN, 0);
   install(SIGALRM, on_alarm, 0);
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
@@ -188,7 +187,7 @@ void note_measurement(const std::string& measurement, const std::string& kernel,
   record.field("start", seconds(measurement_start - launch_start));
   record.key("parameters").begin_object().end_object();
   record_start.add(record.text()).add(",\"error\":\"");
-  in_measurement = record.text().size() < 8000;  // a name longer than that is told on stderr only
+  in_measurement = record.text().size() < 8000;  // a longer name is reported on stderr only
 }
 
 void note_no_measurement() { in_measurement = false; }

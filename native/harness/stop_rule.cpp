@@ -13,8 +13,8 @@ constexpr double kLongestBlock = 0.25;  // seconds
 // Beyond this the normal approximation of the binomial is exact to less than one order statistic.
 constexpr std::int64_t kExactBinomial = 200;
 
-// A correlation that lasts longer than this many samples is cut there: the series is then widened
-// some thousandfold, which is as good as no interval.
+// A correlation that lasts longer than this many samples is truncated here: the interval is then so
+// wide (the effective sample size some thousandfold smaller) that it is useless anyway.
 constexpr std::size_t kLongestLag = 4096;
 
 // Ranks from 1, ties sharing their mean rank.
@@ -109,7 +109,7 @@ std::size_t warmup_length(std::span<const double> values) {
     const std::size_t dropped = n - kept;
     if (dropped > n / 2) continue;
     const double error = squares / (static_cast<double>(kept) * static_cast<double>(kept));
-    if (!found || error <= best) {  // of equals the one that drops less
+    if (!found || error <= best) {  // at equal error, the one that drops less
       best = error;
       best_length = dropped;
       found = true;
@@ -154,7 +154,8 @@ std::optional<Interval> median_interval(std::span<const double> values, double c
   if (worth < 1) return std::nullopt;
   const std::int64_t order = lower_order(worth, 0.5 * (1.0 - confidence));
   if (order < 1) return std::nullopt;
-  // The order-th of `worth` stands at the level order / (worth + 1); the same level among n.
+  // Of `worth` samples the order-th is the quantile order / (worth + 1); the same quantile of n
+  // samples.
   const std::int64_t low = order * (n + 1) / (worth + 1);
   if (low < 1) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());

@@ -44,7 +44,7 @@ void Stream::write(std::string line) {
     if (written <= 0) {
       const int error = written < 0 ? errno : EIO;
       if (regular && rest.size() < line.size() && ftruncate(descriptor_, before.st_size) != 0) {
-        // The half line stays; readers stop at it.
+        // The partial line remains; readers stop at it.
       }
       fail(std::string("can't be written: ") + std::strerror(error));
       return;

@@ -1,4 +1,4 @@
-// The stream of records: rank 0 alone writes it, a record per line, each line with one write(2).
+// The stream of records: written by rank 0 alone, one record per line, each line with one write(2).
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@ namespace assay {
 
 class Stream {
  public:
-  // "-" is standard output. Says on stderr what is wrong if it can't be opened or already holds
-  // records; failed() is true from then on.
+  // "-" is standard output. Reports an error on stderr if the file can't be opened or already holds
+  // records; failed() is then true.
   explicit Stream(const std::string& path);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Appends the line and its end. After the first error (said on stderr with the path and the
-  // system's words) nothing more is written, and the part of a line that got through is taken back
-  // where the file allows it, so that what stands there is complete.
+  // Appends the line and its end. After the first error (reported on stderr with the path and the
+  // system's message) nothing more is written, and a partial line is truncated if the file allows
+  // it, so that the remaining records are complete.
   void write(std::string line);
 
   bool failed() const { return failed_; }

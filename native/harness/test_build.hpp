@@ -1,5 +1,5 @@
-// Whether this is a build for tests (CMake: ASSAY_TEST_KERNELS), in which faults can be planted.
-// By itself, since the check of the processor takes no header of the C++ library.
+// Whether this is a build for tests (CMake: ASSAY_TEST_KERNELS), in which faults can be planted. A
+// separate header, since the check of the processor includes no header of the C++ library.
 #pragma once
 
 namespace assay {

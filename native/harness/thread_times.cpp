@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// The scheduler's account of a thread lags behind by up to a tick; its own CPU clock doesn't.
+// The scheduler's counter of a thread lags behind by up to a tick; its own CPU clock doesn't.
 double cpu_time_of_this_thread() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -39,7 +39,7 @@ ThreadTimes::Reading ThreadTimes::read() const {
   for (const int file : files_) {
     char text[96];
     const ssize_t length = file < 0 ? 0 : pread(file, text, sizeof text, 0);
-    // Time on a CPU, time waiting for one, both in ns, and how often it got one.
+    // Time on a CPU and time waiting for one, both in ns, and the number of time slices.
     const auto numbers = numbers_after(
         std::string_view(text, static_cast<std::size_t>(std::max<ssize_t>(length, 0))), "");
     if (numbers.size() < 2) {

@@ -1,4 +1,4 @@
-// How the time of a rank's threads was spent: running, waiting for a CPU, neither.
+// Time that a rank's threads spent running, waiting for a CPU, or neither.
 #pragma once
 
 #include <optional>
@@ -8,23 +8,23 @@
 
 namespace assay {
 
-// /proc/TASK/schedstat of each OpenMP thread, opened once. What waits there is what competes with
-// others for a CPU: it is counted by the scheduler itself, to the nanosecond.
+// /proc/TASK/schedstat of each OpenMP thread, opened once. A thread waits there when it competes
+// with others for a CPU; the scheduler counts this to the nanosecond.
 class ThreadTimes {
  public:
   struct Reading {
-    std::vector<double> waited;  // s, each thread; empty where the system doesn't tell
+    std::vector<double> waited;  // s, each thread; empty if not available
     double ran = 0.0;            // s, the calling thread
     Ticks time = 0;
   };
 
   struct Span {
     double waited = 0.0;   // s, all threads together
-    double longest = 0.0;  // s, the thread that waited longest
+    double longest = 0.0;  // s, maximum over the threads
     double asleep = 0.0;   // s, the calling thread, neither running nor waiting for a CPU
   };
 
-  // To be called by the rank's main thread, as all else.
+  // This and all else must be called by the rank's main thread.
   explicit ThreadTimes(int threads);
   ~ThreadTimes();
   ThreadTimes(const ThreadTimes&) = delete;
@@ -36,7 +36,7 @@ class ThreadTimes {
   std::vector<int> files_;
 };
 
-// Between two readings; nothing where the system doesn't tell.
+// Difference of two readings; nothing if not available.
 std::optional<ThreadTimes::Span> between(const ThreadTimes::Reading& before,
                                          const ThreadTimes::Reading& after);
 

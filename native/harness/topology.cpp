@@ -1,4 +1,4 @@
-// What /sys says about CPUs and caches, and the order in which CPUs are given out.
+// CPUs and caches as /sys describes them, and the order in which CPUs are assigned.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -109,7 +109,7 @@ std::vector<Cpu> cpus_of_binding(const std::vector<Cpu>& ordered, int slots,
 
 namespace {
 
-// The CPUs of each core, in the order in which cores are given out.
+// The CPUs of each core, in the order in which cores are assigned.
 std::vector<std::vector<int>> by_core(const std::vector<Cpu>& ordered) {
   std::map<std::tuple<int, int, int>, std::vector<int>> cores;
   for (const Cpu& cpu : ordered) cores[{cpu.package, cpu.numa, cpu.core}].push_back(cpu.id);
@@ -118,7 +118,8 @@ std::vector<std::vector<int>> by_core(const std::vector<Cpu>& ordered) {
   return found;
 }
 
-// All hardware threads of as few cores as hold the slots: the first cores, or at equal distances.
+// All hardware threads of the minimum number of cores: the first cores, or cores at equal
+// distances.
 std::vector<int> on_shared_cores(const std::vector<Cpu>& ordered, int slots, bool spread) {
   const auto cores = by_core(ordered);
   std::vector<int> given;
@@ -191,8 +192,8 @@ std::vector<Cpu> read_cpus(const cpu_set_t& allowed) {
     cpu.core = number(topology + "core_id", id);
     cpus.push_back(cpu);
   }
-  // Siblings are counted among the CPUs that may be used: where only the second hardware thread of
-  // a core is allowed, it is that core's first.
+  // Siblings are counted among the allowed CPUs: where only the second hardware thread of a core is
+  // allowed, it counts as the first.
   std::map<std::pair<int, int>, std::set<int>> members;
   for (const Cpu& cpu : cpus) {
     const auto siblings =

@@ -18,10 +18,10 @@
 namespace assay {
 namespace {
 
-// Adapters of a host that are read at most, the first by name: nodes of containers have hundreds.
+// Maximum number of adapters read per host, the first by name: nodes of containers have hundreds.
 constexpr std::size_t kMostAdapters = 16;
-// Octets that come and go without anybody's asking: a few frames of ARP, LLDP and the like.
-constexpr double kHum = 4096.0;
+// Octets of background traffic: a few frames of ARP, LLDP and similar protocols.
+constexpr double kBackground = 4096.0;
 constexpr double kShare = 0.01;
 // InfiniBand counts port_xmit_data and port_rcv_data in words of four octets (InfiniBand
 // Architecture Specification 1, 16.1.3.5).
@@ -46,7 +46,7 @@ std::vector<std::string> sorted_names_in(const std::string& folder) {
   return names;
 }
 
-// An interface that leads out of this host: hardware, an end of a pair whose other end is elsewhere
+// An interface that leads out of this host: hardware, an end of a pair with its other end elsewhere
 // (veth, VLAN, macvlan), or a bond of several. Not the loopback, nor bridges within the host.
 bool leads_out(const std::string& interface) {
   const auto number = [&](const char* name) { return first_number(first_line(interface + name)); };
@@ -67,7 +67,7 @@ std::vector<AdapterTraffic> beyond_noise(std::vector<AdapterTraffic> adapters) {
   double most = 0.0;
   for (const AdapterTraffic& each : adapters) most = std::max(most, each.both());
   std::erase_if(adapters, [&](const AdapterTraffic& each) {
-    return each.both() <= kHum || each.both() < kShare * most;
+    return each.both() <= kBackground || each.both() < kShare * most;
   });
   return adapters;
 }
@@ -175,7 +175,7 @@ std::vector<AdapterTraffic> Traffic::own() const {
 }
 
 std::vector<AdapterTraffic> Traffic::gathered() const {
-  // A line for each name and number, all digits of which are told: names hold no line ends.
+  // A line for each name and number, with all digits: names hold no line ends.
   std::string text;
   for (const AdapterTraffic& each : own()) {
     text += each.host + '\n' + each.adapter + '\n';

@@ -1,4 +1,4 @@
-// What went through the network adapters of each host while a measurement was taken.
+// Traffic through the network adapters of each host during a measurement.
 #pragma once
 
 #include <mpi.h>
@@ -22,25 +22,25 @@ struct AdapterTraffic {
   double both() const { return sent + received; }
 };
 
-// Hosts up to which each is told by itself.
+// Number of hosts up to which each is reported separately.
 constexpr std::size_t kMostHosts = 64;
 
-// The octets between two readings of a counter; 0 where it was set back, or has run over.
+// Octets between two readings of a counter; 0 if it was reset or wrapped around.
 double moved(std::uint64_t before, std::uint64_t after);
 
-// Those of a host's adapters that did more than hum along: everything that moved a hundredth of
-// what the busiest did, and more than a few frames.
+// Adapters of a host with more than background traffic: at least a hundredth of the traffic of the
+// busiest adapter, and more than a few frames.
 std::vector<AdapterTraffic> beyond_noise(std::vector<AdapterTraffic> adapters);
 
-// As a JSON array: an entry for each adapter of each host; of more than kMostHosts hosts an entry
-// for each name of an adapter, with sums and extremes over the hosts.
+// As a JSON array: an entry for each adapter of each host; with more than kMostHosts hosts an entry
+// for each adapter name, with sums and extremes over the hosts.
 void write_traffic(JsonWriter& json, const std::vector<AdapterTraffic>& all);
 
-// Reads the adapters' counters before and after the samples, by one rank of each node. Files are
-// opened once per launch. On one node alone there is nothing to read.
+// Reads the adapters' counters before and after the samples, on one rank per node. Files are opened
+// once per launch. A launch on a single node reads nothing.
 class Traffic {
  public:
-  // `nodes`: of the launch; `root`: where the system's /sys is.
+  // `nodes`: of the launch; `root`: where the system's /sys is mounted.
   Traffic(MPI_Comm comm, const Layout& layout, int nodes, const std::string& root = "/sys");
   ~Traffic();
   Traffic(const Traffic&) = delete;
@@ -50,10 +50,10 @@ class Traffic {
   void begin() { read(&Adapter::before); }
   void end() { read(&Adapter::after); }
 
-  // What moved through this host's adapters between begin() and end(), by the rank that reads them.
+  // Traffic through this host's adapters between begin() and end(), on the rank that reads them.
   std::vector<AdapterTraffic> own() const;
 
-  // Collective; of all hosts on rank 0, nothing elsewhere.
+  // Collective; for all hosts on rank 0, nothing elsewhere.
   std::vector<AdapterTraffic> gathered() const;
 
  private:
@@ -66,7 +66,7 @@ class Traffic {
     std::string name;
     int sent = -1;
     int received = -1;
-    std::uint64_t octets = 1;  // of the counters' unit
+    std::uint64_t octets = 1;  // per unit of the counters
     Reading before;
     Reading after;
   };

@@ -1,4 +1,4 @@
-// The worst error of all runs, for verification.
+// The maximum error over all runs, for verification.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// Without any run, or once a run gave NaN, the verdict fails.
+// The check fails without any run, or if a run yielded NaN.
 class WorstError {
  public:
   void add(double error) {

@@ -1,6 +1,6 @@
 """Marks the steps of a Python program for ``assay watch``.
 
-Copy this file beside the program, or put its folder on PYTHONPATH:
+Copy this file into the folder of the program, or put its folder on PYTHONPATH:
 
     from assay_heartbeat import heartbeat
 
@@ -8,8 +8,8 @@ Copy this file beside the program, or put its folder on PYTHONPATH:
         ...
         heartbeat()
 
-In a program that assay watch did not start the call does nothing. It needs nothing but Python, and
-writes what native/heartbeat/heartbeat.c writes; docs/formats/heartbeats.md has the layout.
+In a program that assay watch did not start the call does nothing. It has no dependencies, and
+writes the same file as native/heartbeat/heartbeat.c; docs/formats/heartbeats.md has the layout.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class _Ring:
         self._mine = threading.local()
         folder = os.environ.get("ASSAY_HEARTBEAT")
         if folder:
-            # A program must not fail because nobody can follow it.
+            # A program must not fail because it can't be watched.
             with contextlib.suppress(OSError):
-                self._memory = _made(folder)
+                self._memory = _create(folder)
         self.on = self._memory is not None
 
     def mark(self) -> None:
-        """The end of a step."""
+        """Mark the end of a step."""
         if self._memory is None:
             return
         try:
@@ -61,7 +61,7 @@ class _Ring:
         _SLOT.pack_into(self._memory, at, time.monotonic_ns(), thread, (step + 1) % (1 << 32))
 
 
-def _made(folder: str) -> mmap.mmap:
+def _create(folder: str) -> mmap.mmap:
     host = os.uname().nodename
     size = _HEADER + _SLOTS * _SLOT.size
     for attempt in range(1000):
@@ -81,7 +81,7 @@ def _made(folder: str) -> mmap.mmap:
     facts = (_VERSION, _SLOTS, os.getpid(), _number(_RANK), _number(_RANKS), 0)
     clocks = (time.monotonic_ns(), time.time_ns())
     struct.pack_into("=IIIiiIQQ64s", memory, 8, *facts, *clocks, host.encode()[:63])
-    memory[:8] = b"ASSAY-HB"  # last: who sees it sees all of the header
+    memory[:8] = b"ASSAY-HB"  # last: readers that see it see the whole header
     return memory
 
 
@@ -97,7 +97,7 @@ _ring: _Ring | None = None
 
 
 def heartbeat() -> None:
-    """The end of a step. From any thread; never fails, never waits."""
+    """Mark the end of a step. For any thread; never fails, never waits."""
     global _ring
     if _ring is None:
         _ring = _Ring()
@@ -106,7 +106,7 @@ def heartbeat() -> None:
 
 
 def _forget() -> None:
-    """A child of fork() makes a file of its own."""
+    """Make a child of fork() create its own file."""
     global _ring
     _ring = None
 

@@ -1,6 +1,6 @@
-/* The ring that steps are marked in: a file in the folder that $ASSAY_HEARTBEAT names, one for each
- * process, mapped into its memory. Writing to it needs no system call, and a process that is killed
- * leaves a file that is whole. docs/formats/heartbeats.md ("Heartbeats") has its layout.
+/* The ring buffer in which steps are marked: a file in the folder that $ASSAY_HEARTBEAT names, one
+ * per process, mapped into its memory. Writing to it needs no system call, and a killed process
+ * leaves an intact file. docs/formats/heartbeats.md ("Heartbeats") has its layout.
  */
 #define _GNU_SOURCE
 #include "heartbeat.h"
@@ -31,23 +31,23 @@ struct ring {
   uint32_t slots;
   uint32_t pid;
   int32_t rank;  /* of MPI; -1: not known */
-  int32_t ranks; /* how many there are; -1: not known */
+  int32_t ranks; /* their number; -1: not known */
   uint32_t unused;
-  uint64_t monotonic; /* ns, when the file was made */
+  uint64_t monotonic; /* ns, when the file was created */
   uint64_t utc;       /* ns, at the same time */
   char host[64];
-  char apart[16];
-  uint64_t count; /* of steps begun to be written; in a cache line of its own */
+  char padding[16];
+  uint64_t count; /* of steps whose write has begun; in a separate cache line */
   char rest[kHeader - 136];
   struct slot slot[kSlots];
 };
 
-/* What a child of fork() finds wiped, so that it makes a file of its own. */
+/* Wiped in a child of fork(), which then creates its own file. */
 static volatile uint32_t* alive;
 static struct ring* ring;
 static int off;
 static int opening;
-static pid_t owner; /* 0: the kernel wipes `alive`, there is no need to ask who we are */
+static pid_t owner; /* 0: the kernel wipes `alive`; the pid need not be compared */
 static uint32_t threads;
 static __thread uint32_t me;
 
@@ -96,7 +96,7 @@ static struct ring* map_file(const char* folder) {
     if (*character == '/') *character = '_';
   file = make_file(folder, host);
   if (file < 0) return NULL;
-  /* Room is taken now: a write to a mapped file on a full disk would kill the program. */
+  /* Space is allocated now: a write to a mapped file on a full disk would kill the program. */
   if (posix_fallocate(file, 0, (off_t)sizeof *made) != 0) {
     close(file);
     return NULL;
@@ -113,12 +113,12 @@ static struct ring* map_file(const char* folder) {
   made->utc = now(CLOCK_REALTIME);
   memcpy(made->host, host, sizeof host);
   memcpy(&magic, "ASSAY-HB", sizeof magic);
-  /* Who sees the magic sees all of the header. */
+  /* A reader that sees the magic sees the whole header. */
   __atomic_store_n(&made->magic, magic, __ATOMIC_RELEASE);
   return made;
 }
 
-static volatile uint32_t* sign_of_life(void) {
+static volatile uint32_t* map_alive(void) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   void* memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return NULL;
@@ -130,13 +130,13 @@ static volatile uint32_t* sign_of_life(void) {
 }
 
 static struct ring* opened(void) {
-  const int error = errno; /* the program's, not ours to change */
+  const int error = errno; /* the program's errno must not change */
   const char* folder = getenv("ASSAY_HEARTBEAT");
   struct ring* made = NULL;
-  /* Who comes while another thread is at it goes on: a step more or less does no harm. */
+  /* A call while another thread opens the file returns: one missing step does no harm. */
   if (__atomic_exchange_n(&opening, 1, __ATOMIC_ACQUIRE)) return NULL;
   if (folder && *folder) {
-    if (!alive) alive = sign_of_life();
+    if (!alive) alive = map_alive();
     if (alive) made = map_file(folder);
   }
   if (made) {
@@ -162,7 +162,7 @@ void assay_heartbeat(void) {
     if (!to) return;
   }
   if (!me) me = 1 + __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
-  /* The count goes first: by it a reader knows what may be overwritten. */
+  /* The count is written first: it shows readers which slots may be overwritten. */
   count = __atomic_fetch_add(&to->count, 1, __ATOMIC_ACQ_REL);
   slot = &to->slot[count % kSlots];
   __atomic_store_n(&slot->time, now(CLOCK_MONOTONIC), __ATOMIC_RELAXED);

@@ -14,7 +14,7 @@ module assay
   public :: assay_heartbeat
 
   interface
-    ! The end of a step; nothing but a test of a variable where assay watch isn't listening.
+    ! Marks the end of a step; only tests a variable if assay watch doesn't follow the program.
     subroutine assay_heartbeat() bind(c, name="assay_heartbeat")
     end subroutine assay_heartbeat
   end interface

@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/* The end of a step. May be called from any thread of any process; never fails, never waits. */
+/* Marks the end of a step. May be called from any thread of any process; never fails, never waits.
+ */
 void assay_heartbeat(void);
 
 #ifdef __cplusplus

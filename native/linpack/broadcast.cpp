@@ -6,9 +6,9 @@
 namespace assay::linpack {
 namespace {
 
-// Doubles in a piece, so that a piece is passed on while the next comes in: short against a panel
-// of millions of doubles, long (a quarter of a MiB) against what a message costs by itself. More
-// than 64 pieces save no time worth having, and each is a request to test.
+// Doubles in a piece, so that a piece is passed on while the next arrives: short compared with a
+// panel of millions of doubles, long (a quarter of a MiB) compared with the overhead of a message.
+// More than 64 pieces save little time, and each is a request to test.
 constexpr std::size_t kPiece = std::size_t{1} << 15;
 constexpr std::size_t kMostPieces = 64;
 
@@ -27,11 +27,11 @@ std::vector<Range> in_pieces(Range whole) {
   return found;
 }
 
-// Who passes the whole on to whom, the ranks being counted from the root; a rank is in one path.
+// The ranks that pass the whole data on in sequence, numbered from the root; a rank is in one path.
 using Path = std::vector<int>;
 
-// The paths from the root, which is not named in them. `first_alone`: those after the first path
-// wait until that is served.
+// The paths from the root, which is not part of them. `first_alone`: the root serves the paths
+// after the first only when that is complete.
 struct Paths {
   std::vector<Path> paths;
   bool first_alone = false;
@@ -58,7 +58,7 @@ Paths paths_of(BroadcastScheme scheme, int ranks) {
   return found;
 }
 
-// Pieces on a path; one where nobody passes it on.
+// Pieces on a path; one if no rank passes it on.
 std::vector<Range> pieces_on(const Path& path, std::size_t count) {
   if (path.size() > 1) return in_pieces({0, count});
   return count > 0 ? std::vector<Range>{{0, count}} : std::vector<Range>{};
@@ -78,7 +78,8 @@ Schedule on_path(const Path& path, int rank, std::size_t count) {
   return schedule;
 }
 
-// Serves the heads of the paths by turns, piece by piece, once so many messages are gone.
+// Sends to the first rank of each path in turn, piece by piece, once `behind` messages are
+// complete.
 void serve(Schedule& schedule, std::span<const Path> paths, std::size_t count, std::size_t behind) {
   std::vector<std::vector<Range>> pieces;
   std::size_t most = 0;
@@ -112,8 +113,8 @@ Schedule along_paths(const Paths& all, int rank, std::size_t count) {
   return schedule;
 }
 
-// Each rank gets its share from the root, and all shares go round the ring of ranks, whose last
-// edge, to the root, is left out. The root's own share goes round as the others do.
+// Each rank gets its share from the root, and all shares go round the ring of ranks without its
+// last edge, which leads to the root. The root's own share goes round like the others.
 Schedule by_shares(int rank, int ranks, std::size_t count) {
   const auto pieces_of = [&](int share) {
     const auto parts = static_cast<std::size_t>(ranks);

@@ -1,4 +1,4 @@
-// Broadcasts of a panel along a row of the process grid, which go on behind other work.
+// Broadcasts of a panel along a row of the process grid, overlapped with other work.
 #pragma once
 
 #include <mpi.h>
@@ -9,9 +9,9 @@
 
 namespace assay::linpack {
 
-// How the data travel from the root over the ranks, which are counted on from it. The rings and
+// How the data travel from the root over the ranks, which are numbered from the root. The rings and
 // "bandwidth" are those of Petitet, Whaley, Dongarra & Cleary, HPL, "Panel broadcast"
-// (https://www.netlib.org/benchmark/hpl/algorithm.html); here all of them go in pieces.
+// (https://www.netlib.org/benchmark/hpl/algorithm.html); here all of them send in pieces.
 enum class BroadcastScheme {
   library,             // MPI_Ibcast
   ring,                // from each to the next
@@ -22,12 +22,12 @@ enum class BroadcastScheme {
   bandwidth,           // a share to each rank, then the shares round a ring
 };
 
-// What rank `rank` of `ranks` gets and gives in a broadcast of `count` doubles; MPI's ranks are
-// those of the schedule's messages. Not for `library`.
+// The messages that rank `rank` of `ranks` receives and sends in a broadcast of `count` doubles;
+// the schedule uses MPI's ranks. Not for `library`.
 Schedule broadcast_schedule(BroadcastScheme scheme, int rank, int ranks, int root,
                             std::size_t count);
 
-// One broadcast at a time over the ranks of `row`; two such objects may be under way at once. For
+// One broadcast at a time over the ranks of `row`; two such objects may be active concurrently. For
 // the thread that calls MPI.
 class PanelBroadcast {
  public:
@@ -38,15 +38,16 @@ class PanelBroadcast {
   PanelBroadcast& operator=(const PanelBroadcast&) = delete;
 
   // Collective, with the same count and root everywhere: sends `count` doubles of root's buffer to
-  // all others' buffers. Never waits. The buffer must stay, and root's unchanged, until the end;
-  // others' may be read then. The broadcast before must be finished on this rank.
+  // all others' buffers. Never waits. The buffer must exist, and root's must not change, until the
+  // broadcast is finished; the others' may be read then. The broadcast before must be finished on
+  // this rank.
   void start(double* buffer, std::size_t count, int root);
 
-  // Moves it on without waiting. True when this rank has the data and owes nobody any more, and
-  // where nothing was started.
+  // Makes progress without waiting. True when this rank has the data and has sent all its messages,
+  // and if nothing was started.
   bool progress();
 
-  // Waits for that.
+  // Waits until progress() is true.
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// The words by which parameters and facts call matrices and schemes.
+// Names of matrices and schemes in parameters and facts.
 #pragma once
 
 #include <array>
@@ -38,13 +38,13 @@ inline constexpr Choices<MatrixKind, 4> kMatrices{{
 }};
 
 template <typename T, std::size_t Count>
-std::vector<std::string> words(const Choices<T, Count>& choices) {
+std::vector<std::string> names(const Choices<T, Count>& choices) {
   std::vector<std::string> all;
   for (const auto& [word, value] : choices) all.emplace_back(word);
   return all;
 }
 
-// `word` must be one of the choices'.
+// `word` must be one of the names of the choices.
 template <typename T, std::size_t Count>
 T choice_of(const Choices<T, Count>& choices, std::string_view word) {
   for (const auto& [each, value] : choices) {

@@ -1,5 +1,5 @@
-// One pass over the rows of a panel's column: what columns before it take off, and the search for
-// the next pivot.
+// One pass over the rows of a panel's column: subtracts the contribution of the columns before it,
+// and searches for the next pivot.
 #pragma once
 
 #include <cmath>
@@ -10,11 +10,11 @@
 
 namespace assay::linpack {
 
-// Columns of a panel that are factored by passes; wider parts by products of matrices.
+// Panel columns that are factored by passes; wider parts use products of matrices.
 inline constexpr int kNarrow = 8;
 
-// The greatest magnitude of a column, and the first row that has it; 0 and -1 where there is
-// nothing but 0 and NaN.
+// The greatest magnitude of a column, and the first row that has it; 0 and -1 if there is nothing
+// but 0 and NaN.
 struct Greatest {
   double magnitude = 0.0;
   std::int64_t row = -1;
@@ -51,7 +51,7 @@ Greatest column_pass(double* columns, std::int64_t leading, std::int64_t count, 
   };
 
   std::int64_t i = 0;
-  // Up to the first whole vector: the leading dimension is a multiple of it.
+  // Up to the first aligned vector: the leading dimension is a multiple of a vector.
   constexpr auto kBytes = sizeof(Doubles);
   const auto misplaced = reinterpret_cast<std::uintptr_t>(x) % kBytes;
   const auto head = static_cast<std::int64_t>((kBytes - misplaced) % kBytes / sizeof(double));
@@ -94,7 +94,7 @@ Greatest column_pass(double* columns, std::int64_t leading, std::int64_t count, 
   return greatest;
 }
 
-// The same for a column number of up to kNarrow - 1 that is known when it runs.
+// The same for a column number of up to kNarrow - 1 that is known only at run time.
 inline Greatest column_pass(int column, double* columns, std::int64_t leading, std::int64_t count,
                             const double* u, double scale) {
   using Pass = Greatest (*)(double*, std::int64_t, std::int64_t, const double*, double);

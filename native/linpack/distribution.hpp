@@ -6,9 +6,9 @@
 
 namespace assay::linpack {
 
-// `size` indices in blocks of `block` (the last may be shorter), dealt in turn to `parts`: block b
-// goes to part b % parts, and lies there behind the blocks that came before it. All indices count
-// from 0.
+// `size` indices in blocks of `block` (the last may be shorter), assigned cyclically to `parts`:
+// block b belongs to part b % parts, and is stored there behind the part's earlier blocks. All
+// indices count from 0.
 struct Cyclic {
   std::int64_t size = 0;
   std::int64_t block = 1;
@@ -27,8 +27,8 @@ struct Cyclic {
     return (local / block * parts + part) * block + local % block;
   }
 
-  // Indices of a part that are less than `global`, which need not be its own and may be the size:
-  // also the local index of the first that is not less.
+  // Number of indices of a part that are less than `global`, which may belong to another part or
+  // equal the size; also the local index of the part's first index that is not less.
   constexpr std::int64_t below(std::int64_t global, int part) const {
     const std::int64_t round = block * parts;
     const std::int64_t rest = global % round - part * block;

@@ -10,7 +10,7 @@
 namespace assay::linpack {
 namespace {
 
-// The share of an elimination's operations that is done after `columns` of n.
+// The completed share of an elimination's operations after `columns` of n.
 double share_done(std::int64_t columns, std::int64_t n) {
   const double left = 1.0 - static_cast<double>(columns) / static_cast<double>(n);
   return 1.0 - left * left * left;
@@ -55,7 +55,7 @@ void LinearSystem::connect() {
 
 void LinearSystem::make() {
   if (!grid_) connect();
-  // All threads are OpenMP's: a pool of the BLAS's own would fight with them for the CPUs.
+  // OpenMP provides all threads: a pool of the BLAS's own would compete with them for the CPUs.
   blas::set_threads(1);
 #pragma omp parallel for num_threads(threads_) schedule(static)
   for (std::int64_t local = 0; local < local_columns_; ++local) {
@@ -82,7 +82,7 @@ void LinearSystem::factor_panel(Panel& panel) {
   }
 }
 
-// The panel that begins with that column: factored where it is, and on its way to the others.
+// Prepares the panel that begins with that column: factors it in place and starts its broadcast.
 void LinearSystem::prepare(std::int64_t first, Phases& phases) {
   const auto number = static_cast<std::size_t>(first / settings_.nb % 2);
   Panel& panel = panels_[number];
@@ -93,7 +93,8 @@ void LinearSystem::prepare(std::int64_t first, Phases& phases) {
             [&] { broadcasts_[number]->start(panel.message(), panel.message_size(), owner); });
 }
 
-// Local columns first … last - 1: rows interchanged, U's rows made, and L times them taken off.
+// Updates local columns first … last - 1: interchanges rows, computes U's rows, subtracts L times
+// U.
 void LinearSystem::update(Panel& panel, const SwapPlan& plan, std::int64_t first, std::int64_t last,
                           PanelBroadcast* sent, Phases& phases) {
   const std::int64_t width = last - first;
@@ -104,7 +105,7 @@ void LinearSystem::update(Panel& panel, const SwapPlan& plan, std::int64_t first
   under_way_ = sent;
   phases.in(kSwap, [&] { swaps_->apply(plan, matrix_, leading_, first, last, u, leading_u); });
   phases.in(kUpdate, [&] {
-    // Only who has rows below or the rows of U themselves needs them.
+    // Only ranks with rows below the panel or with the rows of U themselves need them.
     if (panel.row_count() > 0) lower_.solve(width, u, leading_u);
     if (panel.has_top() && !in_place) {
 #pragma omp parallel for num_threads(threads_) schedule(static)

@@ -5,8 +5,9 @@
 
 namespace assay::linpack {
 
-// Ranks fill the grid column by column: neighbours in rank, which share a node where they can,
-// share a grid column, whose pivot searches and interchanges nothing hides.
+// Ranks fill the grid column by column: neighbours in rank, which share a node where possible,
+// share a grid column, because its pivot searches and interchanges can't be overlapped with other
+// work.
 class Grid {
  public:
   // Collective. `rows` divides the ranks.

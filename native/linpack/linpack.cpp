@@ -22,7 +22,7 @@ namespace assay::linpack {
 namespace {
 
 constexpr std::int64_t kLargestOrder = 100'000'000;
-// The system may take this part of the memory available on a node.
+// The share of a node's available memory that the system may take.
 constexpr double kPartOfMemory = 0.95;
 
 class Linpack : public Kernel {
@@ -34,13 +34,13 @@ class Linpack : public Kernel {
     fill_ = share(parameters, "fill", 0.8);
     settings_.nb = whole(parameters, "nb", 0, kWidestBlock);
     settings_.p = static_cast<int>(whole(parameters, "p", 0, context.size));
-    std::vector<std::string> broadcasts = words(kBroadcasts);
+    std::vector<std::string> broadcasts = names(kBroadcasts);
     broadcasts.emplace_back("auto");
     const std::string broadcast = parameters.choice("broadcast", "auto", broadcasts);
-    settings_.swap = choice_of(kSwaps, parameters.choice("swap", "auto", words(kSwaps)));
+    settings_.swap = choice_of(kSwaps, parameters.choice("swap", "auto", names(kSwaps)));
     settings_.depth = static_cast<int>(whole(parameters, "depth", 1, 1));
     settings_.matrix =
-        choice_of(kMatrices, parameters.choice("matrix", "random", words(kMatrices)));
+        choice_of(kMatrices, parameters.choice("matrix", "random", names(kMatrices)));
     settings_.seed = context.seed;
     settings_.fault = PlantedFault(parameters, {"pivot", "factor"});
     if (settings_.nb == 0) settings_.nb = kUsualBlock;
@@ -120,7 +120,7 @@ class Linpack : public Kernel {
     return value;
   }
 
-  // Rank 0 tells how far it is and at what rate it got there.
+  // Rank 0 reports the completed share and the rate so far.
   Progress progress() const {
     if (!context_.progress) return {};
     return [this, begin = ticks()](double done) {
@@ -129,12 +129,12 @@ class Linpack : public Kernel {
     };
   }
 
-  // The memory of the fullest node decides, for every rank has an equal part of the matrix.
+  // The node with the least memory decides, for every rank has an equal part of the matrix.
   void choose_order() {
     double bytes = memory_per_rank(context_, std::min(fill_, kPartOfMemory));
     MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_MIN, context_.comm);
     if (!(bytes < 0x1p62)) {
-      throw KernelError("this system doesn't tell how much memory it has to give; set n");
+      throw KernelError("this system doesn't report its available memory; set n");
     }
     const std::int64_t largest = largest_order(settings_, context_.size, bytes);
     settings_.n = std::max(std::int64_t{1},
@@ -150,7 +150,7 @@ class Linpack : public Kernel {
         "n can be at most " + std::to_string(largest_order(settings_, context_.size, most)));
   }
 
-  // The residual of the last solution, before its matrix is made anew.
+  // Checks the residual of the last solution, before the matrix is generated again.
   void check_last() {
     if (!unchecked_) return;
     error_.add(system_->residual());

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;
 constexpr double kGrades = 20.0;       // powers of 2 from the first row or column to the last
-constexpr double kDistance = 0x1p-30;  // of the column that nearly is another one
+constexpr double kDistance = 0x1p-30;  // of the column that is nearly equal to another
 constexpr std::uint64_t kRightHandSide = ~std::uint64_t{0};  // as a column
 
 inline std::uint64_t mixed(std::uint64_t z) {

@@ -12,15 +12,15 @@ namespace {
 
 std::int64_t whole_lines(std::int64_t doubles) { return (doubles + 7) / 8 * 8; }
 
-// What grid rows tell each other for each column: the greatest magnitude, its row, whether the
-// panel's row of that column comes along; then the two rows.
+// Layout of the messages that grid rows exchange per column: the greatest magnitude, its row,
+// whether the panel's row of that column is included; then the two rows.
 constexpr std::int64_t kMagnitude = 0;
 constexpr std::int64_t kRow = 1;
 constexpr std::int64_t kHasCurrent = 2;
 constexpr std::int64_t kRows = 4;
 
-// MPI_User_function: of two such messages, the pivot of greater magnitude, of equal ones that of
-// the row further up, so that the choice doesn't depend on the grid; and the panel's row.
+// MPI_User_function: of two such messages, keeps the pivot of greater magnitude, of equal ones that
+// of the upper row, so that the choice doesn't depend on the grid; and the panel's row.
 void take_better(void* in, void* inout, int*, MPI_Datatype* type) {
   int bytes = 0;
   MPI_Type_size(*type, &bytes);
@@ -74,9 +74,9 @@ std::vector<std::int64_t> Panel::pivot_rows() const {
 
 // ---- Its factorisation --------------------------------------------------------------------------
 
-// One panel's. Columns count from the panel's first. Once column c has its pivot, the row that it
-// stands in is in the triangles on every grid row, and what it left behind on its owner is the
-// panel's row c; row c of the panel's own rows is dead from then on.
+// The factorisation of one panel. Columns count from the panel's first. Once column c has its
+// pivot, the pivot's row is in the triangles on every grid row, and its place on its owner holds
+// the panel's row c; row c of the panel's own rows is no longer used.
 class PanelFactorisation::Work {
  public:
   Work(PanelFactorisation& owner, Panel& panel, const Cyclic& rows)
@@ -88,9 +88,9 @@ class PanelFactorisation::Work {
         triangles_(panel.triangles()),
         triangles_leading_(panel.triangles_leading()) {}
 
-  // Columns first … first + count - 1, from which all columns before have been taken off: the left
+  // Columns first … first + count - 1, from which all columns before have been subtracted: the left
   // half, its effect on the right half, the right half (Toledo, SIAM J. Matrix Anal. Appl. 18,
-  // 1997). False where a column has no pivot.
+  // 1997). False if a column has no pivot.
   bool recurse(std::int64_t first, std::int64_t count) {
     if (count <= kNarrow) return narrow(first, static_cast<int>(count));
     const std::int64_t left = (count / 2 + kNarrow - 1) / kNarrow * kNarrow;
@@ -100,8 +100,8 @@ class PanelFactorisation::Work {
     double* const u = triangle(first, middle);
     blas::solve_unit_lower(left, right, {triangle(first, first), triangles_leading_}, u,
                            triangles_leading_);
-    const std::int64_t dead = dead_rows(middle);
-    in_shares(dead, [&](std::int64_t row, std::int64_t rows, int) {
+    const std::int64_t unused = unused_rows(middle);
+    in_shares(unused, [&](std::int64_t row, std::int64_t rows, int) {
       blas::subtract_product(rows, right, left, {entry(row, first), leading_},
                              {u, triangles_leading_}, entry(row, middle), leading_);
     });
@@ -115,16 +115,16 @@ class PanelFactorisation::Work {
   double* triangle(std::int64_t row, std::int64_t column) const {
     return triangles_ + row + column * triangles_leading_;
   }
-  std::int64_t dead_rows(std::int64_t columns_done) const {
+  std::int64_t unused_rows(std::int64_t columns_done) const {
     return panel_.has_top() ? columns_done : 0;
   }
 
-  // Calls action(first, count, part) for shares of the rows that are not dead.
+  // Calls action(first, count, part) for shares of the rows still in use.
   template <typename Action>
-  void in_shares(std::int64_t dead, Action action) const {
+  void in_shares(std::int64_t unused, Action action) const {
     in_row_shares(
-        owner_.threads_, panel_.row_count() - dead,
-        [&](std::int64_t row, std::int64_t rows, int part) { action(dead + row, rows, part); });
+        owner_.threads_, panel_.row_count() - unused,
+        [&](std::int64_t row, std::int64_t rows, int part) { action(unused + row, rows, part); });
   }
 
   // Few columns, each by one pass, which scales the one before it.
@@ -136,8 +136,8 @@ class PanelFactorisation::Work {
       for (int k = 0; k < c; ++k) {
         for (int j = 0; j < k; ++j) u[k] -= *triangle(first + k, first + j) * u[j];
       }
-      const std::int64_t dead = dead_rows(column);
-      in_shares(dead, [&](std::int64_t row, std::int64_t rows, int part) {
+      const std::int64_t unused = unused_rows(column);
+      in_shares(unused, [&](std::int64_t row, std::int64_t rows, int part) {
         Greatest& found = owner_.found_[static_cast<std::size_t>(part)];
         found = column_pass(c, entry(row, first), leading_, rows, u, scale);
         if (found.row >= 0) found.row += row;
@@ -147,21 +147,21 @@ class PanelFactorisation::Work {
         found.consider(each.magnitude, each.row);
         each = {};
       }
-      if (owner_.fault_.is("pivot")) found = least(dead, column);
+      if (owner_.fault_.is("pivot")) found = least(unused, column);
       if (!choose(column, found)) return false;
-      // Not so small that it overflows: the generator's matrices aren't, and what did would show in
-      // the residual.
+      // Assumes that the reciprocal doesn't overflow: it doesn't for the generator's matrices, and
+      // an overflow would show in the residual.
       scale = 1.0 / *triangle(column, column);
     }
-    const std::int64_t dead = dead_rows(first + count);
-    in_shares(dead, [&](std::int64_t row, std::int64_t rows, int) {
+    const std::int64_t unused = unused_rows(first + count);
+    in_shares(unused, [&](std::int64_t row, std::int64_t rows, int) {
       double* const last = entry(row, first + count - 1);
       for (std::int64_t i = 0; i < rows; ++i) last[i] *= scale;
     });
     return true;
   }
 
-  // The grid rows come to agree on the pivot of a column and exchange the two rows.
+  // The grid rows agree on the pivot of a column and exchange the two rows.
   bool choose(std::int64_t column, const Greatest& found) {
     const std::int64_t width = panel_.width();
     double* const mine = owner_.mine_.data();
@@ -171,7 +171,7 @@ class PanelFactorisation::Work {
     mine[kMagnitude] = found.magnitude;
     mine[kRow] = static_cast<double>(row);
     mine[kHasCurrent] = panel_.has_top() ? 1.0 : 0.0;
-    // The messages are as long as those of the widest panel.
+    // The messages have the length for the widest panel.
     double* const candidate = mine + kRows;
     const std::int64_t current = kRows + owner_.nb_;
     if (found.row >= 0) copy_row(found.row, candidate);
@@ -199,9 +199,9 @@ class PanelFactorisation::Work {
     for (std::int64_t c = 0; c < panel_.width(); ++c) out[c] = *entry(row, c);
   }
 
-  Greatest least(std::int64_t dead, std::int64_t column) const {
+  Greatest least(std::int64_t unused, std::int64_t column) const {
     Greatest worst;
-    for (std::int64_t i = dead; i < panel_.row_count(); ++i) {
+    for (std::int64_t i = unused; i < panel_.row_count(); ++i) {
       const double magnitude = std::abs(*entry(i, column));
       if (magnitude > 0.0 && (worst.row < 0 || magnitude < worst.magnitude)) {
         worst = {magnitude, i};

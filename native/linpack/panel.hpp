@@ -1,4 +1,4 @@
-// A panel: block columns of the matrix while they are factored and as they are sent to the others.
+// A panel: block columns of the matrix, during their factorisation and in the form that is sent.
 #pragma once
 
 #include <mpi.h>
@@ -14,28 +14,28 @@
 
 namespace assay::linpack {
 
-// One piece of memory, which is sent as it stands along a grid row:
-// - which column had no pivot, if any, and the pivots: the row that each column's row is exchanged
-//   with, counted over the whole matrix;
+// One contiguous piece of memory, sent without packing along a grid row:
+// - the column without a pivot, if any, and the pivots: the row that each column's row is exchanged
+//   with, as a global index;
 // - the triangles: L with ones on its diagonal, and U. Every grid row has a copy;
-// - this grid row's part of what is below them. The grid row that has the panel's own rows keeps
+// - this grid row's part of the rows below them. The grid row that has the panel's own rows stores
 //   them before that part, unused once the panel is factored.
 class Panel {
  public:
-  // Of the greatest panel of a matrix of order n, for a grid row with that many local rows.
+  // Size for the largest panel of a matrix of order n, on a grid row with that many local rows.
   static std::int64_t doubles(std::int64_t n, std::int64_t nb, std::int64_t local_rows);
 
   explicit Panel(double* memory) : memory_(memory) {}
 
-  // Becomes the panel that begins with column `first`, as grid row `part` sees it.
+  // Becomes the panel that begins with column `first`, on grid row `part`.
   void place(std::int64_t first, std::int64_t n, const Cyclic& rows, int part);
 
-  std::int64_t first() const { return first_; }  // column, and row on the diagonal
+  std::int64_t first() const { return first_; }  // global index of column and row
   std::int64_t width() const { return width_; }
   bool has_top() const { return has_top_; }              // whether the panel's own rows are here
   std::int64_t first_row() const { return first_row_; }  // local, of the part before `below`
 
-  // The column, counted over the whole matrix, in which no pivot was found.
+  // The global index of the column in which no pivot was found.
   std::optional<std::int64_t> failed() const;
   void fail(std::int64_t column) { memory_[0] = static_cast<double>(column); }
 
@@ -45,12 +45,12 @@ class Panel {
   double* triangles() { return triangles_; }
   std::int64_t triangles_leading() const { return padded(width_); }
 
-  // The panel's own rows where they are, and all below them.
+  // The panel's own rows, if they are here, and all rows below them.
   double* rows() { return rows_; }
   std::int64_t row_count() const { return row_count_; }
   std::int64_t rows_leading() const { return padded(row_count_); }
 
-  // Without its own rows.
+  // All rows except the panel's own.
   const double* below() const { return rows_ + (has_top_ ? width_ : 0); }
   std::int64_t below_count() const { return row_count_ - (has_top_ ? width_ : 0); }
 
@@ -74,16 +74,16 @@ class Panel {
 // Factors panels within one column of the process grid.
 class PanelFactorisation {
  public:
-  // Collective over `column`, whose ranks are the grid rows. Duplicates nothing: only one thread
-  // and no broadcast uses it.
+  // Collective over `column`, whose ranks are the grid rows. Does not duplicate the communicator:
+  // only one thread and no broadcast uses it.
   PanelFactorisation(MPI_Comm column, const Settings& settings, int threads);
   ~PanelFactorisation();
   PanelFactorisation(const PanelFactorisation&) = delete;
   PanelFactorisation& operator=(const PanelFactorisation&) = delete;
 
-  // Collective. `panel.rows()` holds the columns to be factored; afterwards it holds L below the
-  // triangles, and pivots and triangles are those of partial pivoting. Where a column has no number
-  // but 0 (or none at all), it stops and says so in the panel, on every rank.
+  // Collective. `panel.rows()` holds the columns to factor; afterwards it holds L below the
+  // triangles, and pivots and triangles are those of partial pivoting. If a column has no nonzero
+  // number, the factorisation stops and records the column in the panel, on every rank.
   void factor(Panel& panel, const Cyclic& rows);
 
  private:
@@ -95,7 +95,7 @@ class PanelFactorisation {
   std::int64_t nb_;
   int threads_;
   std::vector<Greatest> found_;               // by each thread
-  MPI_Datatype message_ = MPI_DATATYPE_NULL;  // of the grid rows about one column
+  MPI_Datatype message_ = MPI_DATATYPE_NULL;  // of the grid rows' exchange for one column
   MPI_Op best_ = MPI_OP_NULL;
   std::vector<double> mine_;
   std::vector<double> agreed_;

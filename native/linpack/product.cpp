@@ -7,11 +7,11 @@
 namespace assay::linpack {
 namespace {
 
-// Rows and columns of a piece: two or three milliseconds of work, and large enough that a product
-// of pieces runs at nearly the speed of the whole.
+// Rows and columns of a piece: two or three milliseconds of work, and large enough for nearly the
+// speed of the whole product.
 constexpr std::int64_t kPieceRows = 1024;
 constexpr std::int64_t kPieceColumns = 512;
-// Threads share pieces evenly enough where each gets this many; but no narrower ones than this.
+// Pieces per thread for an even distribution; pieces are no narrower than kLeastColumns.
 constexpr std::int64_t kPiecesOfThread = 8;
 constexpr std::int64_t kLeastColumns = 64;
 
@@ -22,7 +22,7 @@ void subtract_piece(const Product& all, std::int64_t row, std::int64_t rows, std
                          all.c + row + column * all.leading_c, all.leading_c);
 }
 
-// In pieces as long as the broadcast is under way, the rest at once.
+// In pieces while the broadcast is active, then the rest in one piece.
 void subtract_alone(const Product& all, PanelBroadcast* sent) {
   bool waiting = sent != nullptr && !sent->progress();
   for (std::int64_t column = 0; column < all.width;) {
@@ -38,8 +38,8 @@ void subtract_alone(const Product& all, PanelBroadcast* sent) {
   }
 }
 
-// Each thread takes the next piece when it is done with one; the first, which may call MPI, looks
-// after the broadcast in between.
+// Each thread takes the next piece when it has finished one; the first, which may call MPI,
+// progresses the broadcast in between.
 void subtract_together(const Product& all, int threads, PanelBroadcast* sent) {
   const std::int64_t down = (all.height + kPieceRows - 1) / kPieceRows;
   const std::int64_t wanted = kPiecesOfThread * threads / std::max<std::int64_t>(down, 1);

@@ -1,4 +1,4 @@
-// The update of the trailing matrix, while a broadcast goes on behind it.
+// The update of the trailing matrix, overlapped with a broadcast.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct Product {
   std::int64_t leading_c;
 };
 
-// Does it, and moves `sent`, if any, on from time to time. The BLAS is called by each of the
-// threads, for a piece of C at a time, so it is to use one thread by itself.
+// Computes the product, and progresses `sent`, if any, from time to time. Each thread calls the
+// BLAS for a piece of C at a time, so the BLAS must use one thread.
 void subtract(const Product& product, int threads, PanelBroadcast* sent);
 
 }  // namespace assay::linpack

@@ -9,7 +9,7 @@
 namespace assay::linpack {
 namespace {
 
-// Of each local row: A's row times x, and the sum of its magnitudes.
+// For each local row: A's row times x, and the sum of its magnitudes.
 struct RowSums {
   std::vector<double> product;
   std::vector<double> magnitude;
@@ -39,7 +39,7 @@ RowSums local_sums(const Grid& grid, const Generator& generator, const Cyclic& r
     }
   }
   for (std::size_t t = 1; t < of_thread.size(); ++t) {
-    if (of_thread[t].product.empty()) continue;  // there were fewer threads than asked for
+    if (of_thread[t].product.empty()) continue;  // there were fewer threads than requested
     for (std::size_t i = 0; i < count; ++i) {
       of_thread[0].product[i] += of_thread[t].product[i];
       of_thread[0].magnitude[i] += of_thread[t].magnitude[i];
@@ -48,7 +48,7 @@ RowSums local_sums(const Grid& grid, const Generator& generator, const Cyclic& r
   return std::move(of_thread[0]);
 }
 
-// The greatest magnitude; NaN once there was one.
+// The greatest magnitude; NaN once a value was NaN.
 class Norm {
  public:
   void add(double value) {

@@ -1,4 +1,4 @@
-// How well a solution solves the system that was made.
+// The scaled residual of a solution.
 #pragma once
 
 #include <mpi.h>
@@ -13,12 +13,12 @@ namespace assay::linpack {
 
 // The residual of the HPL benchmark (Dongarra, Luszczek & Petitet, Concurrency and Computation 15,
 // 2003), in infinity norms: ||A x - b|| / (eps (||A|| ||x|| + ||b||) n), where eps is 2^-53. It is
-// of the order of 1 for a backward stable solution, whatever A's condition, and is to be below
-// this.
+// of the order of 1 for a backward stable solution, whatever A's condition, and must be below this
+// tolerance.
 inline constexpr double kResidualTolerance = 16.0;
 
-// Collective over `comm`; A and b are made anew, column by column. `x` is the whole solution on
-// every rank. NaN where any number on the way was.
+// Collective over `comm`; A and b are generated again, column by column. `x` is the whole solution
+// on every rank. NaN if any intermediate number is NaN.
 double scaled_residual(const Grid& grid, MPI_Comm comm, const Generator& generator,
                        const Cyclic& rows, const Cyclic& columns, const std::vector<double>& x,
                        int threads);

@@ -6,9 +6,9 @@
 namespace assay::linpack {
 namespace {
 
-// Doubles of U in a chunk of columns: half a MiB, or 64 KiB for each rank where that is more. Short
-// enough for the caches and for one chunk to be copied while the next travels, and long enough for
-// the messages, of about a rank's part each, to cost more than their latency.
+// Doubles of U in a chunk of columns: half a MiB, or 64 KiB per rank if that is more. Short enough
+// for the caches and for one chunk to be copied while the next is sent, and long enough for
+// messages, of about a rank's part each, to take longer than their latency.
 constexpr std::int64_t kChunk = std::int64_t{1} << 16;
 constexpr std::int64_t kChunkOfRank = std::int64_t{1} << 13;
 
@@ -16,18 +16,20 @@ std::int64_t chunk_width(std::int64_t count, int ranks) {
   return std::max<std::int64_t>(std::max(kChunk, kChunkOfRank * ranks) / count, 8);
 }
 
-// Columns that are worth a parallel region.
+// Minimum number of columns for a parallel region.
 constexpr std::int64_t kParallelColumns = 16;
 
-// Columns from one whose rows are fetched ahead to the one that is copied.
+// Prefetch distance in columns.
 constexpr std::int64_t kAhead = 2;
 
-// Scattered rows are a cache line each, and nothing but this foresees which: it halves the time.
+// Scattered rows are one cache line each, which hardware can't predict: prefetching halves the
+// time.
 void fetch(const std::vector<SwapPlan::Risen>& rows, const double* column) {
   for (const SwapPlan::Risen& each : rows) __builtin_prefetch(column + each.row, 1);
 }
 
-// All rows are this rank's. Each column's rows of the panel are set aside, for U may lie on them.
+// All rows are on this rank. Each column's rows of the panel are copied first, because U may
+// overlap them.
 void swap_here(const SwapPlan& plan, double* a, std::int64_t lda, std::int64_t width, double* u,
                std::int64_t ldu) {
   const std::vector<SwapPlan::Risen>& risen = plan.risen.front();

@@ -9,23 +9,23 @@
 namespace assay::linpack {
 namespace {
 
-// One trial's part of the time. The stages before the last need 30 to 40 trials on few ranks: that
+// One trial's share of the time. The stages before the last need 30 to 40 trials on few ranks: that
 // leaves nearly half of the time to the last.
 constexpr double kTrial = 1.0 / 64.0;
-// The parts of the time after which each stage is to end.
+// The shares of the time after which each stage ends.
 constexpr double kWidths = 0.35;
 constexpr double kGrids = 0.5;
 constexpr double kSchemes = 0.65;
 constexpr double kFinalists = 0.9;
-// How often the last stage's time allows its candidates.
+// Rounds of all its candidates for which the last stage's time suffices.
 constexpr double kFinalTurns = 2.5;
-// Slower than the best by that much: dropped whatever the others do. Three times what trials of one
-// candidate usually differ by.
+// A candidate slower than the best by this factor is dropped in any case. Three times the usual
+// difference between trials of one candidate.
 constexpr double kHopeless = 1.15;
-// Two that differ by less are as good as each other.
+// Two that differ by less count as equal.
 constexpr double kEqual = 1.01;
-constexpr std::int64_t kPanels = 10;  // of a trial, at least
-// Turns that a stage goes on for with two candidates left.
+constexpr std::int64_t kPanels = 10;  // of a trial, minimum
+// Maximum number of rounds with two candidates left.
 constexpr int kMostTurns = 6;
 
 std::int64_t nearest_width(std::int64_t n, double wanted) {
@@ -44,7 +44,7 @@ std::vector<std::int64_t> widths_to_try(std::int64_t n) {
   for (const std::int64_t nb : {32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512}) {
     if (nb * kPanels <= n) found.push_back(nb);
   }
-  // The narrowest is for orders that allow few others.
+  // The narrowest width is for orders that allow few others.
   if (found.size() > 4) found.erase(found.begin());
   if (found.empty()) found.push_back(std::max<std::int64_t>(n / kPanels, 1));
   return found;
@@ -56,14 +56,14 @@ std::vector<int> grids_to_try(int ranks) {
     const std::int64_t q = ranks / p;
     if (ranks % p == 0 && q <= 64LL * p && p <= 4 * q) found.push_back(p);
   }
-  if (found.empty()) found.push_back(1);  // of a large prime, all are too flat
+  if (found.empty()) found.push_back(1);  // of a large prime all grids are too flat
   return found;
 }
 
 std::vector<BroadcastScheme> broadcasts_to_try(int columns) {
   using enum BroadcastScheme;
   if (columns < 2) return {modified_ring};
-  // Whoever isn't the root is its neighbour: all but the library do the same.
+  // The only other rank is the root's neighbour: all schemes but the library's are the same.
   if (columns == 2) return {modified_ring, library};
   // Two rings of one rank each.
   if (columns == 3) return {modified_ring, library, ring, bandwidth};
@@ -72,7 +72,7 @@ std::vector<BroadcastScheme> broadcasts_to_try(int columns) {
 
 std::vector<SwapScheme> swaps_to_try(int rows) {
   using enum SwapScheme;
-  // Two ranks tell each other the same in both schemes.
+  // Between two ranks both schemes exchange the same messages.
   if (rows < 3) return {automatic};
   return {automatic, exchange, spread};
 }
@@ -99,8 +99,9 @@ double Search::fastest(const Candidate& candidate, std::int64_t n) const {
   return std::numeric_limits<double>::infinity();
 }
 
-// The order at which a trial takes its part of the time. Small orders are far from their best rate,
-// so what is found by the cube from one that takes an eighth as long is rather too short.
+// The order at which a trial takes its share of the time. Small orders are far from their best
+// rate, so that the result, scaled by the cube from an order that takes an eighth as long, is
+// slightly too small.
 std::int64_t Search::find_order(const Candidate& candidate) {
   if (limits_.n > 0) return limits_.n;
   const double wanted = kTrial * limits_.seconds;
@@ -108,7 +109,7 @@ std::int64_t Search::find_order(const Candidate& candidate) {
   for (;;) {
     Candidate narrow = candidate;
     narrow.nb = std::min(candidate.nb, std::max<std::int64_t>(n / kPanels, 1));
-    // Twice, for the first finds everything cold.
+    // Two trials, because caches and connections are cold in the first.
     const double first = measure_(narrow, n);
     const double took = std::min(first, measure_(narrow, n));
     const double factor = std::cbrt(wanted / std::max(took, 1e-9));
@@ -133,11 +134,11 @@ std::vector<Candidate> Search::race(std::vector<Candidate> candidates, std::int6
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::shuffle(order.begin(), order.end(), draw_);
     for (const std::size_t i : order) {
-      // One at least must be known; what there is no time for stands behind all the rest.
+      // At least one must be measured; candidates without time for a trial rank last.
       const bool known = std::isfinite(best(candidates.front())) || i != order.front();
       if (clock_() < limits_.seconds || !known) measure(candidates[i], n);
     }
-    // Those that are dropped stand behind all that are not, whatever a later turn brings.
+    // Dropped candidates rank behind all others, whatever a later round measures.
     const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(left);
     std::stable_sort(candidates.begin(), end,
                      [&](const auto& x, const auto& y) { return best(x) < best(y); });
@@ -148,7 +149,7 @@ std::vector<Candidate> Search::race(std::vector<Candidate> candidates, std::int6
   return candidates;
 }
 
-// Changes one scheme at a time and takes, of each kind, the one that did best.
+// Changes one scheme at a time and takes the best of each kind.
 Candidate Search::best_schemes(const Candidate& from, std::int64_t n, double until) {
   std::vector<Candidate> candidates{from};
   const auto vary = [&](auto member, const auto& choices) {
@@ -163,7 +164,7 @@ Candidate Search::best_schemes(const Candidate& from, std::int64_t n, double unt
   vary(&Candidate::depth, std::vector<int>{0});
   const std::vector<Candidate> ranked = race(candidates, n, until);
   Candidate together = from;
-  // From the worst to the best that is better than what we came from.
+  // From the worst to the best that is better than the start.
   for (auto each = std::find(ranked.begin(), ranked.end(), from); each != ranked.begin();) {
     --each;
     if (each->broadcast != from.broadcast) together.broadcast = each->broadcast;
@@ -173,9 +174,9 @@ Candidate Search::best_schemes(const Candidate& from, std::int64_t n, double unt
   return together;
 }
 
-// Goes from width to width as long as that makes it faster and there is time, first to greater
-// ones: the order has grown since the widths were looked at. Of equals the one in their middle is
-// taken, the greater of two: the best lies among them, and grows with the order.
+// Goes from width to width as long as that is faster and time remains, first to greater ones: the
+// order has grown since the widths were tried. Of equal widths the middle one is chosen, the
+// greater of two: the best is among them, and grows with the order.
 Candidate Search::best_width(const Candidate& from, std::int64_t n) {
   const std::vector<std::int64_t> widths = widths_to_try(n);
   const auto with_width = [&](std::int64_t nb) {
@@ -186,7 +187,7 @@ Candidate Search::best_width(const Candidate& from, std::int64_t n) {
   const auto seconds_of = [&](std::int64_t nb) {
     const Candidate candidate = with_width(nb);
     const double turn = 1.1 * fastest(from, n);
-    // Twice, if there is time.
+    // Two trials, if there is time.
     for (int turns = std::isfinite(fastest(candidate, n)) ? 2 : 0; turns < 2; ++turns) {
       if (clock_() + turn <= limits_.seconds) measure(candidate, n);
     }
@@ -221,7 +222,7 @@ SearchOutcome Search::run() {
   const std::vector<int> grids = grids_to_try(limits_.ranks);
   Candidate base;
   base.nb = 128;
-  // As square as can be, with no more rows than columns.
+  // As square as possible, with no more rows than columns.
   for (const int p : grids) {
     if (p <= limits_.ranks / p) base.p = p;
   }
@@ -240,7 +241,7 @@ SearchOutcome Search::run() {
     candidate.p = p;
     candidates.push_back(candidate);
     // A panel's cost grows as nb / p and that of narrow products falls as 1 / nb: their sum is
-    // least where nb goes with the root of p.
+    // minimal where nb is proportional to the root of p.
     const double suited = static_cast<double>(candidate.nb) * std::sqrt(double(p) / base.p);
     candidate.nb = nearest_width(n, suited);
     if (!(candidate == candidates.back())) candidates.push_back(candidate);
@@ -248,7 +249,8 @@ SearchOutcome Search::run() {
   const std::vector<Candidate> shapes = race(candidates, n, part(kGrids));
   const Candidate best = best_schemes(shapes.front(), n, part(kSchemes));
 
-  // The best widths and the second grid with the best schemes, and what those were tried from.
+  // The best widths and the second grid with the best schemes, and the candidates from which the
+  // schemes were tried.
   std::vector<Candidate> finalists{best};
   const auto add = [&](Candidate candidate) {
     const bool known = std::find(finalists.begin(), finalists.end(), candidate) != finalists.end();

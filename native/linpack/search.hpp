@@ -1,5 +1,5 @@
 // The search for block size, process grid and schemes: which candidates are tried, how often, and
-// at what order. Knows no MPI and no clock but through its caller.
+// at what order. Without MPI and clock; the caller provides the measurement.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace assay::linpack {
 
-// A way to solve a system: what Settings leave open.
+// The settings of a solution that a search chooses.
 struct Candidate {
   std::int64_t nb = 1;
   int p = 1;
@@ -23,11 +23,11 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// What a search may look at and take.
+// Limits of a search.
 struct SearchLimits {
   int ranks = 1;
   double seconds = 20.0;
-  std::int64_t n = 0;  // the order of all trials; 0: as the time allows, up to `largest`
+  std::int64_t n = 0;  // order of all trials; 0: chosen by the time, up to `largest`
   std::int64_t largest = 1;
   std::uint64_t seed = 0;
 };
@@ -38,39 +38,39 @@ struct Trials {
   std::int64_t n = 0;
   std::vector<double> seconds;
 
-  // The least: what disturbs a trial only ever makes it longer.
+  // The minimum: disturbances only lengthen a trial.
   double best() const;
 };
 
 struct SearchOutcome {
   Candidate choice;
   std::int64_t n = 0;          // the order of the last trials
-  std::vector<Trials> trials;  // of every candidate at every order, in the order of their first
+  std::vector<Trials> trials;  // per candidate and order, in order of first trial
 };
 
-// Panels' widths that are looked at for an order: those that leave it ten panels at least, and one
-// in any case. Ascending.
+// Panel widths that are tried for an order: those that leave at least ten panels, and one in any
+// case. Ascending.
 std::vector<std::int64_t> widths_to_try(std::int64_t n);
 
-// Rows of process grids that are looked at, ascending: divisors of the ranks that make grids with
-// up to 64 times as many columns as rows, and up to 4 times as many rows as columns.
+// Numbers of process grid rows that are tried, ascending: divisors of the ranks for grids with up
+// to 64 times as many columns as rows, and up to 4 times as many rows as columns.
 std::vector<int> grids_to_try(int ranks);
 
-// Broadcasts that differ from each other on so many grid columns, and interchanges on so many grid
-// rows.
+// Broadcast schemes that differ from each other on that number of grid columns, and interchange
+// schemes that differ on that number of grid rows.
 std::vector<BroadcastScheme> broadcasts_to_try(int columns);
 std::vector<SwapScheme> swaps_to_try(int rows);
 
 // A search in four stages, each of which starts from the best so far: the width, the grid, the
 // schemes one by one, and then the best few again, with the best schemes together, at an order
-// whose trials take several times as long: the best width grows with the order. A stage tries its
-// candidates by turns in random order and drops the slower half after each turn (sequential
-// halving: Karnin, Koren & Somekh, Almost optimal exploration in multi-armed bandits, ICML 2013),
-// as long as it has time. Of widths within one per cent at the end the greatest is taken.
+// whose trials take several times as long, because the best width grows with the order. A stage
+// tries its candidates in rounds of random order and drops the slower half after each round
+// (sequential halving: Karnin, Koren & Somekh, Almost optimal exploration in multi-armed bandits,
+// ICML 2013), as long as time remains. Of final widths within one per cent the greatest is chosen.
 class Search {
  public:
-  // Seconds that a trial takes, and seconds since the search began; both the same on all ranks,
-  // which then decide alike.
+  // Seconds of a trial, and seconds since the search began; both are the same on all ranks, which
+  // therefore make the same decisions.
   using Measure = std::function<double(const Candidate& candidate, std::int64_t n)>;
   using Clock = std::function<double()>;
 
@@ -81,12 +81,12 @@ class Search {
  private:
   double measure(const Candidate& candidate, std::int64_t n);
   std::int64_t find_order(const Candidate& candidate);
-  // Candidates, the best first, after turns until that time, but one turn at least as long as the
+  // Candidates, the best first, after rounds until that time; at least one round as long as the
   // whole search has time.
   std::vector<Candidate> race(std::vector<Candidate> candidates, std::int64_t n, double until);
   Candidate best_schemes(const Candidate& from, std::int64_t n, double until);
   Candidate best_width(const Candidate& from, std::int64_t n);
-  // The least of its trials at that order; infinite without any.
+  // The minimum of its trials at that order; infinite without any.
   double fastest(const Candidate& candidate, std::int64_t n) const;
 
   SearchLimits limits_;

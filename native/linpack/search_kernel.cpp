@@ -1,4 +1,4 @@
-// linpack.search: the best block size, process grid and schemes for a linear system, by trial.
+// linpack.search: finds the best block size, process grid and schemes for a linear system by trial.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,20 +21,19 @@
 namespace assay::linpack {
 namespace {
 
-// Trials may take this part of the memory available on a node.
+// The share of a node's available memory that trials may take.
 constexpr double kPartForSearch = 0.5;
-// Twice what any core does today, in flop/s: a trial that fits the time is of no greater order than
-// that allows.
+// Twice the rate of any present core, in flop/s: it bounds the order of a trial that fits the time.
 constexpr double kFastestCore = 4e11;
 constexpr std::size_t kMostTold = 64;
 
-std::string words_of(const Candidate& candidate) {
+std::string text_of(const Candidate& candidate) {
   return "nb=" + std::to_string(candidate.nb) + " p=" + std::to_string(candidate.p) +
          " broadcast=" + word_of(kBroadcasts, candidate.broadcast) +
          " swap=" + word_of(kSwaps, candidate.swap) + " depth=" + std::to_string(candidate.depth);
 }
 
-// The search is done before the first sample; a sample is a trial by what it chose.
+// The search runs before the first sample; a sample is one trial with its result.
 class LinpackSearch : public Kernel {
  public:
   LinpackSearch(const Context& context, Parameters& parameters)
@@ -104,9 +103,9 @@ class LinpackSearch : public Kernel {
       const double rate = operations(static_cast<double>(each.n)) / each.best();
       if (each.candidate == choice && each.n == outcome_.n) known["rate"] = rate;
       if (i >= kMostTold) continue;
-      char told[64];
-      std::snprintf(told, sizeof told, " n=%lld: %.4g", static_cast<long long>(each.n), rate);
-      known["candidate_" + std::to_string(i)] = words_of(each.candidate) + told;
+      char suffix[64];
+      std::snprintf(suffix, sizeof suffix, " n=%lld: %.4g", static_cast<long long>(each.n), rate);
+      known["candidate_" + std::to_string(i)] = text_of(each.candidate) + suffix;
     }
     return known;
   }
@@ -130,10 +129,10 @@ class LinpackSearch : public Kernel {
                                           context_.threads, memory_);
   }
 
-  // Calls `action` with settings that no candidate of that order needs more memory than, one for
-  // each grid.
+  // Calls `action` for each grid with settings whose memory is the maximum over the candidates of
+  // that order.
   template <typename Action>
-  void for_greediest(std::int64_t n, Action action) const {
+  void for_each_grid(std::int64_t n, Action action) const {
     Candidate candidate;
     candidate.nb = widths_to_try(n).back();
     for (const int p : grids_to_try(context_.size)) {
@@ -144,26 +143,27 @@ class LinpackSearch : public Kernel {
 
   double bytes(std::int64_t n) const {
     double most = 0.0;
-    for_greediest(n, [&](const Settings& each) {
+    for_each_grid(n, [&](const Settings& each) {
       most = std::max(most, bytes_per_rank(each, context_.size));
     });
     return most;
   }
 
-  // The order at which the fastest cores there are would need a quarter of the time for one trial.
+  // The order at which the fastest cores would need a quarter of the time for one trial.
   std::int64_t largest_in_time() const {
     const double cores = static_cast<double>(context_.size) * context_.threads;
     const double flops = kFastestCore * cores * limits_.seconds / 4.0;
     return std::max<std::int64_t>(static_cast<std::int64_t>(std::cbrt(1.5 * flops)), 1);
   }
 
-  // The greatest order up to n that memory allows, or not much less; at least 1.
+  // Approximately the greatest order up to n that fits into memory, never too large; at least 1.
   std::int64_t largest_that_fits(std::int64_t n) const {
     while (n > 1 && bytes(n) > kPartForSearch * available_) n -= std::max<std::int64_t>(n / 64, 1);
     return n;
   }
 
-  // All the memory that trials will need, before any of them; agreed on, for trials communicate.
+  // Allocates all the memory that trials will need, before any of them; ranks agree on the outcome,
+  // for trials communicate.
   void reserve() {
     Complaint complaint;
     try {
@@ -171,7 +171,7 @@ class LinpackSearch : public Kernel {
                      "the parts of a matrix of order " + std::to_string(limits_.largest),
                      "n can be " + std::to_string(largest_that_fits(limits_.largest)));
       double doubles = 0.0;
-      for_greediest(limits_.largest, [&](const Settings& each) {
+      for_each_grid(limits_.largest, [&](const Settings& each) {
         doubles = std::max(doubles, doubles_per_rank(each, context_.size));
       });
       memory_.take(doubles);
@@ -188,17 +188,17 @@ class LinpackSearch : public Kernel {
     MPI_Barrier(context_.comm);
     const Ticks start = ticks();
     tried->solve(phases_);
-    double told[] = {seconds(ticks() - start), seconds(ticks() - begin_)};
-    MPI_Allreduce(MPI_IN_PLACE, told, 2, MPI_DOUBLE, MPI_MAX, context_.comm);
-    elapsed_ = told[1];
+    double times[] = {seconds(ticks() - start), seconds(ticks() - begin_)};
+    MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, context_.comm);
+    elapsed_ = times[1];
     if (context_.progress) {
       context_.progress(std::min(elapsed_ / limits_.seconds, 1.0),
-                        operations(static_cast<double>(n)) / told[0]);
+                        operations(static_cast<double>(n)) / times[0]);
     }
-    return told[0];
+    return times[0];
   }
 
-  // The residual of the last sample, before its matrix is made anew.
+  // Checks the residual of the last sample, before the matrix is generated again.
   void check_last() {
     if (!unchecked_) return;
     error_.add(system_->residual());

@@ -23,7 +23,7 @@ std::int64_t padded(std::int64_t rows) {
 
 double doubles_per_rank(const Settings& settings, int ranks) {
   const int q = ranks / settings.p;
-  // The first part has most.
+  // The first part has the most.
   const Cyclic rows{settings.n, settings.nb, settings.p};
   const Cyclic columns{settings.n + 1, settings.nb, q};
   const std::int64_t leading = padded(rows.count(0));
@@ -38,7 +38,7 @@ double doubles_per_rank(const Settings& settings, int ranks) {
 
 double bytes_per_rank(const Settings& settings, int ranks) {
   const auto count = static_cast<std::int32_t>(std::min(settings.nb, settings.n));
-  // Solution, right-hand side and residual beside it.
+  // In addition: solution, right-hand side and residual.
   const double doubles = doubles_per_rank(settings, ranks) + 4.0 * static_cast<double>(settings.n);
   return doubles * sizeof(double) + static_cast<double>(RowSwaps::memory(count, settings.p));
 }

@@ -8,7 +8,7 @@
 namespace assay::linpack {
 namespace {
 
-// What a block of x takes off the rows above it, as far as the next block doesn't need it.
+// The part of a block of x's contribution to the rows above it that the next block doesn't need.
 struct Pending {
   std::int64_t rows = 0;  // local, from the first
   std::int64_t column = 0;
@@ -18,10 +18,10 @@ struct Pending {
 
 }  // namespace
 
-// Each grid column sums up by itself what its blocks of x take off each row; the sums of the rows
-// of one block meet, along their grid row, on the rank that has the block on the diagonal. It tells
-// its grid column the block of x, which takes it first off the rows whose turn is next; all other
-// rows follow while the next block is under way in the next grid column.
+// Each grid column sums the contributions of its blocks of x to each row; the sums of the rows of
+// one block are added up, along their grid row, on the rank that has the block on the diagonal. It
+// broadcasts the block of x to its grid column, which first subtracts it from the rows solved next;
+// all other rows follow while the next block is computed in the next grid column.
 std::vector<double> back_substitute(const Grid& grid, const Triangular& system, int threads) {
   const std::int64_t n = system.n;
   const Cyclic& rows = system.rows;

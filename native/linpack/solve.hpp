@@ -18,11 +18,11 @@ struct Triangular {
   std::int64_t leading;
 };
 
-// Collective: the solution of U x = c, of which each rank has the entries of the columns that its
-// grid column owns, and 0 for the others.
+// Collective: the solution of U x = c. Each rank gets the entries of the columns that its grid
+// column owns, and 0 for the others.
 std::vector<double> back_substitute(const Grid& grid, const Triangular& system, int threads);
 
-// Collective: all entries on every rank, from those of each.
+// Collective: all entries on every rank, combined from those of each.
 std::vector<double> whole_solution(const Grid& grid, MPI_Comm comm, std::vector<double> x);
 
 }  // namespace assay::linpack

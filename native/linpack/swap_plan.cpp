@@ -14,22 +14,21 @@ SwapPlan plan_swaps(const std::int64_t* pivots, std::int32_t count, std::int64_t
   plan.first_row = rows.local(first);
   plan.risen.resize(static_cast<std::size_t>(rows.parts));
 
-  // The original row that stands at each place now: in the panel, and below it where touched. A
-  // place below only ever gets rows of the panel, since it only is exchanged with one that had no
-  // turn yet.
-  std::vector<std::int64_t> stands(static_cast<std::size_t>(count));
-  std::iota(stands.begin(), stands.end(), first);
+  // The original row at each place: in the panel, and below it where touched. A place below only
+  // ever gets rows of the panel, since it is only exchanged with a row that is not processed yet.
+  std::vector<std::int64_t> original(static_cast<std::size_t>(count));
+  std::iota(original.begin(), original.end(), first);
   std::unordered_map<std::int64_t, std::int64_t> below;
   const std::int64_t end = first + count;
   for (std::int32_t j = 0; j < count; ++j) {
     const std::int64_t pivot = pivots[j];
-    std::int64_t& other = pivot < end ? stands[static_cast<std::size_t>(pivot - first)]
+    std::int64_t& other = pivot < end ? original[static_cast<std::size_t>(pivot - first)]
                                       : below.try_emplace(pivot, pivot).first->second;
-    std::swap(stands[static_cast<std::size_t>(j)], other);
+    std::swap(original[static_cast<std::size_t>(j)], other);
   }
 
   for (std::int32_t u = 0; u < count; ++u) {
-    const std::int64_t row = stands[static_cast<std::size_t>(u)];
+    const std::int64_t row = original[static_cast<std::size_t>(u)];
     if (row < end) {
       plan.kept.push_back({static_cast<std::int32_t>(row - first), u});
     } else {

@@ -5,7 +5,7 @@
 namespace assay::linpack {
 namespace {
 
-// The rows of U and the displaced ones are never mixed up between two ranks.
+// The rows of U and the displaced ones use different tags, so that they can't be mixed up.
 constexpr int kPivots = 0;
 constexpr int kDisplaced = 1;
 
@@ -28,7 +28,7 @@ void get(Schedule& schedule, int from, int tag, Rows rows) {
   schedule.incoming.push_back({from, tag, rows.begin, rows.end - rows.begin});
 }
 
-// Once all that is to come in so far is here.
+// Sends once all messages that are scheduled to arrive so far have arrived.
 void give(Schedule& schedule, int to, int tag, Rows rows) {
   if (rows.begin == rows.end) return;
   const std::size_t after = schedule.incoming.size();
@@ -65,7 +65,7 @@ Schedule spread(const SwapPlan& plan, int rank, SwapPieces& pieces) {
     }
   }
   for (int step = 1; step < ranks; ++step) {
-    const int from = (rank - step + ranks) % ranks;  // whose part comes in
+    const int from = (rank - step + ranks) % ranks;  // the rank whose part arrives
     get(schedule, previous, kPivots, part(from));
     if (from != next) give(schedule, next, kPivots, part(from));
   }
@@ -73,7 +73,7 @@ Schedule spread(const SwapPlan& plan, int rank, SwapPieces& pieces) {
   return schedule;
 }
 
-// The lowest `bits` bits of `number`, turned round.
+// The lowest `bits` bits of `number`, reversed.
 int reversed(int number, int bits) {
   int result = 0;
   for (int bit = 0; bit < bits; ++bit) result |= (number >> bit & 1) << (bits - 1 - bit);
@@ -81,19 +81,19 @@ int reversed(int number, int bits) {
 }
 
 // Ranks are counted from the owner, so that its displaced rows travel down a binomial tree. The
-// first 2^bits of them are the corners of a cube; each other one stands behind a corner, which
-// speaks for both. In the step across the edges of length `mask`, from the longest to the shortest,
-// a corner has got the parts of all corners that differ from it in longer edges only, and gets from
-// across those of as many more. With the corners' parts in the order of their numbers' bits turned
-// round, such parts lie in a row. The corners that a holder of displaced rows still has to serve
-// differ from it in shorter edges only, and are in a row as they are.
+// first 2^bits of them are the corners of a hypercube; each further rank is attached to a corner,
+// which communicates for both. In the step across the edges of length `mask`, from the longest to
+// the shortest, a corner has the parts of all corners that differ from it in longer edges only, and
+// receives as many more from across the edge. With the corners' parts in bit-reversed order of
+// their numbers, such parts are contiguous. The corners that a holder of displaced rows still has
+// to serve differ from it in shorter edges only, and are contiguous in natural order.
 Schedule exchange(const SwapPlan& plan, int rank, SwapPieces& pieces) {
   const int ranks = static_cast<int>(plan.risen.size());
   const int bits = std::bit_width(static_cast<unsigned>(ranks)) - 1;
   const int corners = 1 << bits;
   const auto real = [&](int number) { return (number + plan.owner) % ranks; };
 
-  // First row of each corner's part, in their orders, and the end.
+  // First row of each corner's part, in each order, and the end.
   std::vector<std::size_t> u(static_cast<std::size_t>(corners) + 1);
   std::vector<std::size_t> displaced(u.size());
   for (int i = 0; i < corners; ++i) {
@@ -140,7 +140,7 @@ Schedule exchange(const SwapPlan& plan, int rank, SwapPieces& pieces) {
       const auto first = static_cast<std::size_t>(reversed(corner & (2 * mask - 1), bits));
       return Rows{u[first], u[first + static_cast<std::size_t>(corners / (2 * mask))]};
     };
-    // Those from the upper end of the edge on, if its lower end holds them.
+    // The corners from the upper end of the edge on, if its lower end holds their rows.
     const auto served = [&](int upper) {
       const auto first = static_cast<std::size_t>(upper);
       return Rows{displaced[first], displaced[first + static_cast<std::size_t>(mask)]};

@@ -8,14 +8,14 @@
 
 namespace assay::linpack {
 
-// Fewer rows than this are not worth another thread: what they cost in a pass or a product is about
-// what it takes to wake it and wait for it.
+// Minimum rows per thread: the time for this many rows in a pass or a product is about that of
+// waking a thread and waiting for it.
 inline constexpr std::int64_t kRowsOfThread = 512;
 
 // Calls action(first, count, part) for contiguous parts of `rows` rows that begin at whole cache
-// lines, on up to `threads` threads at once; part counts from 0 and is less than `threads`. The
-// BLAS is one thread in each: a pool of its own would fight for the CPUs with OpenMP's, which waits
-// for its next turn by polling.
+// lines, on up to `threads` threads concurrently; part counts from 0 and is less than `threads`.
+// The BLAS uses one thread in each: a pool of its own would compete for the CPUs with OpenMP's,
+// which waits by polling.
 template <typename Action>
 void in_row_shares(int threads, std::int64_t rows, Action action) {
   const std::int64_t parts =

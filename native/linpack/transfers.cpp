@@ -23,7 +23,8 @@ void Transfers::start(MPI_Comm comm, const Schedule& schedule, double* buffer, s
   advance(0);
 }
 
-// Takes note of the first `completed` of what MPI says is complete, and posts what may go now.
+// Processes the first `completed` indices that MPI reported as complete, and posts the messages
+// that may be sent now.
 void Transfers::advance(int completed) {
   const std::size_t incoming = schedule_->incoming.size();
   const std::size_t outgoing = schedule_->outgoing.size();
@@ -44,7 +45,7 @@ bool Transfers::progress() {
   int completed = 0;
   MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &completed, completed_.data(),
                MPI_STATUSES_IGNORE);
-  // What was just posted may be complete as well; the next call will see it.
+  // Messages just posted may be complete as well; the next call detects that.
   if (completed != MPI_UNDEFINED && completed > 0) advance(completed);
   return done();
 }

@@ -1,5 +1,5 @@
-// Messages of one rank that depend on each other, moved on without waiting: what broadcasts and row
-// interchanges are made of.
+// Interdependent messages of one rank, progressed without waiting: the basis of broadcasts and row
+// interchanges.
 #pragma once
 
 #include <mpi.h>
@@ -11,8 +11,8 @@
 
 namespace assay::linpack {
 
-// Places and lengths are in units that Transfers::start() gives the size of. Messages of one tag
-// between two ranks are in the same order on both.
+// Places and lengths are in units whose size is an argument of Transfers::start(). Messages of one
+// tag between two ranks are in the same order on both.
 struct Incoming {
   int from;
   int tag;
@@ -25,23 +25,23 @@ struct Outgoing {
   int tag;
   std::size_t begin;
   std::size_t count;
-  // It goes as soon as so many of the incoming messages, the first ones, are here …
+  // Sent as soon as this many of the incoming messages, the first ones, have arrived …
   std::size_t after = 0;
-  // … and so many of the outgoing ones, the first ones, are gone.
+  // … and this many of the outgoing ones, the first ones, are complete.
   std::size_t behind = 0;
 };
 
-// What one rank gets and gives. Outgoing messages are in the order of what they wait for. Messages
-// of length 0 may be left out, by both sides.
+// The messages that one rank receives and sends. Outgoing messages are in the order of their
+// dependencies. Messages of length 0 may be left out by both sides.
 struct Schedule {
   std::vector<Incoming> incoming;
   std::vector<Outgoing> outgoing;
 };
 
-// Calls `done` until it is true. Ranks may share a core, and a core's network may need it: who
-// waits longer than a short message takes leaves it to others between calls, and who waits longer
-// than a switch of the scheduler's sleeps between them. On four virtual hosts that shared two
-// cores, broadcasts in a row took a sixth less time than without the sleep.
+// Calls `done` until it is true. Ranks may share a core, and the network stack may need the core:
+// after waiting longer than a short message takes, yields between calls; after waiting longer than
+// a context switch takes, sleeps between them. On four virtual hosts that shared two cores,
+// successive broadcasts took a sixth less time than without the sleep.
 template <typename Done>
 void poll_until(Done done) {
   constexpr int kPolls = 100;
@@ -58,15 +58,16 @@ void poll_until(Done done) {
 
 class Transfers {
  public:
-  // Posts what can be posted. `buffer` has `unit` doubles for each unit of place and length. The
-  // schedule and the buffer must stay until done. Tags 2 tag + `side`, 0 or 1: whose transfers on
-  // the same communicator may be under way at once.
+  // Posts the messages that can be posted. `buffer` has `unit` doubles for each unit of place and
+  // length. The schedule and the buffer must exist until done. Uses the tags 2 tag + `side`, with
+  // side 0 or 1 for transfers that are active concurrently on the same communicator.
   void start(MPI_Comm comm, const Schedule& schedule, double* buffer, std::size_t unit, int side);
 
-  // Moves them on. True when all is here and all is gone, and where nothing was started.
+  // Makes progress. True when all messages have arrived and all are sent, and if nothing was
+  // started.
   bool progress();
 
-  // Waits for that.
+  // Waits until progress() is true.
   void finish();
 
  private:
@@ -79,11 +80,11 @@ class Transfers {
   std::size_t unit_ = 1;
   int side_ = 0;
   std::vector<MPI_Request> requests_;  // of the incoming messages, then of the outgoing ones
-  std::vector<int> completed_;         // what MPI says of them
-  std::vector<bool> over_;             // of each: complete
+  std::vector<int> completed_;         // indices that MPI reports as complete
+  std::vector<bool> over_;             // for each: whether complete
   std::size_t here_ = 0;               // incoming messages, the first ones, that are complete
-  std::size_t gone_ = 0;               // outgoing ones
-  std::size_t posted_ = 0;             // outgoing ones, complete or not
+  std::size_t gone_ = 0;               // outgoing messages, likewise
+  std::size_t posted_ = 0;             // outgoing messages, complete or not
   std::size_t left_ = 0;               // messages that are not complete
 };
 

@@ -9,7 +9,7 @@ namespace assay::linpack {
 namespace {
 
 constexpr std::int64_t kBlock = 16;
-// Of a copy of a block's rows: an odd number of cache lines.
+// Leading dimension of a copy of a block's rows: an odd number of cache lines.
 constexpr std::int64_t kCopyLeading = kBlock + 8;
 // Columns that stay in a cache while all rows are solved.
 constexpr std::int64_t kStripe = 64;

@@ -1,4 +1,4 @@
-// Random numbers that only need to look random, from a seed.
+// Pseudo-random numbers from a seed, without high demands on quality.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class Draws {
     return z ^ (z >> 31);
   }
 
-  // Evenly distributed below n, but for n / 2^64.
+  // Uniform below n, up to a bias of n / 2^64.
   std::uint64_t below(std::uint64_t n) { return next() % n; }
 
  private:
   std::uint64_t state_;
 };
 
-// The same for a rank at each launch with that seed, another on each rank.
+// The same for a rank in each launch with that seed, different on each rank.
 inline Draws draws_of_rank(std::uint64_t seed, int rank) {
   return Draws(seed * 1'000'003 + static_cast<std::uint64_t>(rank));
 }

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-// Zero until written; whoever writes a page first decides which NUMA node it is on, and what is
-// never written costs no memory.
+// Zero until written; the thread that first writes a page decides which NUMA node it is on, and
+// pages never written cost no memory.
 template <typename T>
 class HugeArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);

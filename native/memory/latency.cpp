@@ -1,4 +1,4 @@
-// memory.latency: loads each of which tells where the next one goes, all over a working set.
+// memory.latency: a chain of dependent loads (pointer chasing) at random over a working set.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kLoadsPerCount = 1024;
 constexpr std::size_t kTimesCaches = 4;
-// A core alone can't fill the caches of a large node.
+// Upper limit of the working set: a single core can't fill the caches of a large node.
 constexpr std::size_t kEnoughBytes = std::size_t{1} << 30;
 constexpr double kPartOfMemory = 0.5;
 constexpr std::size_t kUsualLine = 64;
@@ -61,7 +61,7 @@ class Latency : public Kernel {
     memory_ = take_spare_pages(lines_ * line_, pages_, memory_node_);
     link();
     at_ = first();
-    chase(static_cast<std::int64_t>(lines_));  // what fits into a cache is in it
+    chase(static_cast<std::int64_t>(lines_));  // warms the caches with what fits
     at_ = first();
   }
 
@@ -73,8 +73,8 @@ class Latency : public Kernel {
   std::int64_t max_batch() const override { return std::int64_t{1} << 30; }
   double operations_per_count() const override { return static_cast<double>(kLoadsPerCount); }
 
-  // One cycle from the start must meet every line once and come back, and the timed loads must have
-  // ended where so many steps along it lead.
+  // One cycle from the start must visit every line once and return, and the timed loads must have
+  // ended where that number of steps leads.
   Verification verify() override {
     inject_fault();
     const auto steps = static_cast<std::size_t>(loads_) % lines_;
@@ -115,15 +115,15 @@ class Latency : public Kernel {
   }
   void** first() const { return place(0); }
 
-  // The line at that address; lines_ if none begins there.
+  // The line at that address; lines_ if no line begins there.
   std::size_t index_of(const void* address) const {
     const auto distance =
         static_cast<std::size_t>(static_cast<const char*>(address) - memory_.as<char>());
     return distance % line_ == 0 && distance / line_ < lines_ ? distance / line_ : lines_;
   }
 
-  // A random permutation that is one single cycle (Sattolo 1986): lines swap successors, each with
-  // one before it.
+  // A random permutation that is a single cycle (Sattolo 1986): each line swaps successors with an
+  // earlier one.
   void link() {
     for (std::size_t line = 0; line < lines_; ++line) *place(line) = place(line);
     Draws draws = draws_of_rank(context_.seed, context_.rank);
@@ -132,7 +132,7 @@ class Latency : public Kernel {
     }
   }
 
-  // Loads, each from the address that the one before it found.
+  // Dependent loads: each uses the address that the one before loaded.
   void chase(std::int64_t loads) {
     void* const* place = at_;
     for (std::int64_t k = 0; k < loads; ++k) place = static_cast<void* const*>(*place);
@@ -146,7 +146,7 @@ class Latency : public Kernel {
   }
 
   Context context_;
-  Parameters& parameters_;  // outlives the kernel; setup() resolves what 0 came to
+  Parameters& parameters_;  // outlives the kernel; setup() resolves 0
   std::size_t line_ = kUsualLine;
   std::size_t lines_ = 1;
   Pages::Size pages_ = Pages::Size::huge;

@@ -24,8 +24,8 @@ constexpr int kBitsOfWord = sizeof(unsigned long) * CHAR_BIT;
 
 std::string folder_of(int node) { return "/sys/devices/system/node/node" + std::to_string(node); }
 
-// Bytes that can be had on a node without swapping, from its meminfo: free, and held by nothing but
-// files. 0 where that isn't known.
+// Bytes available on a node without swapping, from its meminfo: free memory and the file cache. 0
+// if unknown.
 std::size_t memory_of_node(const std::string& meminfo) {
   std::size_t bytes = 0;
   for (const std::string_view each : lines_of(meminfo)) {

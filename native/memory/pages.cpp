@@ -18,9 +18,9 @@
 namespace assay {
 namespace {
 
-// Of x86-64 and of aarch64 with 4 KiB pages; elsewhere the alignment does no harm.
+// Size on x86-64 and on aarch64 with 4 KiB pages; elsewhere the alignment does no harm.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// From this size on a mapping makes the spare pages go.
+// Mappings of this size and more release the spare pages.
 constexpr std::size_t kMuch = std::size_t{64} << 20;
 
 std::vector<Pages>& spare_pages() {
@@ -74,7 +74,7 @@ Pages::Pages(std::size_t bytes, Size size, int node) : size_(size), node_(node) 
     throw;
   }
 #ifdef MADV_HUGEPAGE
-  // Advice only: a kernel without transparent huge pages declines and nothing else changes.
+  // Advice only: without transparent huge pages the kernel declines, and nothing else changes.
   if (size == Size::huge) madvise(start_, bytes, MADV_HUGEPAGE);
   if (size == Size::small) madvise(start_, bytes, MADV_NOHUGEPAGE);
 #endif
@@ -85,7 +85,8 @@ Pages::~Pages() {
 }
 
 std::size_t Pages::on_huge_pages() const {
-  // Advice splits a mapping, and neighbours may be merged into one; what lies within is counted.
+  // Advice splits a mapping, and neighbours may be merged; every mapping within the range is
+  // counted.
   const auto low = reinterpret_cast<std::uintptr_t>(start_);
   const std::string smaps = read_text("/proc/self/smaps").value_or("");
   std::size_t found = 0;

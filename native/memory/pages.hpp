@@ -1,4 +1,4 @@
-// Memory straight from the system: zeroed on first touch, aligned to pages, on huge pages if asked.
+// Memory directly from the system: zeroed on first touch, page-aligned, on huge pages on request.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,19 @@
 
 namespace assay {
 
-// Owns a mapping. No page of it exists before it is touched, so whoever touches it first decides on
-// which NUMA node it lies.
+// Owns a mapping. Its pages do not exist before they are touched; the thread that first touches a
+// page decides on which NUMA node it lies.
 class Pages {
  public:
-  // `ordinary` is what the system gives by itself, `small` is never huge.
+  // `ordinary` is the system's default, `small` is never huge.
   enum class Size { ordinary, huge, small };
 
   static constexpr int kFirstTouch = -1;
 
   Pages() = default;
   // Throws KernelError if the system refuses. With Size::huge the start is aligned to a huge page
-  // and the system is advised to use them, which it may decline. With a `node` all pages will lie
-  // on that NUMA node, whoever touches them first.
+  // and the system is advised to use huge pages, which it may decline. With a `node` all pages will
+  // lie on that NUMA node, whichever thread touches them first.
   Pages(std::size_t bytes, Size size, int node = kFirstTouch);
   Pages(Pages&& other) noexcept { swap(other); }
   Pages& operator=(Pages&& other) noexcept {
@@ -41,7 +41,7 @@ class Pages {
   Size size() const { return size_; }
   int node() const { return node_; }
 
-  // Bytes of the mapping that lie on huge pages now, as the kernel's smaps say; 0 where unknown.
+  // Bytes of the mapping that are on huge pages now, according to the kernel's smaps; 0 if unknown.
   std::size_t on_huge_pages() const;
 
  private:
@@ -62,19 +62,19 @@ class Pages {
   int node_ = kFirstTouch;
 };
 
-// Pages that a measurement no longer needs, kept for the next one of this launch that asks for as
-// many: a virtual machine may take seconds to fault gigabytes in anew. They hold what was left in
-// them, on the NUMA nodes of those who touched them first. They count as available memory and are
-// given back as soon as anybody maps much.
+// Pages that a measurement no longer needs, kept for the next one of this launch that requests the
+// same size: a virtual machine may take seconds to fault in gigabytes again. They keep their
+// content and their NUMA nodes. They count as available memory and are released when a large
+// mapping is requested.
 Pages take_spare_pages(std::size_t bytes, Pages::Size size, int node = Pages::kFirstTouch);
 void keep_as_spare(Pages&& pages);
 
-// The bytes that each rank may take so that the ranks of its node together take no more than `part`
-// of the memory available there; infinite where that isn't known.
+// The bytes that each rank may take so that the ranks of its node together take no more than the
+// share `part` of the memory available there; infinite if that is unknown.
 double memory_per_rank(const Context& context, double part);
 
-// Throws KernelError with the numbers if `bytes` for each rank are more than that. `what` are the
-// things wanted, in the plural; `fix` ends the message.
+// Throws KernelError with the numbers if `bytes` per rank are more than that. `what` names the
+// data, in the plural; `fix` ends the message.
 void require_memory(const Context& context, double part, double bytes, const std::string& what,
                     const std::string& fix);
 

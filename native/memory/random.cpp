@@ -21,16 +21,16 @@
 namespace assay {
 namespace {
 
-// A table of k times the caches still finds one access in k there.
+// With a table of k times the caches, one access in k still hits the caches.
 constexpr std::size_t kAimedTimesCaches = 16;
 constexpr std::size_t kFewestTimesCaches = 4;
 constexpr std::size_t kEnoughBytes = std::size_t{2} << 30;
 constexpr double kPartOfMemory = 0.5;
-constexpr std::int64_t kMostElements = std::int64_t{1} << 32;  // indices are of 32 bits
-// A pass makes one access for so many elements: one a cache line on average, so that a pass that is
-// made again finds its lines gone.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 32;  // indices have 32 bits
+// A pass makes one access per this many elements: one per cache line on average, so that a repeated
+// pass finds its lines evicted.
 constexpr std::size_t kElementsPerAccess = 8;
-// Passes of updates take successive parts of the stream, so many before they begin again.
+// Passes of updates take this many successive parts of the stream before they start again.
 constexpr std::size_t kParts = 8;
 
 enum class Mode { kRead, kWrite, kUpdate };
@@ -135,7 +135,7 @@ class Random : public Kernel {
     }
   }
 
-  // Of the table and the index array.
+  // Of the table and the index array, for that number of elements.
   double bytes_for(std::size_t elements) const {
     const double index = mode_ == Mode::kUpdate ? 0.0 : sizeof(std::uint32_t);
     return static_cast<double>(elements) * (kBytes + index / kElementsPerAccess);
@@ -153,7 +153,8 @@ class Random : public Kernel {
     index_ = indices_.as<std::uint32_t>();
   }
 
-  // What a pass writes; differs from the pass before and from what the table held.
+  // The value that a pass writes; it differs from that of the pass before and from the table's
+  // initial content.
   static double written(std::int64_t pass) { return -stream::scalar_of_pass(pass); }
 
   // Two sums, so that no addition waits for the one before it.
@@ -174,7 +175,7 @@ class Random : public Kernel {
 
   void update(std::uint64_t a) { random_access::update(words_, shift_, a, accesses_); }
 
-  // An update made twice undoes itself: what was made an odd number of times is made once more.
+  // An update made twice cancels: those made an odd number of times are made once more.
   std::int64_t wrong_after_undoing() {
     const auto passes = static_cast<std::size_t>(passes_);
     for (std::size_t part = 0; part < kParts; ++part) {
@@ -186,7 +187,7 @@ class Random : public Kernel {
     return wrong;
   }
 
-  // Every element of the index must hold what the last pass wrote, and no other may.
+  // Every indexed element must hold the value that the last pass wrote; no other element may.
   std::int64_t wrong_after_restoring() {
     if (passes_ == 0) return 0;
     std::int64_t wrong = 0;
@@ -208,7 +209,7 @@ class Random : public Kernel {
   }
 
   Context context_;
-  Parameters& parameters_;  // outlives the kernel; setup() resolves what 0 came to
+  Parameters& parameters_;  // outlives the kernel; setup() resolves 0
   Mode mode_ = Mode::kUpdate;
   Pages::Size pages_ = Pages::Size::huge;
   int memory_node_ = Pages::kFirstTouch;
@@ -216,8 +217,8 @@ class Random : public Kernel {
   std::size_t accesses_ = 0;
   Pages table_;
   Pages indices_;
-  std::uint64_t* words_ = nullptr;  // the table, of updates
-  double* numbers_ = nullptr;       // the table, of reads and writes
+  std::uint64_t* words_ = nullptr;  // the table for updates
+  double* numbers_ = nullptr;       // the table for reads and writes
   std::uint32_t* index_ = nullptr;
   int shift_ = 0;
   std::array<std::uint64_t, kParts> starts_{};

@@ -1,4 +1,4 @@
-// The pseudo-random stream of HPC Challenge's RandomAccess, and how to jump ahead in it.
+// The pseudo-random stream of HPC Challenge's RandomAccess, with jumps ahead.
 #pragma once
 
 #include <bit>
@@ -36,10 +36,11 @@ constexpr std::uint64_t element(std::uint64_t k) {
   return power;
 }
 
-// The places of a table of 2^n elements are the highest n bits; 64 - n, for n of at least 1.
+// An element of a table of 2^n is selected by the highest n bits; the shift is 64 - n, for n of at
+// least 1.
 inline int shift_of(std::size_t elements) { return 64 - std::bit_width(elements - 1); }
 
-// So many updates from the element `a` of the stream on: T[highest bits of a] ^= a.
+// `count` updates from the element `a` of the stream on: T[highest bits of a] ^= a.
 inline void update(std::uint64_t* table, int shift, std::uint64_t a, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     table[a >> shift] ^= a;

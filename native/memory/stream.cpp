@@ -1,4 +1,4 @@
-// memory.stream: McCalpin's STREAM, one operation at a time, over ranks and OpenMP threads.
+// memory.stream: McCalpin's STREAM, one operation per measurement, over ranks and OpenMP threads.
 #include <mpi.h>
 #include <omp.h>
 
@@ -27,18 +27,18 @@ namespace {
 using stream::Operation;
 using stream::Variant;
 
-// STREAM asks for arrays of at least four times the last-level caches. That is not enough for
+// STREAM requires arrays of at least four times the last-level caches. That is not enough for
 // caches that resist scans: they keep a part of the array from pass to pass, which non-temporal
-// stores leave alone, and the rate comes out up to caches/array too high (at four times, 10% for
-// triad on a 32 MiB cache). Sixteen times is the aim; a thread alone can't fill many caches, so
-// that the arrays need not grow beyond 2 GiB a thread to get there.
-constexpr std::size_t kFewestTimesCaches = 4;
+// stores leave in place, and the rate is up to caches/array too high (at four times, 10% for triad
+// on a 32 MiB cache). Sixteen times is the aim, limited to 2 GiB per thread, because a single
+// thread can't fill many caches.
+constexpr std::size_t kMinTimesCaches = 4;
 constexpr std::size_t kAimedTimesCaches = 16;
 constexpr std::size_t kEnoughBytesPerThread = std::size_t{2} << 30;
-// All arrays of a node together take no more than this part of the memory available there.
+// The share of a node's available memory that all its arrays together may take.
 constexpr double kPartOfMemory = 0.25;
-// Threads start at multiples of so many elements: a page of 4 KiB belongs to one thread.
-constexpr std::size_t kChunkGrain = 512;
+// Parts of threads start at multiples of this many elements: a page of 4 KiB belongs to one thread.
+constexpr std::size_t kChunkElements = 512;
 // Rounds in which `stores = auto` tries each variant; the best of each counts.
 constexpr int kTrialRounds = 3;
 
@@ -102,8 +102,8 @@ class Stream : public Kernel {
     passes_ += count;
   }
 
-  // What the timed passes left must be the last one's result, and one more pass over a destination
-  // filled with NaN must write every element.
+  // The result of the timed passes must be that of the last one, and one more pass over a
+  // destination filled with NaN must write every element.
   Verification verify() override {
     inject_fault();
     stream::Errors errors;
@@ -116,9 +116,9 @@ class Stream : public Kernel {
     const double error =
         errors.not_numbers > 0 ? std::numeric_limits<double>::quiet_NaN() : errors.greatest;
 
-    // Both the result and the value expected round once a flop: each is within (1 +- u)^flops of
-    // the exact one (all numbers are positive, nothing cancels), so that they differ by no more
-    // than 2 flops u + O(u^2). u more covers the second order, and less than it is no difference.
+    // Result and expected value round once per flop: each is within (1 +- u)^flops of the exact
+    // value (all numbers are positive, nothing cancels), so that they differ by no more than 2
+    // flops u + O(u^2). A further u covers the second order, and is too small to hide an error.
     const double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
     const double tolerance = (2 * operation_.flops + 1) * unit_roundoff;
     return {error <= tolerance,
@@ -149,21 +149,21 @@ class Stream : public Kernel {
     return elements_ * sizeof(double) * static_cast<std::size_t>(context_.local_size);
   }
 
-  // The largest of 16, 8 and 4 times the caches that memory has room for; 4 times in any case.
+  // The largest of 16, 8 and 4 times the caches that fits into memory; 4 times in any case.
   std::size_t automatic_elements() const {
     const auto ranks = static_cast<std::size_t>(context_.local_size);
     const std::size_t node_threads = ranks * static_cast<std::size_t>(context_.threads);
     // Three arrays, as STREAM has, so that all operations use the same size.
     const double affordable = memory_per_rank(context_, kPartOfMemory) * context_.local_size / 3;
     std::size_t times = kAimedTimesCaches;
-    while (times > kFewestTimesCaches &&
+    while (times > kMinTimesCaches &&
            (static_cast<double>(times * node_caches(context_)) > affordable ||
             times * node_caches(context_) > kEnoughBytesPerThread * node_threads)) {
       times /= 2;
     }
-    const std::size_t grain = kChunkGrain * static_cast<std::size_t>(context_.threads);
+    const std::size_t step = kChunkElements * static_cast<std::size_t>(context_.threads);
     const std::size_t elements = times * node_caches(context_) / sizeof(double) / ranks;
-    return (elements + grain - 1) / grain * grain;
+    return (elements + step - 1) / step * step;
   }
 
   void check_memory() const {
@@ -175,8 +175,8 @@ class Stream : public Kernel {
         "elements can be at most " + std::to_string(std::llround(std::floor(most))));
   }
 
-  // Throws where it doesn't work; false where it failed on another rank only. Either way all ranks
-  // have come to know, so that none is waited for.
+  // Throws if it fails on this rank; false if it failed on another rank only. In both cases all
+  // ranks know, so that none waits for another.
   bool allocate_everywhere() {
     std::exception_ptr error;
     try {
@@ -201,8 +201,8 @@ class Stream : public Kernel {
     if (operation_.reads == 2) y_ = memory_[2].as<double>();
   }
 
-  // Calls part(begin, end) on every thread with its part of the arrays, always the same one: what a
-  // thread touches first is what it works on.
+  // Calls part(begin, end) on every thread with its part of the arrays, always the same: a thread
+  // works on the pages that it first touched.
   template <class Part>
   void for_my_part(const Part& part) const {
 #pragma omp parallel num_threads(context_.threads)
@@ -210,7 +210,7 @@ class Stream : public Kernel {
       const auto threads = static_cast<std::size_t>(omp_get_num_threads());
       const auto thread = static_cast<std::size_t>(omp_get_thread_num());
       const std::size_t share =
-          (elements_ + threads * kChunkGrain - 1) / (threads * kChunkGrain) * kChunkGrain;
+          (elements_ + threads * kChunkElements - 1) / (threads * kChunkElements) * kChunkElements;
       part(std::min(elements_, thread * share), std::min(elements_, (thread + 1) * share));
     }
   }
@@ -224,7 +224,7 @@ class Stream : public Kernel {
       throw KernelError("the kernels were built for a processor without non-temporal stores");
     }
     variant_ = candidates.front();
-    run(1);  // first touch of the destination by whom it belongs to
+    run(1);  // first touch of the destination by its owners
     if (candidates.size() == 1) return;
 
     std::vector<double> best(candidates.size(), std::numeric_limits<double>::infinity());
@@ -239,7 +239,7 @@ class Stream : public Kernel {
     variant_ = candidates[static_cast<std::size_t>(fastest)];
   }
 
-  // The slowest rank's.
+  // The maximum over the ranks.
   double seconds_of_a_pass() {
     MPI_Barrier(context_.comm);
     const auto start = std::chrono::steady_clock::now();
@@ -255,7 +255,7 @@ class Stream : public Kernel {
         [&](std::size_t begin, std::size_t end) { std::fill(to_ + begin, to_ + end, value); });
   }
 
-  // Compares this rank's destination with what the last pass must have left.
+  // Compares this rank's destination with the expected result of the last pass.
   void add_errors(stream::Errors& errors) const {
     const double scalar = stream::scalar_of_pass(passes_ - 1);
     for_my_part([&](std::size_t begin, std::size_t end) {
@@ -276,7 +276,7 @@ class Stream : public Kernel {
   }
 
   Context context_;
-  Parameters& parameters_;  // outlives the kernel; setup() resolves what "auto" and 0 came to
+  Parameters& parameters_;  // outlives the kernel; setup() resolves "auto" and 0
   const Operation& operation_;
   std::string stores_;
   std::size_t elements_ = 0;

@@ -1,4 +1,4 @@
-// STREAM's four operations and the loops that carry them out. Arithmetic only: no clock, no MPI.
+// STREAM's four operations and their loops. Arithmetic only: no clock, no MPI.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace assay::stream {
 
-// The operations: destination = of(x, y, scalar), on numbers and on vectors of them alike.
-// `reads` are the arrays read, `flops` the floating-point operations, each rounding once.
+// The operations: destination = of(x, y, scalar), for numbers and vectors alike. `reads` is the
+// number of arrays read, `flops` that of floating-point operations, each rounding once.
 struct Copy {
   static constexpr std::string_view name = "copy";
   static constexpr int reads = 1;
@@ -58,11 +58,10 @@ struct Triad {
   }
 };
 
-// One thread's part of one pass: n elements. `y` is not looked at by operations that read one
-// array.
+// One thread's part of one pass: n elements. Operations that read one array ignore `y`.
 using Pass = void (*)(double* to, const double* x, const double* y, double scalar, std::size_t n);
 
-// The reference, and the tuned loop for ordinary stores too: compilers vectorise it.
+// The reference, and also the tuned loop for ordinary stores: compilers vectorise it.
 template <class Op>
 void ordinary_pass(double* __restrict to, const double* __restrict x, const double* __restrict y,
                    double scalar, std::size_t n) {
@@ -75,7 +74,7 @@ void ordinary_pass(double* __restrict to, const double* __restrict x, const doub
   }
 }
 
-// Vector units with stores that go to memory past the caches.
+// Vector units with stores that bypass the caches.
 #if defined(__SSE2__)
 struct Sse2 {
   using Vector = __m128d;
@@ -97,11 +96,11 @@ struct Avx512 {
 
 #if defined(__SSE2__)
 
-// The same with stores past the caches, which saves reading what is overwritten.
-// They need aligned addresses: elements before the first such address and after the last whole step
-// take the ordinary loop. A step is four vectors, loaded together, then stored together: so that
-// the stores to a cache line follow on each other and leave as one. Software prefetch, wider steps
-// and shifted arrays were tried and gained nothing.
+// The same with stores that bypass the caches, which saves reading the lines to overwrite. They
+// need aligned addresses: elements before the first aligned address and after the last whole step
+// take the ordinary loop. A step is four vectors, loaded together, then stored together, so that
+// the stores to a cache line follow one another and are written as one. Software prefetch, wider
+// steps and shifted arrays were tried and gained nothing.
 template <class Op, class Unit>
 void nontemporal_pass(double* __restrict to, const double* __restrict x, const double* __restrict y,
                       double scalar, std::size_t n) {
@@ -135,7 +134,7 @@ void nontemporal_pass(double* __restrict to, const double* __restrict x, const d
       Unit::store_past_caches(to + i + v * width, results[v]);
     }
   }
-  _mm_sfence();  // such stores are not ordered by anything else
+  _mm_sfence();  // nothing else orders such stores
 
   const double* const y_tail = Op::reads == 2 ? y + body_end : y;
   ordinary_pass<Op>(to + body_end, x + body_end, y_tail, scalar, n - body_end);
@@ -143,7 +142,7 @@ void nontemporal_pass(double* __restrict to, const double* __restrict x, const d
 
 #endif
 
-// What the input arrays hold: exact, between 1 and 2, and different for elements a line, a page or
+// Content of the input arrays: exact, between 1 and 2, and different for elements a line, a page or
 // a chunk apart, so that a misplaced element shows.
 inline double pattern(std::size_t index) {
   const std::size_t mixed = (index ^ (index >> 10) ^ (index >> 20)) & 1023;
@@ -152,13 +151,14 @@ inline double pattern(std::size_t index) {
 inline double x_value(std::size_t index) { return pattern(index); }
 inline double y_value(std::size_t index) { return 1.0 + pattern(3 * index + 1); }
 
-// The scalar of the pass after `passes` others: it changes, so that the result tells how many
+// The scalar of the pass after `passes` others: it changes, so that the result shows how many
 // passes were made.
 inline double scalar_of_pass(std::int64_t passes) {
   return 3.0 + static_cast<double>(passes & 7) * 0x1p-3;
 }
 
-// How far results are from what was expected. NaN is counted apart: no comparison would find it.
+// Deviation of results from the expected values. NaN is counted separately: no comparison would
+// find it.
 struct Errors {
   double greatest = 0.0;  // relative
   std::int64_t not_numbers = 0;
@@ -170,7 +170,8 @@ struct Errors {
   }
 };
 
-// Of the n elements at `to`, the first of which has that index, after a pass with that scalar.
+// Adds the errors of the n elements at `to`, the first of which has that index, after a pass with
+// that scalar.
 template <class Op>
 Errors check(const double* to, std::size_t first, std::size_t n, double scalar) {
   double greatest = 0.0;
@@ -184,7 +185,7 @@ Errors check(const double* to, std::size_t first, std::size_t n, double scalar) 
   return {greatest, not_numbers};
 }
 
-// A way to carry out an operation. vector_bits is 0 where the compiler chooses.
+// An implementation of an operation. vector_bits is 0 where the compiler chooses.
 struct Variant {
   std::string_view stores;
   int vector_bits;
@@ -214,7 +215,7 @@ Operation operation() {
   return {Op::name, Op::reads, Op::flops, check<Op>, std::move(variants)};
 }
 
-// The table: an operation is added here and nowhere else.
+// The table of all operations.
 inline const std::array<Operation, 4>& operations() {
   static const std::array<Operation, 4> table{operation<Copy>(), operation<Scale>(),
                                               operation<Sum>(), operation<Triad>()};

@@ -25,17 +25,17 @@ namespace {
 using strided::Operation;
 
 constexpr std::int64_t kLargestStride = std::int64_t{1} << 20;
-// The cache lines that a node's ranks touch in an array are so many times its last-level caches, or
-// fewer where the gaps between them take too much memory.
+// In an array, a node's ranks touch cache lines of this many times its last-level caches, or fewer
+// where the gaps between them would take too much memory.
 constexpr std::size_t kAimedTimesCaches = 4;
 constexpr std::size_t kFewestTimesCaches = 1;
-// A core alone can't fill the caches of a large node.
+// Upper limit of the bytes touched: a single core can't fill the caches of a large node.
 constexpr std::size_t kEnoughBytesTouched = std::size_t{1} << 30;
 constexpr std::size_t kElementsOfLine = 8;
-// What is read to flush the caches, of all ranks of a node together.
+// Bytes read to flush the caches, by all ranks of a node together, in units of the caches.
 constexpr std::size_t kFlushTimesCaches = 2;
 constexpr double kPartOfMemory = 0.5;
-// Lies in the gaps, and nowhere else.
+// The value in the gaps, and nowhere else.
 constexpr double kGap = -1.0;
 
 std::vector<std::string> operation_names() {
@@ -82,7 +82,7 @@ class Strided : public Kernel {
     allocate();
     expected_sum_ = 0.0;
     for (std::size_t i = 0; i < elements_; ++i) expected_sum_ += stream::x_value(i * stride_);
-    // Gaps are touched as well: what lies between elements must exist and differ from them.
+    // Gaps are touched as well: they must exist and differ from the elements.
     const std::size_t length = elements_ * stride_;
     if (x_ != nullptr) fill(x_, length, stream::x_value);
     if (y_ != nullptr) fill(y_, length, stream::y_value);
@@ -90,8 +90,7 @@ class Strided : public Kernel {
     std::fill(flush_, flush_ + flush_elements(), 1.0);
   }
 
-  // The caches are flushed by reading: lines that were written would be written back during the
-  // pass that is timed.
+  // The caches are flushed by reading: written lines would be written back during the timed pass.
   void before_sample() override {
     flushed_ = strided::operations()[0].unit(nullptr, flush_, nullptr, 0.0, flush_elements(), 1);
   }
@@ -105,13 +104,13 @@ class Strided : public Kernel {
     }
   }
 
-  // One sample is one pass: another would find the caches as the one before left them.
+  // One sample is one pass: a second one would find the caches as the first left them.
   std::int64_t max_batch() const override { return 1; }
   double operations_per_count() const override { return static_cast<double>(elements_); }
 
-  // The sums of all passes are exact (see stream::pattern), and so must be what they were read
-  // from. What a writing pass left must be the last one's result, with the gaps as they were, and
-  // so must one more over NaN.
+  // The sums of all passes are exact (see stream::pattern), and so must be the arrays that they
+  // were read from. The result of a writing pass must be that of the last one, with unchanged gaps,
+  // and so must that of one more pass over NaN.
   Verification verify() override {
     inject_fault();
     if (flushed_ != 0.0 && flushed_ != static_cast<double>(flush_elements())) ++wrong_sums_;
@@ -123,7 +122,7 @@ class Strided : public Kernel {
     run(1);
     if (operation_.writes) {
       add_errors(errors);
-    } else {  // a sum alone would miss what its rounding swallows
+    } else {  // a sum alone would miss errors lost in its rounding
       for (std::size_t at = 0; at < elements_ * stride_; ++at) {
         errors.add(x_[at], stream::x_value(at));
       }
@@ -133,7 +132,7 @@ class Strided : public Kernel {
     MPI_Allreduce(MPI_IN_PLACE, &errors.not_numbers, 1, MPI_INT64_T, MPI_SUM, context_.comm);
     const double error =
         errors.not_numbers > 0 ? std::numeric_limits<double>::quiet_NaN() : errors.greatest;
-    // As in memory.stream: two results differ by no more than 2 flops u, and u for the second
+    // As in memory.stream: two results differ by no more than 2 flops u, plus u for the second
     // order. Sums are exact.
     const double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
     const double tolerance = operation_.writes ? (2 * operation_.flops + 1) * unit_roundoff : 0.0;
@@ -156,7 +155,7 @@ class Strided : public Kernel {
     return static_cast<std::size_t>(operation_.reads) + (operation_.writes ? 1 : 0);
   }
 
-  // Of the cache lines that hold so many elements, of one array and rank.
+  // Bytes of the cache lines that hold this many elements, of one array and rank.
   std::size_t touched_bytes(std::size_t elements) const {
     return elements * sizeof(double) * std::min(stride_, kElementsOfLine);
   }
@@ -227,7 +226,7 @@ class Strided : public Kernel {
   }
 
   Context context_;
-  Parameters& parameters_;  // outlives the kernel; setup() resolves what 0 came to
+  Parameters& parameters_;  // outlives the kernel; setup() resolves 0
   const Operation& operation_;
   std::size_t stride_ = 1;
   std::size_t elements_ = 0;

@@ -10,12 +10,12 @@
 
 namespace assay::strided {
 
-// One pass over n elements, `stride` apart; what a read adds up to, 0 for others. Arrays that an
-// operation has no use for are not looked at.
+// One pass over n elements, `stride` apart; returns the sum of a read, 0 for other operations.
+// Arrays that an operation doesn't use are not accessed.
 using Pass = double (*)(double* to, const double* x, const double* y, double scalar, std::size_t n,
                         std::size_t stride);
 
-// Elements read together, so that no addition waits for the one before it: reading is to wait for
+// Elements read together, so that no addition waits for the one before it: reading shall wait for
 // memory alone.
 constexpr std::size_t kSums = 8;
 
@@ -40,7 +40,7 @@ struct Both : Op {
   static constexpr bool writes = true;
 };
 
-// A fixed stride lets the compiler use vectors; 0 takes the one given.
+// A fixed stride lets the compiler use vectors; 0 uses the given stride.
 template <class Op, std::size_t fixed>
 double pass(double* __restrict to, const double* __restrict x, const double* __restrict y,
             double scalar, std::size_t n, std::size_t given) {
@@ -87,7 +87,7 @@ Operation operation() {
           [](double x, double y, double scalar) { return Op::of(x, y, scalar); }};
 }
 
-// The table: an operation is added here and nowhere else.
+// The table of all operations.
 inline const std::array<Operation, 6>& operations() {
   static const std::array<Operation, 6> table{operation<Read>(),
                                               operation<Write>(),

@@ -1,4 +1,4 @@
-// network.barrier: MPI_Barrier over all ranks, one after the other.
+// network.barrier: successive MPI_Barrier calls over all ranks.
 #include "harness/kernel.hpp"
 #include "network/barrier_check.hpp"
 

@@ -5,9 +5,9 @@
 namespace assay {
 namespace {
 
-// Seconds; some hundred times what it takes a rank to pass a barrier that does not hold it back.
+// Seconds; some hundred times the duration of a barrier.
 constexpr double kDelay = 300e-6;
-// A matched message of one byte is there at once; the library may need a few calls to say so.
+// A matched message of one byte has arrived already; the library may need a few calls to report it.
 constexpr int kTests = 16;
 
 void arrive_late(const Context& context, BarrierCall barrier, int turn) {

@@ -1,4 +1,4 @@
-// Whether a barrier is one.
+// Checks that a barrier synchronises.
 #pragma once
 
 #include <mpi.h>
@@ -12,10 +12,10 @@ using BarrierCall = int (*)(MPI_Comm);
 // Collective over the context's communicator.
 //
 // No rank may leave a barrier before the last one has entered it. Clocks of different nodes can't
-// tell, messages can: a late rank waits, then tells every other rank by a synchronous send, which
-// returns only once the other's receive (posted before it entered the barrier) has been matched,
-// and only then enters. Whoever leaves the barrier must therefore hold the late rank's message.
-// Three ranks take their turn at being late: first, middle and last.
+// show that, messages can: a late rank waits, then sends to every other rank by a synchronous send,
+// which returns only once the other's receive (posted before it entered the barrier) has been
+// matched, and only then enters. A rank that leaves the barrier must therefore have the late rank's
+// message. Three ranks are late in turn: first, middle and last.
 Verification verify_barrier(const Context& context, BarrierCall barrier);
 
 }  // namespace assay

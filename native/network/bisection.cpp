@@ -11,11 +11,14 @@
 #include "harness/stop_rule.hpp"
 #include "network/payload.hpp"
 #include "network/ranks.hpp"
+#include "network/rehearsal.hpp"
 
 namespace assay {
 namespace {
 
 constexpr int kHalvesTag = 1;
+// Exchanges of the shortest measurement: the one that opens the connections, a sample, the check.
+constexpr double kShortest = 3.0;
 
 class Bisection : public Kernel {
  public:
@@ -58,22 +61,28 @@ class Bisection : public Kernel {
     first_side_ = here < half;
     partner_ = sides[(here + half) % sides.size()];
     active_ = static_cast<std::int64_t>(here % half) < pairs_;
+    expected_ = rehearse(context_, payload_.bytes(), kShortest, [this](std::size_t part) {
+      if (active_) exchange(static_cast<int>(part), nullptr);
+    });
+    if (expected_ > context_.deadline.longest()) return;
     payload_.fill(key_of(context_.rank, 0));
     if (active_) exchange(payload_.count(), nullptr);  // opens the connection
   }
+
+  double expected_seconds() const override { return expected_; }
 
   void run(std::int64_t count) override {
     if (!active_) return;
     const Ticks start = ticks();
     for (std::int64_t k = 0; k < count; ++k) exchange(payload_.count(), nullptr);
     const double time = seconds(ticks() - start) / static_cast<double>(count);
-    if (count != batch_) times_.clear();  // the search for a batch that is long enough
+    if (count != batch_) times_.clear();  // samples of the batch calibration
     batch_ = count;
     times_.push_back(time);
   }
 
-  // Every byte that the last timed exchange left on both sides, and of one with messages of its
-  // own.
+  // Checks every byte that the last timed exchange left on both sides, and of one more exchange
+  // with different messages.
   Verification verify() override {
     std::int64_t wrong = 0;
     if (active_) {
@@ -96,10 +105,10 @@ class Bisection : public Kernel {
   bool times_here() const override { return active_; }
   bool keeps_fastest() const override { return true; }
 
-  // Each pair's median, as its first side saw it.
+  // Each pair's median time, measured on its first side.
   std::vector<Series> series() const override {
-    const bool told = context_.rank < static_cast<int>(kMostSeries);
-    if (!active_ || !first_side_ || !told || times_.empty()) return {};
+    const bool reported = context_.rank < static_cast<int>(kMostSeries);
+    if (!active_ || !first_side_ || !reported || times_.empty()) return {};
     return {{"exchange", "s", context_.rank, partner_, {rounded(median(times_))}}};
   }
 
@@ -109,7 +118,8 @@ class Bisection : public Kernel {
            static_cast<std::uint64_t>(message) * static_cast<std::uint64_t>(context_.size);
   }
 
-  // One side and then the other; the k-th of one exchanges with the k-th of the other.
+  // The ranks of one side and then of the other; the k-th of one exchanges with the k-th of the
+  // other.
   std::vector<int> both_sides(const std::vector<int>& nodes) const {
     std::vector<int> ranks = all_ranks(context_.size);
     if (cut_ == "random") return shuffled(ranks, static_cast<std::uint64_t>(draw_));
@@ -123,10 +133,9 @@ class Bisection : public Kernel {
     std::stable_sort(ranks.begin(), ranks.end(), [&](int one, int other) {
       return nodes[static_cast<std::size_t>(one)] < nodes[static_cast<std::size_t>(other)];
     });
-    // Worst: the first half of the nodes against the second, so that everything crosses the
-    // middle.
+    // Worst: the first half of the nodes with the second, so that all messages cross the bisection.
     if (cut_ == "worst") return ranks;
-    // Best: neighbours, within a node where it has ranks enough.
+    // Best: neighbours, within a node if it has enough ranks.
     std::vector<int> sides;
     for (std::size_t side = 0; side < 2; ++side) {
       for (std::size_t k = side; k < ranks.size(); k += 2) sides.push_back(ranks[k]);
@@ -151,8 +160,9 @@ class Bisection : public Kernel {
   bool active_ = false;
   int partner_ = 0;
   Payload payload_;
+  double expected_ = 0.0;  // seconds of the shortest measurement, 0 if unknown
   std::int64_t batch_ = 0;
-  std::vector<double> times_;  // seconds of an exchange, one for each sample
+  std::vector<double> times_;  // seconds of an exchange, one per sample
   PlantedFault fault_;
 };
 

@@ -17,7 +17,7 @@ std::size_t one_at_root(const Shape& s) { return s.is_root() ? s.bytes : 0; }
 std::size_t one_elsewhere(const Shape& s) { return s.is_root() ? 0 : s.bytes; }
 std::size_t all_at_root(const Shape& s) { return s.is_root() ? s.ranks() * s.bytes : 0; }
 
-// Elements of a scattered vector that come before those of `rank`: shares differ by one at most.
+// Elements of a scattered vector before those of `rank`: shares differ by one at most.
 std::size_t before(const Shape& s, int rank) {
   const auto r = static_cast<std::size_t>(rank);
   return s.elements() / s.ranks() * r + std::min(r, s.elements() % s.ranks());
@@ -26,7 +26,7 @@ std::size_t share(const Shape& s) {
   return (before(s, s.rank + 1) - before(s, s.rank)) * sizeof(double);
 }
 
-// A rank's block out of each rank's buffer, where that holds one block, or one for each rank.
+// A rank's block in each rank's buffer, where that holds one block, or one for each rank.
 Origin same_place(const Shape& s, std::size_t i) { return {s.root, i}; }
 Origin own_share(const Shape& s, std::size_t i) {
   return {s.root, before(s, s.rank) * sizeof(double) + i};
@@ -44,7 +44,7 @@ Origin own_block_of_each(const Shape& s, std::size_t i) {
 int barrier(const Shape&, const Buffers&, MPI_Comm comm) { return MPI_Barrier(comm); }
 
 int bcast(const Shape& s, const Buffers& b, MPI_Comm comm) {
-  // MPI's one buffer is read at the root and written elsewhere.
+  // MPI's single buffer is read at the root and written elsewhere.
   void* buffer = s.is_root() ? const_cast<unsigned char*>(b.out) : b.in;
   return MPI_Bcast(buffer, count(s), MPI_BYTE, s.root, comm);
 }
@@ -128,7 +128,7 @@ Buffers lists_of(const Collective& op, const Shape& shape) {
 }
 
 unsigned char byte_of(int source, std::size_t index, std::size_t round) {
-  // Steele, Lea & Flood's mixing (SplitMix64) of who and when; then the top byte of a Fibonacci
+  // Steele, Lea & Flood's mixing (SplitMix64) of source and round; then the top byte of a Fibonacci
   // hash, in which every bit of the index counts.
   std::uint64_t key = (static_cast<std::uint64_t>(source) << 8 ^ round) + 0x9E3779B97F4A7C15u;
   key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9u;

@@ -1,4 +1,4 @@
-// The collective operations: how each is called, and what it must leave where.
+// The collective operations: how each is called, and its expected result.
 #pragma once
 
 #include <mpi.h>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// Who takes part in an operation, and with how much. `bytes`: of a block of one rank for another;
-// of the whole vector where vectors are added up or broadcast.
+// The participants and size of an operation. `bytes`: of the block that one rank sends to another;
+// of the whole vector for reductions and broadcasts.
 struct Shape {
   int rank = 0;
   int size = 1;
@@ -22,8 +22,8 @@ struct Shape {
   std::size_t elements() const { return bytes / sizeof(double); }
 };
 
-// What a call is given. `counts` and `places`: of the operations that take a list of them, a number
-// a rank, in elements of their type.
+// Arguments of a call. `counts` and `places`: for operations with such lists, one number per rank,
+// in elements of their type.
 struct Buffers {
   const unsigned char* out = nullptr;
   unsigned char* in = nullptr;
@@ -37,35 +37,35 @@ struct Origin {
   std::size_t index = 0;
 };
 
-// One operation. All functions speak of the rank that the shape is of.
+// One operation. All functions refer to the rank of the shape.
 struct Collective {
   const char* name;
   bool rooted;
-  // Doubles are added up; else bytes are moved.
+  // Whether doubles are added up; otherwise bytes are moved.
   bool reduces;
-  // Bytes that this rank gives, and that it gets.
+  // Bytes that this rank contributes, and that it receives.
   std::size_t (*gives)(const Shape&);
   std::size_t (*gets)(const Shape&);
-  // Where the byte with that index of what it gets comes from. Of a reduction the index in every
-  // rank's buffer, and the source means nothing.
+  // The origin of the byte with that index of the result. For a reduction the index in every rank's
+  // buffer; the source is meaningless.
   Origin (*origin)(const Shape&, std::size_t index);
   int (*call)(const Shape&, const Buffers&, MPI_Comm);
 };
 
 const std::vector<Collective>& collectives();
 std::vector<std::string> collective_names();
-// It must exist.
+// The operation of that name must exist.
 const Collective& find_collective(const std::string& name);
 
-// The lists of counts and places for that operation; empty for most.
+// The lists of counts and displacements for that operation; empty for most.
 Buffers lists_of(const Collective& op, const Shape& shape);
 
-// The byte that the rank `source` has at that index of its buffer in that round: differs between
-// sources, rounds, and places a power of two apart, so that misplaced pieces show.
+// The byte at that index of the buffer of rank `source` in that round: differs between sources,
+// rounds, and positions a power of two apart, so that misplaced pieces show.
 unsigned char byte_of(int source, std::size_t index, std::size_t round);
 
-// The number that a rank adds at that element, and what all of `size` ranks come to. Small whole
-// numbers: the sum is exact in doubles, in whatever order, for up to half a million ranks.
+// A rank's summand at that element, and the sum over `size` ranks. Small whole numbers: the sum is
+// exact in doubles, in any order, for up to half a million ranks.
 double term_of(int source, std::size_t element, std::size_t round);
 double sum_of(int size, std::size_t element, std::size_t round);
 

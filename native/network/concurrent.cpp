@@ -1,5 +1,5 @@
-// network.concurrent: ranks of one node each send to another node at once (Luecke, Li & Cuma 2005,
-// 4.3, figure 9).
+// network.concurrent: ranks of one node send concurrently, each to another node (Luecke, Li & Cuma
+// 2005, 4.3, figure 9).
 #include <string>
 
 #include "network/pairing.hpp"

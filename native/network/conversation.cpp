@@ -20,8 +20,17 @@ void Conversation::begin(const Maker& make) {
   exchange_->open(sizes(largest()));
 }
 
-// A row for what is sent and one for what is received, from a page boundary on. They start on
-// ordinary pages, as an application's would; what a partner reaches into is MPI's to allocate.
+int Conversation::try_out(std::size_t size) {
+  if (!exchange_) return MPI_SUCCESS;
+  exchange_->open(sizes(size));
+  const int failed = exchange_->run(1);
+  prepare(0, sizes(largest()));
+  exchange_->open(sizes(largest()));
+  return failed;
+}
+
+// One row for outgoing and one for incoming messages, page-aligned. They are on ordinary pages, as
+// in an application; MPI allocates the row that a partner accesses.
 void Conversation::allocate() {
   const Sizes most = sizes(largest());
   const std::size_t out = MessageRow::memory(most.outgoing, terms_.places);
@@ -98,7 +107,7 @@ std::int64_t Conversation::wrong_bytes() {
   return found;
 }
 
-// On one rank of the two that receives.
+// Called on one of the two ranks, one that receives.
 void Conversation::plant_damage() const {
   const Sizes most = sizes(largest());
   if (most.incoming == 0 || (pair_.first && most.outgoing > 0)) return;

@@ -1,4 +1,4 @@
-// A pair of ranks with the memory for its messages, an exchange between them, and the check of it.
+// A pair of ranks with the memory for its messages, their exchange, and its check.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace assay {
 
-// Damage that tests plant: a wrong byte in what the timed messages left, two messages that took
-// each other's place, messages that are a byte short.
+// Faults that tests plant: a wrong byte among the bytes of the timed messages, two swapped
+// messages, messages that are one byte short.
 PlantedFault read_fault(Parameters& parameters);
 
 class Conversation {
  public:
-  // What is said: the rank that begins sends `there` bytes, its partner `back`, `places` messages
-  // of a row apart in memory.
+  // Sizes and layout: the rank that begins sends `there` bytes, its partner `back`; a row holds
+  // `places` messages.
   struct Terms {
     Mode mode = Mode::kBlocking;
     std::size_t there = 0;
@@ -36,29 +36,33 @@ class Conversation {
   Conversation(const Context& context, const Pair& pair, const Terms& terms)
       : context_(context), pair_(pair), terms_(terms) {}
 
-  // Allocates, fills, and opens the exchange that `make` yields. Both ranks of the pair; a rank
-  // without a pair has nothing to do. One-sided modes communicate within the pair. May throw
-  // KernelError.
+  // Allocates, fills, and opens the exchange that `make` returns. Called on both ranks of the pair;
+  // nothing happens on a rank without a pair. One-sided modes communicate within the pair. May
+  // throw KernelError.
   void begin(const Maker& make);
+
+  // One operation with messages of at most `size`, then the largest again: of two-sided modes in
+  // which open() prepares nothing (kBlocking, kNonblocking), before the first run().
+  int try_out(std::size_t size);
 
   int run(std::int64_t count) { return exchange_ ? exchange_->run(count) : 0; }
 
-  // Collective over the pair, once, after the last run(): the bytes that are wrong or missing on
-  // this rank in what the timed messages left, and then in further messages of all powers of two up
-  // to that size, each with a pattern of its own. Closes the exchange.
+  // Collective over the pair, once, after the last run(): the number of wrong or missing bytes on
+  // this rank in the timed messages, and then in further messages of all powers of two up to that
+  // size, each with a different pattern. Closes the exchange.
   std::int64_t wrong_bytes();
 
   const Pair& pair() const { return pair_; }
 
  private:
   void allocate();
-  // As large as `size` allows, for this rank.
+  // The sizes limited to `size`, for this rank.
   Sizes sizes(std::size_t size) const;
   Sizes damaged(Sizes sizes) const;
   void prepare(std::size_t round, Sizes sizes) const;
   std::int64_t wrong(std::size_t round, Sizes sizes) const;
   void plant_damage() const;
-  // Both ranks are here, and each sees what the other wrote before.
+  // Synchronises both ranks and makes earlier writes of each visible to the other.
   void meet_in_memory() const;
 
   std::size_t largest() const { return terms_.there > terms_.back ? terms_.there : terms_.back; }
@@ -71,7 +75,7 @@ class Conversation {
   std::optional<RemoteMemory> remote_;
   MessageRow outgoing_;
   MessageRow incoming_;
-  std::unique_ptr<Exchange> exchange_;  // goes first: it may hold requests on the memory above
+  std::unique_ptr<Exchange> exchange_;  // destroyed first: it may hold requests on the memory above
 };
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// How the two ranks of a pair exchange messages: one class a mode, chosen before anything is timed.
+// Message exchange of the two ranks of a pair: one class per mode, chosen before the timed part.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// The ways of the parameter 'mode'. In `kPut` and `kGet` the rank that begins does all the work,
+// The values of the parameter 'mode'. In `kPut` and `kGet` the rank that begins does all the work,
 // on memory of its partner; the others are two-sided.
 enum class Mode { kBlocking, kNonblocking, kPreposted, kPersistent, kPut, kGet };
 
@@ -24,7 +24,7 @@ Mode read_mode(Parameters& parameters, const std::string& fallback);
 
 inline bool is_one_sided(Mode mode) { return mode == Mode::kPut || mode == Mode::kGet; }
 
-// What an exchange works with. `remote` is set for one-sided modes: the partner's incoming row for
+// Arguments of an exchange. `remote` is set for one-sided modes: the partner's incoming row for
 // kPut, its outgoing one for kGet, laid out as this rank's own.
 struct Parties {
   Pair pair;
@@ -40,17 +40,17 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // From now on messages have these sizes. Both ranks of the pair open, then meet, before either
+  // Sets the sizes of subsequent messages. Both ranks of the pair open, then meet, before either
   // runs. Local.
   virtual void open(Sizes sizes) {
     outgoing_ = static_cast<int>(sizes.outgoing);
     incoming_ = static_cast<int>(sizes.incoming);
   }
 
-  // The operation, `count` times: what is timed. MPI's error codes, or'ed.
+  // Does the operation `count` times: the timed part. Returns MPI's error codes, or'ed.
   virtual int run(std::int64_t count) = 0;
 
-  // Takes back what open() and run() left prepared. Local; may be called again.
+  // Cancels what open() and run() left prepared. Local; may be called again.
   virtual void close() {}
 
  protected:
@@ -60,15 +60,15 @@ class Exchange {
   int incoming_ = 0;
 };
 
-// A message of parties.outgoing's one place and one back. One-sided: a transfer and its completion.
+// A message to the partner and one back. One-sided: a transfer and its completion.
 std::unique_ptr<Exchange> make_round_trips(Mode mode, const Parties& parties);
 
 // `window` messages in flight and then an acknowledgement, from the rank that begins to its partner
-// (of kGet: the other way), or both ways at once.
+// (kGet: the other way), or in both directions concurrently.
 std::unique_ptr<Exchange> make_windows(Mode mode, bool both_ways, int window,
                                        const Parties& parties);
 
-// Receives that were posted and will never be matched.
+// Cancels posted receives that will never be matched.
 void cancel(std::vector<MPI_Request>& requests);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Messages in memory: what a sender fills in, and what a receiver must find, byte by byte.
+// Messages in memory: filled by the sender, checked byte by byte by the receiver.
 #pragma once
 
 #include <cstddef>
@@ -6,28 +6,28 @@
 
 namespace assay {
 
-// The buffers of a node's ranks may take this part of the memory available there.
+// The share of a node's available memory that the buffers of its ranks may take.
 constexpr double kPartForBuffers = 0.9;
 
 // The byte at that index of the message with that key: differs between neighbouring keys, and
-// between bytes a line or a page apart, so that misplaced pieces show.
+// between positions a line or a page apart, so that misplaced pieces show.
 inline unsigned char message_byte(std::size_t index, std::size_t key) {
   return static_cast<unsigned char>(index * 31 + (index >> 6) * 7 + (index >> 12) * 13 + key * 101);
 }
 
-// Bytes that travel one way and the other in one operation, as one rank of a pair sees it.
+// Bytes sent in each direction in one operation, as seen by one rank of a pair.
 struct Sizes {
   std::size_t outgoing = 0;
   std::size_t incoming = 0;
 };
 
-// Places for messages in a row, in memory that somebody else owns, each with bytes after it that
-// must stay as they are. Where there is only one place, all messages share it.
+// A row of places for messages, in memory owned elsewhere, each followed by guard bytes that must
+// not change. If there is only one place, all messages share it.
 class MessageRow {
  public:
   static constexpr std::size_t kGuard = 64;
 
-  // Bytes that a row of `places` for messages up to that size takes.
+  // Bytes of a row of `places` for messages up to that size.
   static std::size_t memory(std::size_t largest, std::size_t places) {
     return stride(largest) * places;
   }
@@ -37,12 +37,12 @@ class MessageRow {
       : start_(start), step_(places > 1 ? stride(largest) : 0), places_(places) {}
 
   unsigned char* at(std::size_t place) const { return start_ + offset(place); }
-  // From the start of the row, also where this rank knows only the other's row.
+  // From the start of the row; also valid if this rank knows only the partner's row.
   std::size_t offset(std::size_t place) const { return step_ * place; }
   std::size_t places() const { return places_; }
 
-  // Fills every place as far as a message of that size and its guard reach: with messages of their
-  // own, `way` being 0 or 1; or with bytes all of which differ from these.
+  // Fills every place up to the end of a message of that size and its guard: with messages that
+  // differ per place, `way` being 0 or 1; or with bytes all of which differ from these.
   void write(std::size_t size, std::size_t round, std::size_t way) const {
     fill(size, round, way, 0);
   }
@@ -50,7 +50,7 @@ class MessageRow {
     fill(size, round, way, 0xff);
   }
 
-  // Bytes of blanked places that are not as messages of that size must have left them.
+  // Number of bytes of blanked places that differ from those that messages of that size must leave.
   std::int64_t wrong(std::size_t size, std::size_t round, std::size_t way) const {
     std::int64_t found = 0;
     for (std::size_t place = 0; place < places_; ++place) {

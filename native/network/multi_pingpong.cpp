@@ -1,4 +1,4 @@
-// network.multi_pingpong: all ranks in pairs, all pairs play ping-pong at once.
+// network.multi_pingpong: all ranks in pairs, all pairs play ping-pong concurrently.
 #include <string>
 
 #include "network/pairing.hpp"

@@ -1,4 +1,4 @@
-// Two ranks that exchange messages, and the parameters that all kernels of messages share.
+// Two ranks that exchange messages, and the parameters common to all message kernels.
 #pragma once
 
 #include <mpi.h>
@@ -14,12 +14,12 @@ namespace assay {
 
 constexpr std::int64_t kLargestMessage = std::int64_t{1} << 30;
 
-// Tags: of what is measured, of acknowledgements, and of what keeps two ranks in step untimed.
+// Tags: of timed messages, of acknowledgements, and of untimed synchronisation between two ranks.
 constexpr int kMessage = 1;
 constexpr int kAcknowledgement = 2;
 constexpr int kMeeting = 3;
 
-// One rank's view: its partner, and which of the two begins.
+// One rank's view of a pair: its partner, and which of the two begins.
 struct Pair {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = MPI_PROC_NULL;
@@ -29,7 +29,7 @@ struct Pair {
   bool takes_part() const { return partner != MPI_PROC_NULL; }
 };
 
-// This rank's view of the pair; no partner for a rank that is neither.
+// This rank's view of the pair; no partner for a rank outside of the pair.
 inline Pair pair_of(const Context& context, int from, int to) {
   if (context.rank == from) return {context.comm, context.rank, to, true};
   if (context.rank == to) return {context.comm, context.rank, from, false};
@@ -56,8 +56,8 @@ inline std::size_t read_message_size(Parameters& parameters) {
   return static_cast<std::size_t>(bytes);
 }
 
-// The parameters 'from' and 'to'; -1, the default of 'to', is the last rank. `what` is the kernel
-// in a person's words.
+// The parameters 'from' and 'to'; -1, the default of 'to', is the last rank. `what` names the
+// operation in error messages.
 inline Pair read_pair(const Context& context, Parameters& parameters, const std::string& what) {
   if (context.size < 2) throw KernelError(what + " needs at least 2 ranks");
   const auto checked = [&](const std::string& name, std::int64_t rank) {
@@ -76,7 +76,7 @@ inline Pair read_pair(const Context& context, Parameters& parameters, const std:
   return pair_of(context, from, to);
 }
 
-// 0, the powers of two below, and the size itself: what a check goes through.
+// The message sizes of a check: 0, the powers of two below `largest`, and `largest` itself.
 inline std::vector<std::size_t> sizes_up_to(std::size_t largest) {
   std::vector<std::size_t> all{0};
   for (std::size_t size = 1; size < largest; size *= 2) all.push_back(size);

@@ -1,4 +1,4 @@
-// Which rank communicates with which.
+// Pairing of ranks for communication.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// Of an even number of ranks: the first half with the second, in order.
+// For an even number of ranks: the first half with the second, in order.
 inline int partner_in_halves(int rank, int size) {
   return rank < size / 2 ? rank + size / 2 : rank - size / 2;
 }
@@ -16,10 +16,10 @@ inline int partner_in_halves(int rank, int size) {
 // 0 with 1, 2 with 3, and so on.
 inline int partner_of_neighbours(int rank) { return rank % 2 == 0 ? rank + 1 : rank - 1; }
 
-// Senders and their receivers, as many as there can be: the ranks of rank 0's node, each with a
-// rank of another node, other nodes in turn (Luecke, Li & Cuma 2005, 4.3: one node to two). Where
-// there is but one node, its first half sends to its second. `nodes`: for each rank, a number that
-// is the same for the ranks of a node.
+// The maximum number of senders with their receivers: the ranks of rank 0's node, each with a rank
+// of another node, other nodes in turn (Luecke, Li & Cuma 2005, 4.3: one node to two). If there is
+// only one node, its first half sends to its second. `nodes`: for each rank, a number that is the
+// same for the ranks of a node.
 inline std::vector<std::pair<int, int>> senders_and_receivers(const std::vector<int>& nodes) {
   std::vector<int> senders;
   std::vector<std::vector<int>> others;  // the other nodes' ranks, nodes in order of appearance

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,16 @@ namespace {
 
 constexpr int kTag = 1;
 constexpr int kTripsTag = 2;
+// The part of the time after which no further pair is visited before the passes: the first pass
+// takes about as long as these visits.
+constexpr double kPartBefore = 0.5;
 // Seconds that the trips of a visit shall last together, so that two readings of the clock are less
-// than a hundredth of them; and the most trips that are made for it.
+// than a hundredth of them; and the maximum number of trips.
 constexpr double kVisit = 10e-6;
 constexpr int kMostTrips = 1000;
+constexpr std::uint64_t kMembersSeed = 1;
+constexpr double kGolden = 0.6180339887498949;
+constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 
 class Pairs : public Kernel {
  public:
@@ -37,7 +44,8 @@ class Pairs : public Kernel {
     fault_ = PlantedFault(parameters, {"byte", "short"});
   }
 
-  // Also finds out how many trips each pair needs, in a pass that opens all connections.
+  // Also determines how many trips each pair needs, in a pass that opens all connections. Pairs
+  // that this pass doesn't reach in time aren't measured.
   void setup() override {
     payload_.allocate(context_, bytes_);
     const std::vector<int>& nodes = context_.nodes;
@@ -57,7 +65,7 @@ class Pairs : public Kernel {
     }
     schedule(members);
     payload_.fill(key_of(context_.rank, 0));
-    each_visit(concurrent_, [&](Visit& visit) { find_trips(visit); });
+    keep(each_visit(concurrent_, [&](Visit& visit) { find_trips(visit); }, kPartBefore));
   }
 
   void run(std::int64_t count) override {
@@ -69,8 +77,8 @@ class Pairs : public Kernel {
     }
   }
 
-  // Every byte that the last timed visit of each rank left, and then every byte of one more trip
-  // between each pair, both ways, in messages of their own.
+  // Checks every byte that the last timed visit of each rank left, and then every byte of one more
+  // trip between each pair, both ways, with different messages.
   Verification verify() override {
     std::int64_t wrong = 0;
     if (!visits_.empty()) {
@@ -83,10 +91,10 @@ class Pairs : public Kernel {
             static_cast<double>(wrong), 0.0};
   }
 
-  // A pass over all pairs is a sample, whatever it lasts.
+  // A sample is one pass over all pairs, however long it takes.
   std::int64_t max_batch() const override { return 1; }
 
-  // Of each pass the median and the slowest pair; of each pair the median over the passes.
+  // For each pass the median and the slowest pair; for each pair the median over the passes.
   std::vector<Series> series() const override {
     std::vector<Series> all = passes();
     for (const Visit& visit : visits_) {
@@ -105,14 +113,14 @@ class Pairs : public Kernel {
   }
 
  private:
-  // What this rank has to do with one other; `leads`: it sends first and times.
+  // This rank's exchange with one partner; `leads`: it sends first and measures the time.
   struct Visit {
     std::size_t round = 0;
     std::size_t place = 0;  // of the pair in its round
     int peer = 0;
     bool leads = false;
     int trips = 1;
-    std::vector<double> times;  // seconds one way, one for each pass
+    std::vector<double> times;  // seconds one way, one per pass
   };
 
   static std::int64_t within(const std::string& name, std::int64_t value, std::int64_t low,
@@ -122,15 +130,20 @@ class Pairs : public Kernel {
                       std::to_string(high) + ", not " + std::to_string(value));
   }
 
-  // The key of what a rank sends: in timed messages, and in the check of each round.
+  // The key of a rank's messages: timed messages, and those of each round of the check.
   std::uint64_t key_of(int rank, std::size_t message) const {
     return static_cast<std::uint64_t>(rank) + message * static_cast<std::size_t>(context_.size);
   }
 
-  // Members meet in an order drawn anew in each launch, so that where only some of the rounds fit,
-  // they are a random and balanced part, and other launches see other pairs.
+  // Members meet in a random order, the same in every launch, but launches begin with different
+  // rounds, so that if only some of the rounds fit, launches measure different pairs. Multiples of
+  // the golden ratio spread the beginnings evenly over all rounds, however many launches there are.
   void schedule(const std::vector<int>& members) {
-    std::vector<Round> rounds = tournament(shuffled(members, context_.seed));
+    std::vector<Round> rounds = tournament(shuffled(members, kMembersSeed));
+    double whole = 0.0;
+    const double place = std::modf(kGolden * static_cast<double>(context_.seed), &whole);
+    const auto first = static_cast<std::ptrdiff_t>(place * static_cast<double>(rounds.size()));
+    std::rotate(rounds.begin(), rounds.begin() + first, rounds.end());
     const std::size_t fitting = static_cast<std::size_t>(most_) / rounds[0].size();
     if (rounds.size() > fitting) rounds.resize(std::max<std::size_t>(fitting, 1));
     members_ = members.size();
@@ -145,24 +158,63 @@ class Pairs : public Kernel {
     }
   }
 
-  // Does it for each pair that this rank is in: a whole round together, or one pair after the
-  // other, all others waiting in a barrier.
+  // Does the action for each pair of this rank: a whole round together, or one pair after the other
+  // while all others wait in a barrier. Stops when that part of the measurement's time is over, but
+  // not before the first; returns the number of steps (rounds or pairs) done.
   template <typename Action>
-  void each_visit(bool together, Action action) {
+  std::size_t each_visit(bool together, Action action, double part = kNoEnd) {
     auto mine = visits_.begin();
+    const std::size_t steps = together ? sizes_.size() : pairs_;
+    std::size_t done = 0;
     for (std::size_t round = 0; round < sizes_.size(); ++round) {
       const std::size_t turns = together ? 1 : sizes_[round];
-      for (std::size_t turn = 0; turn < turns; ++turn) {
-        MPI_Barrier(context_.comm);
+      for (std::size_t turn = 0; turn < turns; ++turn, ++done) {
+        if (context_.progress) {
+          context_.progress(static_cast<double>(done) / static_cast<double>(steps), {});
+        }
+        if (!goes_on(done > 0 ? part : kNoEnd)) return done;
         if (mine == visits_.end() || mine->round != round) continue;
         if (!together && mine->place != turn) continue;
         action(*mine);
         ++mine;
       }
     }
+    return done;
   }
 
-  // Seconds one way. The trip before those that are timed waits for a partner who comes late.
+  // Waits for all ranks. Whether that part of the measurement's time is not over.
+  bool goes_on(double part) const {
+    const Deadline& deadline = context_.deadline;
+    if (part < kNoEnd && deadline.exists()) return deadline.allows(context_.comm, 0.0, part);
+    MPI_Barrier(context_.comm);
+    return true;
+  }
+
+  // Drops all but the first steps (rounds, or pairs), and of these a round that is not whole,
+  // unless it is the only one: every member then has equally many pairs.
+  void keep(std::size_t steps) {
+    std::size_t rounds = 0;
+    std::size_t pairs = 0;
+    for (; rounds < sizes_.size(); ++rounds) {
+      const std::size_t needs = concurrent_ ? rounds + 1 : pairs + sizes_[rounds];
+      if (needs > steps) break;
+      pairs += sizes_[rounds];
+    }
+    if (rounds == 0) {
+      rounds = 1;
+      pairs = sizes_[0] = steps;
+    }
+    sizes_.resize(rounds);
+    pairs_ = pairs;
+    visits_.erase(std::remove_if(visits_.begin(), visits_.end(),
+                                 [this](const Visit& visit) {
+                                   return visit.round >= sizes_.size() ||
+                                          visit.place >= sizes_[visit.round];
+                                 }),
+                  visits_.end());
+  }
+
+  // Seconds one way. The untimed first trip waits for a late partner.
   double timed_visit(const Visit& visit, int trips) {
     int failed = trip(visit, payload_.count(), nullptr);
     const Ticks start = ticks();
@@ -185,17 +237,26 @@ class Pairs : public Kernel {
     return failed;
   }
 
+  // One trip of a slow pair suffices; of a fast one a single trip may have been interrupted.
   void find_trips(Visit& visit) {
     constexpr int kProbes = 3;
-    const double one_way = timed_visit(visit, kProbes);
+    double one_way = timed_visit(visit, 1);
     visit.trips = static_cast<int>(fixed_trips_);
     if (visit.trips > 0) return;
+    int slow = 2.0 * one_way >= kVisit ? 1 : 0;
+    agree_with_peer(visit, slow);
+    if (slow == 0) one_way = timed_visit(visit, kProbes);
     visit.trips = static_cast<int>(
         std::clamp(std::ceil(kVisit / std::max(2.0 * one_way, 1e-9)), 1.0, double{kMostTrips}));
+    agree_with_peer(visit, visit.trips);
+  }
+
+  // The number of the rank that leads, on both.
+  void agree_with_peer(const Visit& visit, int& number) const {
     if (visit.leads) {
-      MPI_Send(&visit.trips, 1, MPI_INT, visit.peer, kTripsTag, context_.comm);
+      MPI_Send(&number, 1, MPI_INT, visit.peer, kTripsTag, context_.comm);
     } else {
-      MPI_Recv(&visit.trips, 1, MPI_INT, visit.peer, kTripsTag, context_.comm, MPI_STATUS_IGNORE);
+      MPI_Recv(&number, 1, MPI_INT, visit.peer, kTripsTag, context_.comm, MPI_STATUS_IGNORE);
     }
   }
 
@@ -218,7 +279,7 @@ class Pairs : public Kernel {
     return payload_.count();
   }
 
-  // One value for each pass, on rank 0. Collective.
+  // One value per pass, on rank 0. Collective.
   std::vector<Series> passes() const {
     std::vector<double> mine;
     std::size_t samples = 0;

@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kGuard = 64;
 constexpr unsigned char kUntouched = 0xA5;
 
-// Multiplicative hashing: keys start at places far apart of one long sequence without a period that
-// a line or a page could hide.
+// Multiplicative hashing: keys start far apart in one long sequence without a period that a line or
+// a page could hide.
 unsigned char pattern(std::uint64_t index, std::uint64_t key) {
   return static_cast<unsigned char>(
       ((index + key * 0x9E3779B97F4A7C15ULL) * 0xD1B54A32D192ED03ULL) >> 56);

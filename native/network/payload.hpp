@@ -1,4 +1,4 @@
-// What messages carry so that each byte that arrives can be told from any other.
+// Contents of messages, such that each received byte can be distinguished from any other.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace assay {
 
 constexpr std::int64_t kLargestPayload = std::int64_t{1} << 30;
 
-// The parameter "bytes" within what a payload can hold, or KernelError.
+// The parameter "bytes" within the limits of a payload, or KernelError.
 std::size_t payload_bytes(Parameters& parameters, std::int64_t fallback);
 
-// A buffer to send from and one to receive into, from page boundaries on, on ordinary pages as an
-// application's would be. Bytes after the message must stay as they are.
+// A send buffer and a receive buffer, page-aligned, on ordinary pages as in an application. Bytes
+// after the message must not change.
 class Payload {
  public:
   // Throws KernelError where memory is short. Does not communicate.
@@ -30,8 +30,8 @@ class Payload {
   void fill(std::uint64_t key);
   // Makes every byte of the incoming buffer differ from the message with that key.
   void spoil(std::uint64_t key);
-  // Bytes of the incoming buffer that are not those of the message with that key, and bytes after
-  // it that were touched.
+  // Number of bytes of the incoming buffer that differ from the message with that key, and of bytes
+  // after it that changed.
   std::int64_t wrong(std::uint64_t key) const;
 
  private:

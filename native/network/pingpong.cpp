@@ -1,4 +1,4 @@
-// network.pingpong: a message to another rank and one of the same size back, over and over.
+// network.pingpong: a message to another rank and one of the same size back, repeatedly.
 #include <optional>
 
 #include "harness/kernel.hpp"
@@ -15,7 +15,7 @@ class PingPong : public Kernel {
     const std::size_t bytes = read_message_size(parameters);
     const Pair pair = read_pair(context, parameters, "a ping-pong");
     mode_ = read_mode(parameters, "blocking");
-    // A put goes there, a get comes back, neither with an answer.
+    // A put sends one way, a get fetches; neither has an answer.
     const std::size_t there = mode_ == Mode::kGet ? 0 : bytes;
     const std::size_t back = mode_ == Mode::kPut ? 0 : bytes;
     conversation_.emplace(context, pair,

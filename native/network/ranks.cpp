@@ -14,8 +14,8 @@ std::vector<int> all_ranks(int size) {
 }
 
 std::vector<int> shuffled(std::vector<int> members, std::uint64_t seed) {
-  // Fisher and Yates by hand: how std::shuffle draws differs between libraries. The remainder's
-  // bias, members / 2^64, is of no account.
+  // Fisher and Yates written out: std::shuffle draws differently in each library. The remainder's
+  // bias, members / 2^64, is negligible.
   std::mt19937_64 draw(seed);
   for (std::size_t left = members.size(); left > 1; --left) {
     std::swap(members[left - 1], members[draw() % left]);

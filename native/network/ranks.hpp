@@ -1,4 +1,4 @@
-// Choosing and ordering ranks: by node, at random, or as given.
+// Selection and ordering of ranks: by node, at random, or as given.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ std::vector<int> all_ranks(int size);
 // The same members in an order that depends on the seed alone, on every machine.
 std::vector<int> shuffled(std::vector<int> members, std::uint64_t seed);
 
-// "2-0-1", also with spaces or commas between: the ranks it names. Throws KernelError, naming the
-// parameter, for anything else, for a rank that isn't there, and for one named twice.
+// Parses "2-0-1", also with spaces or commas as separators. Throws KernelError, naming the
+// parameter, for any other text, a rank that doesn't exist, or a rank named twice.
 std::vector<int> read_ranks(const std::string& parameter, const std::string& text, int size);
 
 // Seconds, rounded to picoseconds, so that records of thousands of numbers stay short.

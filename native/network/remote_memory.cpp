@@ -3,7 +3,7 @@
 namespace assay {
 namespace {
 
-// The pair alone, in a communicator; the one that begins is rank 0.
+// A communicator of the pair alone; the rank that begins is rank 0.
 MPI_Comm communicator_of(const Pair& pair) {
   const int ranks[] = {pair.first ? pair.rank : pair.partner,
                        pair.first ? pair.partner : pair.rank};
@@ -35,7 +35,7 @@ RemoteMemory::RemoteMemory(const Pair& pair, std::size_t bytes, bool ready)
   MPI_Allreduce(MPI_IN_PLACE, &all_ready, 1, MPI_INT, MPI_MIN, two_);
   if (!all_ready) {
     release();
-    throw KernelError("one of the two ranks can't have the memory for its messages");
+    throw KernelError("one of the two ranks can't get the memory for its messages");
   }
   int made = MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, two_, &own_,
                               &window_) == MPI_SUCCESS;
@@ -44,7 +44,7 @@ RemoteMemory::RemoteMemory(const Pair& pair, std::size_t bytes, bool ready)
     release();
     throw KernelError("MPI can't allocate a window of " + std::to_string(bytes) + " bytes");
   }
-  // Only here may a rank look at its own window's bytes after no more than MPI_Win_sync.
+  // Only in this model may a rank read its own window's bytes after MPI_Win_sync alone.
   if (!is_unified(window_)) {
     release();
     throw KernelError("this MPI has no windows of the unified memory model");

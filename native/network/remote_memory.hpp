@@ -9,12 +9,12 @@
 
 namespace assay {
 
-// An MPI window over the two ranks, open to both (passive target: MPI_Win_lock_all) as long as the
-// object lives. Making and destroying one is collective over the pair.
+// An MPI window over the two ranks, open to both (passive target: MPI_Win_lock_all) for the
+// lifetime of the object. Construction and destruction are collective over the pair.
 class RemoteMemory {
  public:
-  // `bytes` may differ between the two. Throws KernelError on both if either can't have them, or
-  // if this rank says that it is not `ready`.
+  // `bytes` may differ between the two. Throws KernelError on both if either can't get its memory,
+  // or if this rank is not `ready`.
   RemoteMemory(const Pair& pair, std::size_t bytes, bool ready);
   ~RemoteMemory();
   RemoteMemory(const RemoteMemory&) = delete;
@@ -24,7 +24,7 @@ class RemoteMemory {
   MPI_Win window() const { return window_; }
   int partner() const { return partner_; }  // by its rank in the window
 
-  // What was written by either side before both met is there for both after it.
+  // What either side wrote before both met is visible to both afterwards.
   void synchronise() const { MPI_Win_sync(window_); }
 
  private:

@@ -1,4 +1,5 @@
-// network.ring: a message from each rank to the next, around a ring: a token, or all at once.
+// network.ring: a message from each rank to the next around a ring: as a token, or all
+// concurrently.
 #include <mpi.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "harness/stop_rule.hpp"
 #include "network/payload.hpp"
 #include "network/ranks.hpp"
+#include "network/rehearsal.hpp"
 
 namespace assay {
 namespace {
@@ -19,9 +21,13 @@ namespace {
 constexpr int kLapTag = 1;
 constexpr int kHopTag = 2;
 constexpr int kDoneTag = 3;
-// Seconds that the round trips of a hop shall last together, and the most that are made for it.
+// Seconds that the round trips of a hop shall last together, and their maximum number.
 constexpr double kHop = 10e-6;
 constexpr int kMostRoundTrips = 100;
+// Rounds that the shortest measurement takes as long as: hops before and for the sample (of a token
+// two round trips each), the sample, the check.
+constexpr double kShortestToken = 10.0;
+constexpr double kShortestTogether = 4.0;
 
 class Ring : public Kernel {
  public:
@@ -52,9 +58,15 @@ class Ring : public Kernel {
     fault_ = PlantedFault(parameters, {"byte", "short"});
   }
 
-  // Also opens all connections, and finds out how many round trips a hop needs.
+  // Also opens all connections, and determines how many round trips a hop needs.
   void setup() override {
     payload_.allocate(context_, bytes_);
+    expected_ = rehearse(context_, payload_.bytes(), token_ ? kShortestToken : kShortestTogether,
+                         [this](std::size_t part) {
+                           const int sent = static_cast<int>(part);
+                           check(token_ ? pass_token(sent, nullptr) : step(sent, nullptr));
+                         });
+    if (expected_ > context_.deadline.longest()) return;
     payload_.fill(key_of(context_.rank, 0));
     time_hops();
     const double mine = std::max(hops_[0], 1e-9);
@@ -65,7 +77,9 @@ class Ring : public Kernel {
     hops_.clear();
   }
 
-  // The hops by themselves, between the rounds that the harness times.
+  double expected_seconds() const override { return expected_; }
+
+  // Times each hop separately, between the rounds that the harness times.
   void before_sample() override { time_hops(); }
 
   void run(std::int64_t count) override {
@@ -73,11 +87,11 @@ class Ring : public Kernel {
     for (std::int64_t k = 0; k < count; ++k) {
       failed |= token_ ? pass_token(payload_.count(), nullptr) : step(payload_.count(), nullptr);
     }
-    if (failed != MPI_SUCCESS) throw KernelError("MPI failed to send or to receive a message");
+    check(failed);
   }
 
-  // Every byte that the last timed message left at each rank, and then every byte of one more round
-  // with a message of its own.
+  // Checks every byte that the last timed message left at each rank, and then every byte of one
+  // more round with a different message.
   Verification verify() override {
     if (fault_.is("byte") && is_last()) payload_.incoming()[bytes_ / 2] ^= 1;
     std::int64_t wrong = payload_.wrong(key_of(sender(), 0));
@@ -86,22 +100,20 @@ class Ring : public Kernel {
     MPI_Status status;
     int sent = payload_.count();
     if (fault_.is("short") && bytes_ > 0 && is_last()) --sent;
-    if ((token_ ? pass_token(sent, &status) : step(sent, &status)) != MPI_SUCCESS) {
-      throw KernelError("MPI failed to send or to receive a message");
-    }
+    check(token_ ? pass_token(sent, &status) : step(sent, &status));
     wrong += payload_.wrong(key_of(sender(), 1));
     wrong += arrived_whole(status, payload_.count()) ? 0 : 1;
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, context_.comm);
     return {wrong == 0, "bytes wrong or missing, over all ranks", static_cast<double>(wrong), 0.0};
   }
 
-  // The token's way ends where it began; all at once, the slowest counts.
+  // A token returns to its first rank; with concurrent messages the slowest rank counts.
   bool times_here() const override { return !token_ || position_ == 0; }
 
-  // Each hop's median, from the rank that knows it: the sender for a token, or else the receiver.
+  // Each hop's median, from the rank that measures it: the sender for a token, else the receiver.
   std::vector<Series> series() const override {
-    const bool told = position_ < kMostSeries;
-    if (!told || hops_.empty()) return {};
+    const bool reported = position_ < kMostSeries;
+    if (!reported || hops_.empty()) return {};
     const int from = token_ ? context_.rank : previous_;
     const int to = token_ ? next_ : context_.rank;
     return {{"hop", "s", from, to, {rounded(median(hops_))}}};
@@ -117,7 +129,11 @@ class Ring : public Kernel {
            static_cast<std::uint64_t>(message) * static_cast<std::uint64_t>(context_.size);
   }
 
-  // Whose message this rank holds after a round.
+  static void check(int failed) {
+    if (failed != MPI_SUCCESS) throw KernelError("MPI failed to send or to receive a message");
+  }
+
+  // The rank whose message this rank holds after a round.
   int sender() const { return token_ ? route_[0] : previous_; }
   bool is_last() const { return position_ + 1 == route_.size(); }
 
@@ -126,7 +142,7 @@ class Ring : public Kernel {
                     status ? status : MPI_STATUS_IGNORE);
   }
 
-  // What was received is what is sent on, so that damage at any hop shows from there to the end.
+  // The received bytes are sent on, so that damage at any hop shows from there to the end.
   int pass_token(int sent, MPI_Status* status) const {
     int failed = MPI_SUCCESS;
     if (position_ != 0) failed |= receive(previous_, kLapTag, status);
@@ -150,8 +166,8 @@ class Ring : public Kernel {
     }
   }
 
-  // No two clocks are compared: each hop is half of a round trip to the next rank, by the sender's
-  // clock. One hop after the other, in the token's own order; nothing else is under way.
+  // No two clocks are compared: a hop is half of a round trip to the next rank, by the sender's
+  // clock. One hop after the other, in the token's order, without concurrent traffic.
   void hops_in_turn() {
     MPI_Barrier(context_.comm);
     if (position_ != 0) answer(previous_);
@@ -159,15 +175,15 @@ class Ring : public Kernel {
     if (position_ == 0) answer(previous_);
   }
 
-  // Seconds one way. The first trip waits for a partner who comes late, and isn't timed.
+  // Seconds one way. The first trip waits for a late partner and isn't timed.
   double ask(int peer) const {
     int failed = ask_once(peer);
     const Ticks start = ticks();
     for (int k = 0; k < trips_; ++k) failed |= ask_once(peer);
     const Ticks took = ticks() - start;
-    // Not before this one is told so does the partner go on, so that no two hops overlap.
+    // The partner continues only after this message, so that no two hops overlap.
     failed |= MPI_Send(nullptr, 0, MPI_BYTE, peer, kDoneTag, context_.comm);
-    if (failed != MPI_SUCCESS) throw KernelError("MPI failed to send or to receive a message");
+    check(failed);
     return seconds(took) / (2.0 * trips_);
   }
 
@@ -184,11 +200,12 @@ class Ring : public Kernel {
           MPI_Send(payload_.outgoing(), payload_.count(), MPI_BYTE, peer, kHopTag, context_.comm);
     }
     failed |= MPI_Recv(nullptr, 0, MPI_BYTE, peer, kDoneTag, context_.comm, MPI_STATUS_IGNORE);
-    if (failed != MPI_SUCCESS) throw KernelError("MPI failed to send or to receive a message");
+    check(failed);
   }
 
-  // After a barrier all send at once; a hop lasts from the receiver's own start to the message's
-  // end, by the receiver's clock. One step only: in a row of them everybody waits for the slowest.
+  // After a barrier all send concurrently; a hop lasts from the receiver's own start to the arrival
+  // of the message, by the receiver's clock. One step only: in successive steps all ranks would
+  // wait for the slowest.
   void hops_together() {
     MPI_Barrier(context_.comm);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -198,7 +215,7 @@ class Ring : public Kernel {
     failed |= receive(previous_, kHopTag, nullptr);
     hops_.push_back(seconds(ticks() - start));
     failed |= MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (failed != MPI_SUCCESS) throw KernelError("MPI failed to send or to receive a message");
+    check(failed);
   }
 
   Context context_;
@@ -209,8 +226,9 @@ class Ring : public Kernel {
   int next_ = 0;
   int previous_ = 0;
   int trips_ = 1;
+  double expected_ = 0.0;  // seconds of the shortest measurement, 0 if unknown
   Payload payload_;
-  std::vector<double> hops_;  // seconds of the hop that this rank times, one for each sample
+  std::vector<double> hops_;  // seconds of the hop that this rank times, one per sample
   PlantedFault fault_;
 };
 

@@ -1,10 +1,10 @@
-// A message to the partner and one back, in each mode.
+// Round trips of messages, in each mode.
 #include "network/exchange.hpp"
 
 namespace assay {
 namespace {
 
-// Sends and receives by turns; the partner of the rank that begins receives first.
+// Sends and receives alternately; the partner of the rank that begins receives first.
 template <typename Send, typename Receive>
 int alternate(bool first, std::int64_t count, Send send, Receive receive) {
   int failed = MPI_SUCCESS;
@@ -59,7 +59,7 @@ class RequestTrips : public Exchange {
   static int wait(MPI_Request* request) { return MPI_Wait(request, MPI_STATUS_IGNORE); }
 };
 
-// MPI_Isend, MPI_Irecv, each waited for at once.
+// MPI_Isend, MPI_Irecv, each followed immediately by its wait.
 class NonblockingTrips : public RequestTrips {
  public:
   using RequestTrips::RequestTrips;
@@ -79,9 +79,9 @@ class NonblockingTrips : public RequestTrips {
   }
 };
 
-// Every receive is posted before the message that it is for is sent: by the rank that begins before
-// it sends, by its partner before it answers the message before. One receive of the partner's is
-// therefore always posted, between samples too.
+// Every receive is posted before its message is sent: by the rank that begins before it sends, by
+// its partner before it answers the previous message. One receive of the partner is therefore
+// always posted, also between samples.
 class PrepostedTrips : public RequestTrips {
  public:
   using RequestTrips::RequestTrips;
@@ -122,7 +122,7 @@ class PrepostedTrips : public RequestTrips {
   std::vector<MPI_Request> posted_{MPI_REQUEST_NULL};
 };
 
-// MPI_Start on requests that were made once.
+// MPI_Start on persistent requests.
 class PersistentTrips : public Exchange {
  public:
   using Exchange::Exchange;

@@ -1,4 +1,4 @@
-// network.stream: windows of messages in flight from one rank to another, or both ways at once.
+// network.stream: windows of messages in flight from one rank to another, or in both directions.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -58,7 +58,7 @@ class MessageStream : public Kernel {
   double operations_per_count() const override { return window_; }
   std::int64_t max_batch() const override { return std::max<std::int64_t>(1, 65536 / window_); }
   Start start() const override { return Start::kFree; }
-  // Both ways, the windows of one rank close a little after the other's.
+  // In both directions the windows of one rank close slightly after the other's.
   bool times_here() const override {
     return conversation_->pair().first || (both_ways_ && conversation_->pair().takes_part());
   }

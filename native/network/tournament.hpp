@@ -1,4 +1,4 @@
-// Which pairs meet, round by round: every pair once, and nobody twice in a round.
+// Pairs round by round: every pair once, and no member twice in a round.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,10 @@ namespace assay {
 using PairOfRanks = std::pair<int, int>;
 using Round = std::vector<PairOfRanks>;
 
-// The circle method (Kirkman): one member stays, the others move on by one place each round. An odd
-// number of members leaves one out in each round. Each round meets a different set of pairs, so any
-// rounds of it are a balanced part of all pairs: every member has as many of them, but for byes.
+// The circle method (Kirkman): one member stays, the others move by one place each round. With an
+// odd number of members one is left out in each round. Each round has a different set of pairs, so
+// that any set of rounds is a balanced part of all pairs: every member has the same number of them,
+// except for byes.
 inline std::vector<Round> tournament(const std::vector<int>& members) {
   const std::size_t seats = members.size() + members.size() % 2;
   std::vector<Round> rounds;

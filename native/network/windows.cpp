@@ -1,6 +1,6 @@
-// Windows of messages in flight, one way or both ways at once, in each mode. What closes a window
-// is that its messages have arrived: one way the receiver says so by an empty message; both ways
-// each rank has its partner's messages; one-sided MPI_Win_flush returns.
+// Windows of messages in flight, in one or both directions, in each mode. A window closes when its
+// messages have arrived: in one direction the receiver sends an empty message; in both directions
+// each rank has its partner's messages; one-sided, MPI_Win_flush returns.
 #include "network/exchange.hpp"
 
 namespace assay {
@@ -48,7 +48,7 @@ class Windows : public Exchange {
     return MPI_Send(nullptr, 0, MPI_BYTE, pair_.partner, kAcknowledgement, pair_.comm);
   }
 
-  // From each to the other.
+  // Each to the other.
   int acknowledge_mutually() const {
     return MPI_Sendrecv(nullptr, 0, MPI_BYTE, pair_.partner, kAcknowledgement, nullptr, 0, MPI_BYTE,
                         pair_.partner, kAcknowledgement, pair_.comm, MPI_STATUS_IGNORE);
@@ -104,8 +104,8 @@ class NonblockingWindows : public Windows {
   std::vector<MPI_Request> requests_;  // of receives, then of sends
 };
 
-// The receives of a window are posted before the window before is acknowledged, so that no message
-// is sent before its receive is posted.
+// The receives of a window are posted before the window before is acknowledged, so that every
+// receive is posted before its message is sent.
 class PrepostedWindows : public Windows {
  public:
   PrepostedWindows(const Parties& parties, bool both_ways, int window)

@@ -1,6 +1,6 @@
-// noise.barrier: who arrives when. Every rank does the same work, then all meet in a barrier,
-// thousands of times; each rank's arrival and exit are timed (the experiment that Kramer & Ryan,
-// ICCS 2003, ask for in section 13).
+// noise.barrier: order and lateness of arrivals at a barrier. Every rank does the same work, then
+// all meet in a barrier, thousands of times; each rank's arrival and exit are timed (the experiment
+// that Kramer & Ryan, ICCS 2003, propose in section 13).
 #include <mpi.h>
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 #include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "noise/fixed_work.hpp"
-#include "noise/telling.hpp"
+#include "noise/reported_ranks.hpp"
 
 namespace assay {
 namespace {
 
-// What a rank's lateness is told by: these quantiles, and the few greatest.
+// A rank's lateness is reported as these quantiles and its few greatest values.
 constexpr double kLevels[] = {0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999};
 constexpr std::size_t kWorst = 5;
 // Steps whose lateness is kept for the quantiles; the shares and means are of all steps.
@@ -32,7 +32,8 @@ class ArrivalAtBarrier : public Kernel {
         work_(context.seed + static_cast<std::uint64_t>(context.rank)) {
     if (context.size < 2) throw KernelError("noise.barrier needs at least two ranks");
     check_trace(quantum_, count_);
-    // Ranks of one node read the same clock. Between nodes nothing is known of the clocks yet.
+    // Ranks of one node read the same clock. The offsets between clocks of different nodes are not
+    // known here.
     common_ = context.local_size == context.size;
     fault_ = PlantedFault(parameters, {"work", "count", "early", "late"});
   }
@@ -44,7 +45,7 @@ class ArrivalAtBarrier : public Kernel {
     lateness_.reserve(kMostSteps);
     steps_ = steps_lasting(context_.comm, quantum_, work_);
     calibration_ = work_.done();
-    // All times count from one moment, so that they stay exact as seconds.
+    // All times are relative to one moment, so that they are exact in seconds.
     base_ = ticks();
     MPI_Bcast(&base_, 1, MPI_INT64_T, 0, context_.comm);
   }
@@ -62,8 +63,8 @@ class ArrivalAtBarrier : public Kernel {
     taken_ = true;
   }
 
-  // The work's value, and that nobody left a barrier before the last had come, as far as one clock
-  // tells.
+  // Checks the work's value, and, where all ranks share a clock, that no rank left a barrier before
+  // the last one arrived.
   Verification verify() override {
     note();
     if (fault_.is("work") && context_.rank == context_.size - 1) work_.damage();
@@ -72,7 +73,7 @@ class ArrivalAtBarrier : public Kernel {
     const auto expected = calibration_ + quanta * static_cast<std::uint64_t>(steps_);
     long long wrong = early_ + (work_.right() && work_.done() == expected ? 0 : 1);
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, context_.comm);
-    told_ = choose_told(context_.comm, total_lateness_);
+    reported_ = choose_reported(context_.comm, total_lateness_);
     return {wrong == 0,
             common_ ? "exits before the last arrival, and ranks whose work came out wrong"
                     : "ranks whose work came out wrong",
@@ -89,7 +90,7 @@ class ArrivalAtBarrier : public Kernel {
       all.push_back({"spread", "s", {}, {}, spread_});
       all.push_back({"barrier", "s", {}, {}, barrier_});
     }
-    if (!told_.summarised || lost_.empty()) return all;
+    if (!reported_.summarised || lost_.empty()) return all;
     const double steps = static_cast<double>(count_) * static_cast<double>(lost_.size());
     all.push_back({"last", "1", context_.rank, {}, {static_cast<double>(last_) / steps}});
     all.push_back({"lateness", "s", context_.rank, {}, quantiles()});
@@ -123,15 +124,16 @@ class ArrivalAtBarrier : public Kernel {
     exits_[i] = ticks();
   }
 
-  // When this rank arrived at a barrier and left it, on a scale that all ranks share. Without a
-  // common clock all are taken to leave at once: who waited longest came first. (A synchronised
-  // clock goes here: common_ = true, and its time of both ticks.)
+  // When this rank arrived at a barrier and left it, on a scale common to all ranks. Without a
+  // common clock all ranks are assumed to leave at the same time: the rank that waited longest
+  // arrived first. (A synchronised clock would go here: common_ = true, and both ticks in its
+  // time.)
   double arrival(std::size_t i) const {
     return common_ ? seconds(arrivals_[i] - base_) : -seconds(exits_[i] - arrivals_[i]);
   }
   double exit(std::size_t i) const { return common_ ? seconds(exits_[i] - base_) : 0.0; }
 
-  // Takes note of the sample taken last. Collective.
+  // Evaluates the last sample. Collective.
   void note() {
     if (!taken_) return;
     taken_ = false;
@@ -168,7 +170,7 @@ class ArrivalAtBarrier : public Kernel {
     if (worst_.size() > kWorst) worst_.pop_back();
   }
 
-  // Of this rank's lateness, linear between order statistics.
+  // Quantiles of this rank's lateness, linear between order statistics.
   std::vector<double> quantiles() const {
     std::vector<double> ordered = lateness_;
     std::sort(ordered.begin(), ordered.end());
@@ -196,20 +198,20 @@ class ArrivalAtBarrier : public Kernel {
   std::vector<Ticks> exits_;
   bool taken_ = false;
 
-  // Of all ranks, one a sample: the share of time waited for those who came later; from first to
+  // Of all ranks, one per sample: the share of time spent waiting for later ranks; from first to
   // last arrival; from last arrival to exit.
   std::vector<double> lost_;
   std::vector<double> spread_;
   std::vector<double> barrier_;
-  // This rank's.
+  // Of this rank.
   std::vector<double> lateness_;
   std::vector<double> worst_;  // the greatest, descending
   double total_lateness_ = 0.0;
   std::int64_t last_ = 0;
   long long early_ = 0;
-  Told told_;
+  ReportedRanks reported_;
   PlantedFault fault_;
-  FixedWork more_{0};  // what makes a rank late
+  FixedWork more_{0};  // extra work of a planted late rank
 };
 
 ASSAY_KERNEL("noise.barrier", ArrivalAtBarrier);

@@ -8,12 +8,12 @@
 namespace assay {
 
 std::int64_t steps_lasting(MPI_Comm comm, double wanted, FixedWork& work) {
-  // Long enough against the clock (20 µs and more), short enough that some round is undisturbed on
-  // a machine that ticks a thousand times per second; and in all a few milliseconds, by which time
-  // a core has left its idle frequency.
+  // Long enough for the clock (20 µs and more), short enough that some round is undisturbed on a
+  // machine with a thousand timer ticks per second; in total a few milliseconds, by which time a
+  // core has left its idle frequency.
   constexpr std::int64_t kSteps = 20000;
   constexpr int kRounds = 200;
-  MPI_Barrier(comm);  // together, for cores that run alone may run faster
+  MPI_Barrier(comm);  // concurrently, for cores that run alone may run faster
   Ticks best = std::numeric_limits<Ticks>::max();
   for (int round = 0; round < kRounds; ++round) {
     const Ticks before = ticks();

@@ -1,4 +1,4 @@
-// Work whose amount and result are known: what the noise kernels give every rank to do.
+// Work of known amount and result, which the noise kernels give to every rank.
 #pragma once
 
 #include <mpi.h>
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-// A chain x <- a x + c modulo 2^64, of which each step waits for the one before. It stays in
-// registers, so that caches, memory and the network have no part in how long it takes; what it
-// takes longer than ever before is time that something else took.
+// A chain x <- a x + c modulo 2^64, in which each step depends on the one before. It stays in
+// registers, so that caches, memory and network don't affect its duration; any time beyond the
+// minimum is time that something else took.
 class FixedWork {
  public:
   explicit FixedWork(std::uint64_t seed) : first_(seed), state_(seed) {}
@@ -26,13 +26,14 @@ class FixedWork {
 
   std::uint64_t done() const { return done_; }
 
-  // Whether the value is the one that so many steps lead to, computed on another way.
+  // Whether the value is that after the number of steps done, computed in another way.
   bool right() const { return state_ == after(first_, done_); }
 
-  // For tests: the result comes out wrong.
+  // For tests: makes the result wrong.
   void damage() { state_ ^= 1; }
 
-  // The value after `count` steps by repeated squaring: two maps x -> a x + c in a row are one.
+  // The value after `count` steps by repeated squaring: two successive maps x -> a x + c are one
+  // such map.
   static std::uint64_t after(std::uint64_t x, std::uint64_t count) {
     std::uint64_t factor = kFactor;
     std::uint64_t summand = kSummand;
@@ -54,8 +55,8 @@ class FixedWork {
   std::uint64_t done_ = 0;
 };
 
-// Collective. The number of steps that take the fastest rank so many seconds when nothing
-// interrupts it: the same on all ranks, so that a slower core shows.
+// Collective. The number of steps that take the fastest rank this many seconds without
+// interruption: the same on all ranks, so that a slower core shows.
 std::int64_t steps_lasting(MPI_Comm comm, double seconds, FixedWork& work);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
-// noise.ftq: fixed time quantum. How many small pieces of work get done in each of many equal
-// intervals of time, on every rank at once (Sottile & Minnich, Cluster 2004). The intervals are
-// evenly spaced whatever happens, which is what a spectrum wants.
+// noise.ftq: fixed time quantum. How many small pieces of work are done in each of many equal
+// intervals of time, on every rank concurrently (Sottile & Minnich, Cluster 2004). The intervals
+// are evenly spaced in any case, as a spectrum requires.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -9,14 +9,14 @@
 #include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "noise/fixed_work.hpp"
-#include "noise/telling.hpp"
+#include "noise/reported_ranks.hpp"
 
 namespace assay {
 namespace {
 
 // A piece of work: about 250 cycles, several times what reading the clock costs.
 constexpr std::int64_t kSteps = 64;
-// An interval must hold so many pieces to tell 1% of it.
+// Pieces that an interval must hold for a resolution of 1%.
 constexpr double kLeastPieces = 100.0;
 
 class FixedTimeQuantum : public Kernel {
@@ -31,14 +31,14 @@ class FixedTimeQuantum : public Kernel {
     fault_ = PlantedFault(parameters, {"work", "count"});
   }
 
-  // Runs a few pieces for their least time, against which a detour is told.
+  // Runs a few pieces for their minimum time, the reference for a detour.
   void setup() override {
     traces_.allocate();
     const double pieces = static_cast<double>(steps_lasting(context_.comm, interval_, work_)) /
                           static_cast<double>(kSteps);
     if (pieces < kLeastPieces) {
       throw KernelError("an interval of " + std::to_string(interval_) +
-                        " s holds too few pieces of work to tell 1% of it; give a longer "
+                        " s holds too few pieces of work to resolve 1% of it; give a longer "
                         "'interval'");
     }
     for (int i = 0; i < 10000; ++i) {
@@ -53,7 +53,7 @@ class FixedTimeQuantum : public Kernel {
   void before_sample() override { note(); }
 
   // One sample is one trace. An interval that passes while something else has the CPU counts 0. A
-  // piece counts where it began; the greatest gap between two looks at the clock is the longest
+  // piece counts where it began; the greatest gap between two readings of the clock is the longest
   // detour.
   void run(std::int64_t) override {
     double* values = traces_.next();
@@ -77,7 +77,7 @@ class FixedTimeQuantum : public Kernel {
     taken_ = true;
   }
 
-  // The value that all steps lead to, and their number.
+  // Checks the value that all steps lead to, and their number.
   Verification verify() override {
     note();
     if (fault_.is("work") && context_.rank == context_.size - 1) work_.damage();
@@ -87,7 +87,7 @@ class FixedTimeQuantum : public Kernel {
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, context_.comm);
     double noise = 0.0;
     for (const double each : noise_of_samples()) noise += each;
-    told_ = choose_told(context_.comm, noise);
+    reported_ = choose_reported(context_.comm, noise);
     return {wrong == 0, "ranks whose work came to a wrong value or was not counted right",
             static_cast<double>(wrong), 0.0};
   }
@@ -99,15 +99,15 @@ class FixedTimeQuantum : public Kernel {
     std::vector<Series> all;
     std::vector<double> detours;
     for (const Ticks worst : worst_) detours.push_back(seconds(worst - std::min(least_, worst)));
-    tell_noise(context_, told_, noise_of_samples(), detours, all);
-    traces_.tell(all, told_, "pieces", "");
+    add_noise_series(context_, reported_, noise_of_samples(), detours, all);
+    traces_.add_series(all, reported_, "pieces", "");
     return all;
   }
 
   std::map<std::string, Value> facts() const override {
     return {{"resolution", interval_ / std::max(traces_.greatest(), 1.0)},
-            {"traces_told", traces_.segments(told_)},
-            {"ranks_traced", listed(told_.traced)}};
+            {"traces_told", traces_.segments(reported_)},
+            {"ranks_traced", listed(reported_.traced)}};
   }
 
  private:
@@ -118,7 +118,7 @@ class FixedTimeQuantum : public Kernel {
     taken_ = false;
   }
 
-  // (max - mean) / max of each sample, the greatest being over all samples of this rank.
+  // (max - mean) / max of each sample, where max is over all samples of this rank.
   std::vector<double> noise_of_samples() const {
     std::vector<double> noise;
     for (const double mean : traces_.means()) {
@@ -134,11 +134,11 @@ class FixedTimeQuantum : public Kernel {
   FixedWork work_;
   std::uint64_t calibration_ = 0;  // steps done before the first sample
   std::int64_t pieces_ = 0;
-  Ticks least_ = 0;  // of one piece and a look at the clock
+  Ticks least_ = 0;  // of one piece and a reading of the clock
   bool taken_ = false;
   Ticks greatest_ = 0;
   std::vector<Ticks> worst_;
-  Told told_;
+  ReportedRanks reported_;
   PlantedFault fault_;
 };
 

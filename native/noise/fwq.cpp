@@ -1,5 +1,5 @@
-// noise.fwq: fixed work quantum. The same small piece of work over and over on every rank at once;
-// what a piece takes longer than the fastest one was taken by something else (Sottile & Minnich,
+// noise.fwq: fixed work quantum. The same small piece of work repeated on every rank concurrently;
+// the time of a piece beyond that of the fastest was taken by something else (Sottile & Minnich,
 // Cluster 2004; Petrini, Kerbyson & Pakin, SC03).
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "noise/fixed_work.hpp"
-#include "noise/telling.hpp"
+#include "noise/reported_ranks.hpp"
 
 namespace assay {
 namespace {
@@ -49,7 +49,7 @@ class FixedWorkQuantum : public Kernel {
     taken_ = true;
   }
 
-  // The value that all steps lead to, and their number.
+  // Checks the value that all steps lead to, and their number.
   Verification verify() override {
     note();
     if (fault_.is("work") && context_.rank == context_.size - 1) work_.damage();
@@ -60,7 +60,7 @@ class FixedWorkQuantum : public Kernel {
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, context_.comm);
     double noise = 0.0;
     for (const double each : noise_of_samples()) noise += each;
-    told_ = choose_told(context_.comm, noise);
+    reported_ = choose_reported(context_.comm, noise);
     return {wrong == 0, "ranks whose work came to a wrong value or was not done in full",
             static_cast<double>(wrong), 0.0};
   }
@@ -72,16 +72,16 @@ class FixedWorkQuantum : public Kernel {
     std::vector<Series> all;
     std::vector<double> detours;
     for (const Ticks worst : worst_) detours.push_back(seconds(worst) - traces_.least());
-    tell_noise(context_, told_, noise_of_samples(), detours, all);
-    traces_.tell(all, told_, "quantum", "s");
+    add_noise_series(context_, reported_, noise_of_samples(), detours, all);
+    traces_.add_series(all, reported_, "quantum", "s");
     return all;
   }
 
   std::map<std::string, Value> facts() const override {
     return {{"steps", steps_},
             {"fastest_quantum", traces_.least()},
-            {"traces_told", traces_.segments(told_)},
-            {"ranks_traced", listed(told_.traced)}};
+            {"traces_told", traces_.segments(reported_)},
+            {"ranks_traced", listed(reported_.traced)}};
   }
 
  private:
@@ -92,7 +92,7 @@ class FixedWorkQuantum : public Kernel {
     taken_ = false;
   }
 
-  // (mean - min) / min of each sample, the least being over all samples of this rank.
+  // (mean - min) / min of each sample, where min is over all samples of this rank.
   std::vector<double> noise_of_samples() const {
     std::vector<double> noise;
     for (const double mean : traces_.means()) {
@@ -111,7 +111,7 @@ class FixedWorkQuantum : public Kernel {
   bool taken_ = false;
   Ticks greatest_ = 0;
   std::vector<Ticks> worst_;
-  Told told_;
+  ReportedRanks reported_;
   PlantedFault fault_;
 };
 

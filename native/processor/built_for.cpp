@@ -1,5 +1,5 @@
-// What the compiler was told of the processor, by its predefined macros. This unit is compiled with
-// the flags of all others, and holds data alone: reading it takes none of what it names.
+// The instruction sets that the compiler may use, from its predefined macros. This unit is compiled
+// with the flags of all others, and holds data alone: reading it uses none of these instructions.
 #include "processor/check.hpp"
 
 extern "C" const char assay_built_for[] =

@@ -1,12 +1,12 @@
-// A program that uses instructions which the processor lacks dies without a word, often before
-// main(), in a static initialiser. So this unit looks first:
+// A program that uses instructions which the processor lacks is killed without a message, often
+// before main(), in a static initialiser. So this unit checks first:
 //
-// - It is compiled for the architecture's baseline (CMakeLists.txt beside it), and uses neither
-//   templates nor inline functions of the C++ library: of such a function the linker keeps one
-//   copy, which may be that of an optimised unit.
+// - It is compiled for the architecture's baseline (see CMakeLists.txt in this folder), and uses
+// neither templates nor inline functions of the C++ library: the linker keeps one copy of such a
+// function, which may be that of an optimised unit.
 // - It runs from .preinit_array, that is before all initialisers, those of shared libraries too
-//   (System V ABI, "Initialization and Termination Functions"). Libraries that choose their code by
-//   themselves, such as OpenBLAS and MPI, need no check.
+// (System V ABI, "Initialization and Termination Functions"). Libraries that select their code at
+// run time, such as OpenBLAS and MPI, need no check.
 #include "processor/check.hpp"
 
 #include <string.h>
@@ -28,15 +28,15 @@ namespace {
 
 enum Register { kEax, kEbx, kEcx, kEdx };
 
-// State that the operating system must keep for a set, as bits of XCR0 (Intel SDM 1, 13.3): SSE and
-// AVX; opmask and ZMM besides; tiles; the further general registers.
+// State that the operating system must save for a set, as bits of XCR0 (Intel SDM 1, 13.3): SSE and
+// AVX; additionally opmask and ZMM; tiles; the further general registers.
 constexpr unsigned kNone = 0;
 constexpr unsigned kAvx = 0x6;
 constexpr unsigned kAvx512 = 0xe6;
 constexpr unsigned kTiles = 0x60000;
 constexpr unsigned kGeneral = 0x80000;
 
-// Where CPUID tells of a set (Intel SDM 2A, CPUID; AMD APM 3, appendix E).
+// Where CPUID reports a set (Intel SDM 2A, CPUID; AMD APM 3, appendix E).
 struct Set {
   const char* name;
   unsigned leaf, subleaf;
@@ -97,7 +97,7 @@ bool cpuid_bit(unsigned leaf, unsigned subleaf, Register where, int bit) {
          (found[where] >> bit & 1u) != 0;
 }
 
-// XCR0; 0 where the operating system has not switched it on (OSXSAVE).
+// XCR0; 0 if the operating system has not enabled it (OSXSAVE).
 unsigned kept_state() {
   if (!cpuid_bit(1, 0, kEcx, 27)) return 0;
   unsigned low = 0;
@@ -113,8 +113,8 @@ bool has(const Set& set) {
 
 #elif defined(__aarch64__)
 
-// Linux tells by the auxiliary vector (arch/arm64, elf_hwcaps). `bits`: of a vector of SVE, where
-// the program was compiled for that length alone.
+// Linux reports the sets in the auxiliary vector (arch/arm64, elf_hwcaps). `bits`: of a vector of
+// SVE, if the program was compiled for that length alone.
 struct Set {
   const char* name;
   unsigned long vector;
@@ -140,7 +140,7 @@ bool has(const Set& set) {
 
 #else
 
-// No way is known here to ask the processor.
+// Other architectures: no way to query the processor is known here.
 struct Set {
   const char* name;
 };
@@ -151,7 +151,7 @@ bool has(const Set&) { return true; }
 
 constexpr size_t kCount = sizeof kSets / sizeof kSets[0];
 
-// Appends as much as fits, and the zero at the end.
+// Appends as much as fits, and the terminating zero.
 void append(char* text, size_t size, const char* more, size_t length) {
   const size_t used = strlen(text);
   if (size <= used + 1) return;
@@ -171,7 +171,7 @@ bool lacks(const char* word, size_t length) {
   return false;
 }
 
-// A processor that is pretended to lack what this variable names, in a build for tests.
+// In a build for tests: the processor is treated as lacking the sets that this variable names.
 const char* pretended(char** environment) {
   static const char name[] = "ASSAY_TEST_PROCESSOR_LACKS=";
   for (char** each = environment; each && *each; ++each) {
@@ -180,7 +180,7 @@ const char* pretended(char** environment) {
   return nullptr;
 }
 
-// Ends the program with a sentence unless the processor has all that it was compiled for.
+// Ends the program with a message unless the processor has all sets that it was compiled for.
 void check_processor(int, char**, char** environment) {
   char missing[512] = "";
   int count = assay_lacking(assay_built_for, missing, sizeof missing);
@@ -203,7 +203,7 @@ void check_processor(int, char**, char** environment) {
       "kind "
       "of processor)\n");
   const ssize_t written = write(STDERR_FILENO, said, strlen(said));
-  (void)written;  // nobody is left to tell
+  (void)written;  // an error can't be reported
   _exit(assay::kExitProcessor);
 }
 

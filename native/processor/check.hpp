@@ -1,12 +1,12 @@
-// Whether this processor has the instruction sets that the program was compiled for, found out
-// before any of them is used. Nothing but declarations in C's words: see check.cpp.
+// Checks that this processor has the instruction sets that the program was compiled for, before any
+// of them is used. C declarations only: see check.cpp.
 #pragma once
 
 #include <stddef.h>
 
 namespace assay {
 
-// Exit status of a program that meets a processor it was not built for.
+// Exit status on a processor that lacks instruction sets of the build.
 enum { kExitProcessor = 5 };
 
 }  // namespace assay
@@ -18,10 +18,10 @@ extern "C" {
 extern const char assay_built_for[];
 
 // Writes into `text`, of `size` bytes, those words of `sets` that this processor, or its operating
-// system, lacks, each followed by a space; returns how many they are. A word that is not known
-// counts as one that is there.
+// system, lacks, each followed by a space; returns their number. An unknown word counts as
+// available.
 int assay_lacking(const char* sets, char* text, size_t size);
 
-// The names that assay_lacking() knows: the name with that number, nullptr beyond the last.
+// The names that assay_lacking() knows, by number; nullptr beyond the last.
 const char* assay_known_set(size_t number);
 }

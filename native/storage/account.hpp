@@ -1,4 +1,5 @@
-// What the page cache answered in place of the device, over all samples of a measurement.
+// The share of data that the page cache served in place of the device, over all samples of a
+// measurement.
 #pragma once
 
 #include <mpi.h>
@@ -12,26 +13,27 @@
 
 namespace assay {
 
-// Of reads: the bytes asked for and not fetched from storage. Of writes: the bytes written and not
-// on the device when the sample ended. Filled outside of what is timed.
+// For reads: bytes requested but not fetched from storage. For writes: bytes written but not on the
+// device when the sample ended. Updated outside of the timed part.
 class CacheAccount {
  public:
-  // Right before a sample that reads, and at some time after it.
+  // Immediately before a sample that reads, and at any time after it.
   void before_reading();
   void after_reading(std::uint64_t asked);
-  // Some time after a sample that wrote. `pending`: not yet on the device; nothing if not known.
+  // At any time after a sample that wrote. `pending`: bytes not yet on the device; nothing if
+  // unknown.
   void after_writing(std::uint64_t written, std::optional<std::uint64_t> pending);
 
   // Collective: the sums over all ranks.
   void add_up(MPI_Comm comm);
-  // "from_cache", a share; nothing where the system of some rank doesn't tell.
+  // "from_cache", a share; nothing if the system of some rank doesn't report it.
   std::map<std::string, Value> facts() const;
 
  private:
   std::optional<std::uint64_t> fetched_before_;
-  double asked_ = 0.0;
-  double on_device_ = 0.0;  // bytes fetched from it, or written and there in time
-  double unknown_ = 0.0;    // times that the system didn't tell
+  double requested_ = 0.0;
+  double on_device_ = 0.0;  // bytes fetched from the device, or written to it in time
+  double unknown_ = 0.0;    // number of samples without a report of the system
 };
 
 }  // namespace assay

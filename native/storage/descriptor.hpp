@@ -29,23 +29,24 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Throws KernelError: what failed, and errno in words; of a full disk or a limit, how to fix it.
+// Throws KernelError: the failed action and the message of errno; for a full disk or a limit, how
+// to fix it.
 [[noreturn]] void fail_with_errno(const std::string& doing);
 
-// A new file in a directory, never through a link or over what is there. `flags`: O_DIRECT …
+// A new file in a directory; follows no link and overwrites nothing. `flags`: such as O_DIRECT.
 Descriptor create_file(int directory, const std::string& name, int flags);
 Descriptor open_file(int directory, const std::string& name, int flags);
 
-// The whole of it or KernelError.
+// All bytes, or KernelError.
 void write_at(int file, const unsigned char* from, std::size_t bytes, std::uint64_t offset);
 void read_at(int file, unsigned char* to, std::size_t bytes, std::uint64_t offset);
 
-// What was written is on the device, as far as the device tells.
+// Puts written data on the device, as far as the device reports correctly.
 void flush(int file);
-// The same, and no page of the file stays in this node's page cache, if the file system complies.
+// The same, and removes the file's pages from this node's page cache, if the file system complies.
 void drop_cache(int file);
 
-// Changes the lowest bit of the byte at that offset of a file, and flushes it.
+// Flips the lowest bit of the byte at that offset of a file, and flushes it.
 void damage_byte(int directory, const std::string& name, std::uint64_t offset);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// storage.file: a file of each rank's own, written and read record by record, as IOzone does it.
+// storage.file: one file per rank, written and read record by record, as by IOzone.
 #include <fcntl.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@
 namespace assay {
 namespace {
 
-// Random operations in a sample unless told: enough for a 99th percentile of their latencies.
+// Random operations per sample by default: enough for a 99th percentile of their latencies.
 constexpr std::int64_t kRandomRecords = 1024;
 constexpr std::int64_t kStride = 17;  // IOzone's
 constexpr double kTail = 0.99;
@@ -37,13 +37,13 @@ class File : public Kernel {
         writes_(op_.ends_with("write")),
         random_(op_.starts_with("random_")),
         scratch_(context, parameters) {
-    const std::int64_t grain = method_ == "direct" ? kDirectGrain : kGrain;
+    const std::int64_t unit = method_ == "direct" ? kDirectUnit : kRecordUnit;
     const std::int64_t record = parameters.integer("record", 1 << 20);
     const std::int64_t size = parameters.integer("file_size", 64 << 20);
     const std::int64_t stride = parameters.integer("stride", 0);
     const std::int64_t records = parameters.integer("records", 0);
-    if (record < grain || record > kLargestRecord || record % grain != 0) {
-      throw KernelError("parameter 'record' must be a multiple of " + std::to_string(grain) +
+    if (record < unit || record > kLargestRecord || record % unit != 0) {
+      throw KernelError("parameter 'record' must be a multiple of " + std::to_string(unit) +
                         " up to " + std::to_string(kLargestRecord) + ", not " +
                         std::to_string(record));
     }
@@ -78,7 +78,7 @@ class File : public Kernel {
     name_ = "data." + std::to_string(context_.rank);
     if (random_) draw_from_all();
     if (op_ == "write") return;
-    // Through the cache, whatever the method: it is not what is measured.
+    // Through the cache, whatever the method: creating the file is not measured.
     file_ = create_file(scratch_.descriptor(), name_, 0);
     next_generation();
     for (std::int64_t i = 0; i < in_file_; ++i) write_record(i);
@@ -88,8 +88,8 @@ class File : public Kernel {
     if (op_ == "reread") read_all();
   }
 
-  // A new file for each write; what was written before is on the device; what may not come out of
-  // the cache is not in it.
+  // A new file for each write; earlier data is on the device; data that must not come from the
+  // cache is not in it.
   void before_sample() override {
     settle();
     if (writes_) {
@@ -120,8 +120,8 @@ class File : public Kernel {
     sampled_ = true;
   }
 
-  // Every byte of the file, from the device as far as the system lets its cache be dropped, and the
-  // stamps of all records that the timed reads brought.
+  // Checks every byte of the file, from the device as far as the system lets its cache be dropped,
+  // and the stamps of all records that the timed reads returned.
   Verification verify() override {
     settle();
     inject_fault();
@@ -136,7 +136,7 @@ class File : public Kernel {
     account_.add_up(context_.comm);
     add_up(medians_);
     add_up(tails_);
-    return {wrong == 0, "bytes wrong in the files, and reads that brought another record",
+    return {wrong == 0, "bytes wrong in the files, and reads that returned another record",
             static_cast<double>(wrong), 0.0};
   }
 
@@ -177,7 +177,8 @@ class File : public Kernel {
     }
   }
 
-  // What a program that knows its own ways tells the system: read far ahead, or not at all.
+  // Access advice that a well-tuned program gives to the system: sequential (far read-ahead) or
+  // random (none).
   void advise() const {
     posix_fadvise(file_.get(), 0, 0, random_ ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL);
   }
@@ -195,7 +196,8 @@ class File : public Kernel {
     random_engine_.seed(context_.seed + static_cast<std::uint64_t>(context_.rank));
   }
 
-  // Records for the next sample, none twice: the beginning of a shuffle (Fisher & Yates).
+  // Draws records for the next sample without repetition: the beginning of a shuffle (Fisher &
+  // Yates).
   void draw() {
     for (std::size_t k = 0; k < static_cast<std::size_t>(in_sample_); ++k) {
       std::uniform_int_distribution<std::size_t> among(k, places_.size() - 1);
@@ -216,7 +218,7 @@ class File : public Kernel {
     stamps_read_ += Pattern::get(buffer_);
   }
 
-  // The clock is read once a record; a latency reaches from one reading to the next.
+  // The clock is read once per record; a latency is the time between two readings.
   void timed_records() {
     Ticks before = ticks();
     for (std::size_t k = 0; k < latencies_.size(); ++k) {
@@ -235,7 +237,7 @@ class File : public Kernel {
     for (std::int64_t i = 0; i < in_file_; ++i) read_at(file_.get(), buffer_, record_, offset(i));
   }
 
-  // Draws the conclusions of the sample before, outside of what is timed.
+  // Evaluates the sample before, outside of the timed part.
   void settle() {
     if (!sampled_) return;
     sampled_ = false;
@@ -257,7 +259,7 @@ class File : public Kernel {
     tails_.push_back(quantile(kTail));
   }
 
-  // The sum over the records that the sample should have read, modulo 2^64 like theirs.
+  // The expected sum of stamps over the records that the sample should have read, modulo 2^64.
   std::uint64_t expected_stamps() const {
     const std::int64_t step = op_ == "stride_read" ? stride_ : 1;
     std::uint64_t sum = 0;
@@ -268,13 +270,14 @@ class File : public Kernel {
     return sum;
   }
 
-  // Of the sorted latencies; the lower neighbour, so that few of them make no tail up.
+  // Quantile of the sorted latencies; the lower neighbour, so that no tail is extrapolated from few
+  // values.
   double quantile(double p) const {
     const auto last = static_cast<double>(latencies_.size() - 1);
     return seconds(latencies_[static_cast<std::size_t>(p * last)]);
   }
 
-  // The slowest rank's of each sample. Every rank has taken as many.
+  // The maximum over the ranks for each sample. Every rank has taken the same number of samples.
   void add_up(std::vector<double>& values) const {
     MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
                   context_.comm);
@@ -301,7 +304,7 @@ class File : public Kernel {
   std::string name_;
   Descriptor file_;
   std::uint64_t generation_ = 0;
-  std::vector<std::uint64_t> generations_;  // of each record, where they differ
+  std::vector<std::uint64_t> generations_;  // of each record, if they differ
   std::vector<std::int64_t> places_;        // a permutation of the records
   std::mt19937_64 random_engine_;
   std::vector<Ticks> latencies_;  // of the last sample's records

@@ -20,8 +20,8 @@ struct Known {
   bool local;
 };
 
-// statfs(2) and linux/magic.h; Lustre, GPFS and BeeGFS from their own headers. An overlay may lie
-// on anything.
+// statfs(2) and linux/magic.h; Lustre, GPFS and BeeGFS from their own headers. An overlay may be on
+// top of any file system.
 constexpr std::array<Known, 18> kKnown = {{
     {0xef53, "ext4", true},
     {0x58465342, "xfs", true},
@@ -70,7 +70,7 @@ std::optional<std::uint64_t> bytes_fetched() {
 }
 
 std::optional<std::uint64_t> bytes_not_written_back(int file) {
-  // The numbers and layouts of Linux's own headers, which many systems' don't have yet.
+  // Numbers and layouts of recent Linux headers, which many systems lack.
   constexpr long kCachestat = 451;  // the same on all architectures but Alpha
   struct Range {
     std::uint64_t offset = 0;

@@ -23,9 +23,10 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kPrefix = "assay-storage_";
-// Directories in a scratch directory: one a rank. Nothing deeper is ever made.
+// Depth of a scratch directory: one directory per rank. Nothing deeper is ever created.
 constexpr int kDepth = 2;
-// What the kernels' names begin with; MPI libraries append to them. Nothing else is ever removed.
+// Prefixes of the names that kernels use; MPI libraries append to them. Nothing else is ever
+// removed.
 constexpr std::array<std::string_view, 3> kOwnNames = {"data", "file.", "rank."};
 
 std::string this_host() {
@@ -37,7 +38,7 @@ std::string this_host() {
 // Field 22 of /proc/PID/stat; nothing if there is no such process.
 std::optional<std::uint64_t> start_of(int pid) {
   const std::string text = read_text("/proc/" + std::to_string(pid) + "/stat").value_or("");
-  // The command, field 2, stands in brackets and may hold anything.
+  // The command, field 2, is in brackets and may hold any character.
   std::size_t at = text.rfind(')');
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
   if (at == std::string::npos) return std::nullopt;
@@ -56,7 +57,7 @@ bool whole_number(std::string_view text, Number& number, int base = 10) {
 
 std::vector<std::string> entries(int directory) {
   std::vector<std::string> names;
-  // A descriptor of its own, so that reading it starts at the beginning.
+  // A separate descriptor, so that reading starts at the beginning.
   const int own = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (own < 0) return names;
   const std::unique_ptr<DIR, int (*)(DIR*)> opened(fdopendir(own), closedir);
@@ -75,29 +76,29 @@ Descriptor enter(int parent, const std::string& name) {
   return Descriptor(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-bool gone(int failed) { return failed == 0 || errno == ENOENT; }
+bool removed_or_absent(int failed) { return failed == 0 || errno == ENOENT; }
 
 bool is_own_name(std::string_view name) {
   return std::any_of(kOwnNames.begin(), kOwnNames.end(),
                      [&](std::string_view each) { return name.starts_with(each); });
 }
 
-// The lock goes last: as long as it is there, others can tell whether its holder lives.
+// The lock is removed last: while it exists, others can determine whether its holder is alive.
 bool empty_directory(int directory, int depth) {
   bool all = true;
   for (const std::string& name : entries(directory)) {
     if (name == kLockName) continue;
     const bool own = is_own_name(name);
-    if (own && gone(unlinkat(directory, name.c_str(), 0))) continue;
+    if (own && removed_or_absent(unlinkat(directory, name.c_str(), 0))) continue;
     bool removed = false;
     if (const Descriptor inner = own && depth > 1 ? enter(directory, name) : Descriptor()) {
       removed = empty_directory(inner.get(), depth - 1) &&
-                gone(unlinkat(directory, name.c_str(), AT_REMOVEDIR));
+                removed_or_absent(unlinkat(directory, name.c_str(), AT_REMOVEDIR));
     }
     if (!own) errno = ENOTEMPTY;
     all = all && removed;
   }
-  return all && gone(unlinkat(directory, kLockName, 0));
+  return all && removed_or_absent(unlinkat(directory, kLockName, 0));
 }
 
 bool is_mine(int directory) {
@@ -105,8 +106,9 @@ bool is_mine(int directory) {
   return fstat(directory, &status) == 0 && status.st_uid == geteuid();
 }
 
-// Removes it if its maker is dead. Holds the lock meanwhile, against others who look.
-bool remove_if_dead(int parent, const std::string& name, bool local) {
+// Removes the directory if its creator has ended. Holds the lock meanwhile, so that no other
+// process does the same.
+bool remove_if_orphaned(int parent, const std::string& name, bool local) {
   const std::optional<ScratchOwner> owner = owner_of(name);
   if (!owner) return false;
   const Descriptor directory = enter(parent, name);
@@ -122,7 +124,7 @@ bool remove_if_dead(int parent, const std::string& name, bool local) {
     return false;
   }
   return empty_directory(directory.get(), kDepth) &&
-         gone(unlinkat(parent, name.c_str(), AT_REMOVEDIR));
+         removed_or_absent(unlinkat(parent, name.c_str(), AT_REMOVEDIR));
 }
 
 }  // namespace
@@ -140,7 +142,7 @@ std::string new_scratch_name() {
 std::optional<ScratchOwner> owner_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   std::string_view rest = std::string_view(name).substr(kPrefix.size());
-  std::array<std::string_view, 3> last;  // a host's name may hold the separator, these don't
+  std::array<std::string_view, 3> last;  // a host's name may hold the separator, these fields don't
   for (auto field = last.rbegin(); field != last.rend(); ++field) {
     const std::size_t at = rest.rfind('_');
     if (at == std::string_view::npos) return std::nullopt;
@@ -159,14 +161,14 @@ bool remove_scratch(int parent, const std::string& name) {
   const Descriptor directory = enter(parent, name);
   if (!directory) return errno == ENOENT;
   return empty_directory(directory.get(), kDepth) &&
-         gone(unlinkat(parent, name.c_str(), AT_REMOVEDIR));
+         removed_or_absent(unlinkat(parent, name.c_str(), AT_REMOVEDIR));
 }
 
 int remove_leftovers(int parent) {
   const bool local = is_local(filesystem_name(parent));
   int removed = 0;
   for (const std::string& name : entries(parent)) {
-    if (name.starts_with(kPrefix) && remove_if_dead(parent, name, local)) ++removed;
+    if (name.starts_with(kPrefix) && remove_if_orphaned(parent, name, local)) ++removed;
   }
   return removed;
 }

@@ -1,4 +1,4 @@
-// storage.metadata: empty files created, looked at and removed, as mdtest does it.
+// storage.metadata: creates, stats and removes empty files, as mdtest does.
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kMostFiles = 1'000'000;
-// What a file without contents takes in tables; a directory entry and an inode.
+// Estimated metadata of an empty file: a directory entry and an inode.
 constexpr double kBytesPerFile = 1024.0;
 
 class Metadata : public Kernel {
@@ -39,8 +39,8 @@ class Metadata : public Kernel {
     scratch_.make(kBytesPerFile * static_cast<double>(files_));
     if (layout_ == "shared") scratch_.require_common("layout=shared");
     make_directory();
-    // A node's own files may be in its cache: those of the next node's rank are looked at, where
-    // all nodes see them.
+    // A node's own files may be in its cache: if all nodes see the files, each rank stats those of
+    // a rank on the next node.
     target_ = context_.rank;
     if (op_ == "stat" && scratch_.is_common()) {
       target_ = (context_.rank + context_.local_size) % context_.size;
@@ -60,7 +60,7 @@ class Metadata : public Kernel {
     settle();
     if (op_ == "create") remove_all();
     if (op_ == "unlink") create_all();
-    if (op_ == "stat" && !looked_at_) open_target();
+    if (op_ == "stat" && !target_directory_) open_target();
   }
 
   void run(std::int64_t) override {
@@ -75,8 +75,8 @@ class Metadata : public Kernel {
     sampled_ = true;
   }
 
-  // All files that were created are there and empty, none that was removed is, and what was told
-  // of the files that were looked at was right each time.
+  // Checks that all created files exist and are empty, that no removed file exists, and that each
+  // stat returned the right size.
   Verification verify() override {
     settle();
     inject_fault();
@@ -85,7 +85,7 @@ class Metadata : public Kernel {
       struct stat status{};
       const std::string& each = names_[static_cast<std::size_t>(i)];
       const bool found = fstatat(own_.get(), each.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-      if (!found && errno != ENOENT) fail_with_errno("could not look at the file '" + each + "'");
+      if (!found && errno != ENOENT) fail_with_errno("could not stat the file '" + each + "'");
       const bool right = found && S_ISREG(status.st_mode) && status.st_size == planted_size(i);
       wrong += (there_ ? right : !found) ? 0 : 1;
     }
@@ -104,7 +104,7 @@ class Metadata : public Kernel {
     return "file." + std::to_string(rank) + "." + std::to_string(index);
   }
 
-  // Files that are looked at differ in size, so that one taken for another shows.
+  // Files for stat differ in size, so that a mix-up of files shows.
   std::int64_t planted_size(std::int64_t index) const { return op_ == "stat" ? index + 1 : 0; }
 
   void make_directory() {
@@ -114,7 +114,7 @@ class Metadata : public Kernel {
     }
     const std::string name = directory_of(context_.rank);
     if (mkdirat(scratch_.descriptor(), name.c_str(), 0700) != 0) {
-      fail_with_errno("could not make the directory '" + name + "'");
+      fail_with_errno("could not create the directory '" + name + "'");
     }
     own_ = enter(name);
   }
@@ -126,7 +126,9 @@ class Metadata : public Kernel {
     return directory;
   }
 
-  void open_target() { looked_at_ = enter(layout_ == "shared" ? "." : directory_of(target_)); }
+  void open_target() {
+    target_directory_ = enter(layout_ == "shared" ? "." : directory_of(target_));
+  }
 
   void create_all() {
     if (there_) return;
@@ -134,7 +136,7 @@ class Metadata : public Kernel {
     there_ = true;
   }
 
-  // Sizes without contents: the files stay empty on the device.
+  // Sets sizes without contents: the files stay empty on the device.
   void size_all() const {
     for (std::int64_t i = 0; i < files_; ++i) {
       const Descriptor file = open_file(own_.get(), names_[static_cast<std::size_t>(i)], 0);
@@ -157,8 +159,8 @@ class Metadata : public Kernel {
   void stat_all() {
     for (const std::string& each : targets_) {
       struct stat status{};
-      if (fstatat(looked_at_.get(), each.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        fail_with_errno("could not look at the file '" + each + "'");
+      if (fstatat(target_directory_.get(), each.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        fail_with_errno("could not stat the file '" + each + "'");
       }
       sizes_seen_ += status.st_size;
     }
@@ -182,9 +184,9 @@ class Metadata : public Kernel {
   std::string layout_;
   std::int64_t files_;
   Scratch scratch_;
-  Descriptor own_;        // where this rank's files are
-  Descriptor looked_at_;  // where those are that it looks at
-  int target_ = 0;        // the rank that made them
+  Descriptor own_;               // where this rank's files are
+  Descriptor target_directory_;  // where the files are that it stats
+  int target_ = 0;               // the rank that created them
   std::vector<std::string> names_;
   std::vector<std::string> targets_;
   bool there_ = false;  // whether this rank's files exist

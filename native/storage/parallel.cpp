@@ -1,5 +1,5 @@
-// storage.parallel: all ranks write or read at once, a file each or one for all, by POSIX or
-// MPI-IO.
+// storage.parallel: all ranks write or read concurrently, one file each or one shared file, by
+// POSIX or MPI-IO.
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/stat.h>
@@ -22,7 +22,8 @@
 namespace assay {
 namespace {
 
-// An MPI file that closes itself; which is collective, as all of a kernel's life is.
+// An MPI file that closes itself. Closing is collective, as are construction and destruction of a
+// kernel.
 class MpiFile {
  public:
   MpiFile() = default;
@@ -41,7 +42,7 @@ class MpiFile {
   MPI_File file_ = MPI_FILE_NULL;
 };
 
-std::string mpi_words(int failed) {
+std::string mpi_message(int failed) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(failed, text.data(), &length);
@@ -57,11 +58,11 @@ class Parallel : public Kernel {
         api_(parameters.choice("api", "posix", {"posix", "mpiio", "mpiio_collective"})),
         method_(parameters.choice("method", "fsync", {"buffered", "direct", "fsync"})),
         scratch_(context, parameters) {
-    const std::int64_t grain = method_ == "direct" ? kDirectGrain : kGrain;
+    const std::int64_t unit = method_ == "direct" ? kDirectUnit : kRecordUnit;
     const std::int64_t record = parameters.integer("record", 1 << 20);
     const std::int64_t bytes = parameters.integer("bytes", 32 << 20);
-    if (record < grain || record > kLargestRecord || record % grain != 0) {
-      throw KernelError("parameter 'record' must be a multiple of " + std::to_string(grain) +
+    if (record < unit || record > kLargestRecord || record % unit != 0) {
+      throw KernelError("parameter 'record' must be a multiple of " + std::to_string(unit) +
                         " up to " + std::to_string(kLargestRecord) + ", not " +
                         std::to_string(record));
     }
@@ -70,7 +71,7 @@ class Parallel : public Kernel {
                         std::to_string(record) + " bytes, not " + std::to_string(bytes));
     }
     if (api_ != "posix" && method_ == "direct") {
-      throw KernelError("method=direct is for api=posix: MPI-IO can't be told of it portably");
+      throw KernelError("method=direct is for api=posix: MPI-IO has no portable way to request it");
     }
     if (api_ == "mpiio_collective" && layout_ == "own") {
       throw KernelError("api=mpiio_collective needs a file that ranks share, not layout=own");
@@ -106,7 +107,7 @@ class Parallel : public Kernel {
     flush(file_.get());
   }
 
-  // A write begins with an empty file, a read with none of it in the caches of the nodes.
+  // A write begins with an empty file, a read with no part of it in the caches of the nodes.
   void before_sample() override {
     settle();
     if (op_ == "read") {
@@ -122,7 +123,7 @@ class Parallel : public Kernel {
     int failed = MPI_SUCCESS;
     for (std::int64_t k = 0; k < records_; ++k) {
       const int status = op_ == "write" ? write_record(k) : read_record(k);
-      // Collective calls go on: the other ranks wait in them.
+      // Collective calls continue: the other ranks wait in them.
       if (failed == MPI_SUCCESS) failed = status;
     }
     if (op_ == "write" && method_ == "fsync") {
@@ -133,20 +134,20 @@ class Parallel : public Kernel {
       }
     }
     if (failed != MPI_SUCCESS) {
-      throw KernelError("MPI-IO could not " + op_ + ": " + mpi_words(failed));
+      throw KernelError("MPI-IO could not " + op_ + ": " + mpi_message(failed));
     }
     sampled_ = true;
   }
 
-  // Every byte that this rank wrote, or that it should have read, fetched by POSIX; the length of
-  // the file; and the stamps of all records that the timed reads brought.
+  // Checks every byte that this rank wrote, or should have read, fetched by POSIX; the length of
+  // the file; and the stamps of all records that the timed reads returned.
   Verification verify() override {
     settle();
     inject_fault();
     drop_cache(file_.get());
     MPI_Barrier(context_.comm);
     struct stat status{};
-    if (fstat(file_.get(), &status) != 0) fail_with_errno("could not ask for a file's length");
+    if (fstat(file_.get(), &status) != 0) fail_with_errno("could not query a file's length");
     const std::int64_t ranks = is_one_file() ? context_.size : 1;
     const std::int64_t length = records_ * ranks * static_cast<std::int64_t>(record_);
     std::int64_t wrong = wrong_reads_ + (status.st_size == length ? 0 : 1);
@@ -173,7 +174,8 @@ class Parallel : public Kernel {
   bool makes_file() const { return !is_one_file() || context_.rank == 0; }
   bool is_collective() const { return api_ == "mpiio_collective"; }
 
-  // Where the k-th record of this rank lies: in its own part, or between the others' records.
+  // Offset of the k-th record of this rank: in its own part, or interleaved with the others'
+  // records.
   std::uint64_t offset(std::int64_t k) const {
     std::int64_t place = k;
     if (layout_ == "shared") place += context_.rank * records_;
@@ -186,14 +188,15 @@ class Parallel : public Kernel {
     pattern_.fill(buffer_, generation_);
   }
 
-  // By way of the open directory: whoever moves or replaces it by name doesn't lead MPI elsewhere.
+  // Through the open directory's descriptor: a directory moved or replaced by name doesn't redirect
+  // MPI.
   void open_for_mpi() {
     if (api_ == "posix") return;
     const std::string path = "/proc/self/fd/" + std::to_string(scratch_.descriptor()) + "/" + name_;
     const int failed = mpi_file_.open(is_one_file() ? context_.comm : MPI_COMM_SELF, path);
     all_or_none(context_.comm, [&] {
       if (failed != MPI_SUCCESS) {
-        throw KernelError("MPI-IO could not open the file: " + mpi_words(failed));
+        throw KernelError("MPI-IO could not open the file: " + mpi_message(failed));
       }
     });
   }
@@ -235,7 +238,7 @@ class Parallel : public Kernel {
     return static_cast<std::size_t>(moved) == record_ ? MPI_SUCCESS : MPI_ERR_IO;
   }
 
-  // Draws the conclusions of the sample before, outside of what is timed.
+  // Evaluates the sample before, outside of the timed part.
   void settle() {
     if (!sampled_) return;
     sampled_ = false;
@@ -249,7 +252,7 @@ class Parallel : public Kernel {
       stamps_read_ = 0;
       return;
     }
-    // The pages of a file that the ranks of a node share are counted by one of them for all.
+    // One rank per node counts the pages of a file that the ranks share.
     if (is_one_file() && context_.local_rank != 0) return;
     const std::uint64_t writers =
         is_one_file() ? static_cast<std::uint64_t>(context_.local_size) : 1;

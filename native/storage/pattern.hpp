@@ -1,4 +1,4 @@
-// What records of a file hold: bytes that tell which file, offset and generation they belong to.
+// Contents of a file's records: bytes that identify file, offset and generation.
 #pragma once
 
 #include <cstddef>
@@ -7,20 +7,21 @@
 
 namespace assay {
 
-constexpr std::int64_t kGrain = 512;         // bytes; records are multiples of it
-constexpr std::int64_t kDirectGrain = 4096;  // of O_DIRECT: the largest sector in use
+constexpr std::int64_t kRecordUnit = 512;   // bytes; records are multiples of it
+constexpr std::int64_t kDirectUnit = 4096;  // of O_DIRECT: the largest sector in use
 constexpr std::int64_t kLargestRecord = std::int64_t{1} << 30;
-// Records in memory may take this part of what is available on a node.
+// The share of a node's available memory that records may take.
 constexpr double kPartForRecords = 0.5;
 
-// A buffer is filled once a generation, and before each write its blocks get stamps of the offset,
-// so that a record costs a store a block in the timed part. What lies between the stamps depends on
-// the place within the record and on the generation: misplaced, stale and damaged bytes all show.
+// A buffer is filled once per generation, and before each write its blocks get stamps of the
+// offset, so that a record costs one store per block in the timed part. The bytes between the
+// stamps depend on the position within the record and on the generation: misplaced, stale and
+// damaged bytes all show.
 class Pattern {
  public:
-  static constexpr std::size_t kBlock = 4096;  // bytes to a stamp
+  static constexpr std::size_t kBlock = 4096;  // bytes per stamp
 
-  // `file` tells files apart; `record` is in bytes, a multiple of 8.
+  // `file` identifies the file; `record` is in bytes, a multiple of 8.
   Pattern(std::uint64_t file, std::size_t record) : file_(file), record_(record) {}
 
   // The stamp at an offset of the file: what a record begins with.
@@ -28,20 +29,20 @@ class Pattern {
     return mix(mix(file_ + 1) ^ mix(generation) ^ offset);
   }
 
-  // The whole of a record but its stamps.
+  // Fills the whole record except its stamps.
   void fill(unsigned char* buffer, std::uint64_t generation) const {
     const std::uint64_t key = mix(generation);
     for (std::size_t i = 0; i < record_; i += sizeof key) put(buffer + i, word(i, key));
   }
 
-  // Stamps a buffer that was filled with that generation.
+  // Stamps a buffer that was filled for that generation.
   void place(unsigned char* buffer, std::uint64_t offset, std::uint64_t generation) const {
     for (std::size_t i = 0; i < record_; i += kBlock) {
       put(buffer + i, stamp(offset + i, generation));
     }
   }
 
-  // Bytes of the record read from that offset that aren't what that generation wrote there.
+  // Wrong bytes of the record read from that offset, compared with that generation.
   std::int64_t wrong_bytes(const unsigned char* buffer, std::uint64_t offset,
                            std::uint64_t generation) const {
     const std::uint64_t key = mix(generation);

@@ -21,9 +21,9 @@
 namespace assay {
 namespace {
 
-// A file system needs room beside the data for its own tables.
+// A file system needs additional space for its metadata.
 constexpr double kSpare = 1.05;
-// NFS keeps a file that another rank has open, under another name, until that rank closes it.
+// NFS renames a file that another rank has open, and keeps it until that rank closes it.
 constexpr int kRemovalTries = 50;
 constexpr auto kRemovalPause = std::chrono::milliseconds(20);
 
@@ -71,7 +71,7 @@ void Scratch::make(double bytes) {
   });
   broadcast(context_.comm, 0, name_);
 
-  // Where a node doesn't see rank 0's directory, it has a file system of its own there.
+  // A node that doesn't see rank 0's directory has a file system of its own there.
   struct stat status{};
   int seen = fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ? 1 : 0;
   const bool apart = seen == 0;
@@ -96,7 +96,7 @@ void Scratch::create() {
   made_here_ = true;
   open_own();
   lock_ = create_file(own_.get(), kLockName, 0);
-  flock(lock_.get(), LOCK_EX | LOCK_NB);  // where locks don't work, the name tells the owner
+  flock(lock_.get(), LOCK_EX | LOCK_NB);  // where locks don't work, the name identifies the owner
 }
 
 void Scratch::open_own() {
@@ -108,13 +108,13 @@ void Scratch::open_own() {
     fail_with_errno("could not open the new directory '" + path_ + "/" + name_ + "'");
   }
   if (status.st_uid != geteuid()) {
-    throw KernelError("the new directory '" + path_ + "/" + name_ + "' belongs to somebody else");
+    throw KernelError("the new directory '" + path_ + "/" + name_ + "' belongs to another user");
   }
 }
 
 void Scratch::require_space(double bytes) const {
   struct statvfs status{};
-  if (fstatvfs(own_.get(), &status) != 0) fail_with_errno("could not ask for free space");
+  if (fstatvfs(own_.get(), &status) != 0) fail_with_errno("could not query the free space");
   const double free = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
   const double need = bytes * (common_ ? context_.size : context_.local_size) * kSpare;
   if (need <= free) return;

@@ -1,5 +1,5 @@
-// Where a storage kernel writes: one new directory inside the one that it was given, and nowhere
-// else.
+// The scratch directory of a storage kernel: it writes only into a new directory inside the given
+// one.
 #pragma once
 
 #include <csignal>
@@ -12,33 +12,33 @@
 
 namespace assay {
 
-// Collective. Every rank does it, or nothing, and if it fails on one, all throw the same
-// KernelError: what comes next may then communicate.
+// Collective. Runs the action on every rank; if it fails on one, all throw the same KernelError, so
+// that subsequent code may communicate.
 template <typename Action>
 void all_or_none(MPI_Comm comm, Action action) {
   Complaint mine;
   try {
     action();
   } catch (...) {
-    mine = words_of_exception();
+    mine = exception_message();
   }
   if (const Complaint agreed = agree(comm, mine)) throw KernelError(*agreed);
 }
 
-// One for each measurement. make() may only be called by all ranks at once; the destructor closes
-// and removes, without communication, when no rank writes any more.
+// One per measurement. All ranks must call make() together; the destructor closes and removes
+// without communication, once no rank writes any more.
 class Scratch {
  public:
-  // Reads the parameter `directory` and resolves it to an absolute path. Throws KernelError if
-  // there is no such directory on this rank's node.
+  // Reads the parameter `directory` and resolves it to an absolute path. Throws KernelError if that
+  // directory doesn't exist on this rank's node.
   Scratch(const Context& context, Parameters& parameters);
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Collective. Removes what dead processes left in the directory; makes the new one, once for all
-  // nodes where they share the file system, else once a node; and sees to it that `bytes` for each
-  // rank fit, with a twentieth to spare. Throws the same KernelError on every rank.
+  // Collective. Removes scratch directories of ended processes; creates the new one, once for all
+  // nodes if they share the file system, else once per node; and checks that `bytes` per rank fit,
+  // with 5% to spare. Throws the same KernelError on every rank.
   void make(double bytes);
 
   // Open for openat(); every rank's own.

@@ -1,4 +1,4 @@
-"""The kernels as compilers see them: none has a word to say."""
+"""The kernels compile without warnings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEFT_OUT = APART | {"blas", "third_party"}
 
 
 def complaints(source: Path) -> str:
-    """What clang++ says of it."""
+    """The output of clang++."""
     shown = subprocess.run(
         [TOOLS / "mpicxx", "-show"], capture_output=True, text=True, check=True
     ).stdout
@@ -39,7 +39,7 @@ def complaints(source: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.skipif(not shutil.which("clang++"), reason="no clang++ (clang and libomp-dev)")
-def test_another_compiler_takes_the_kernels_without_a_warning() -> None:
+def test_another_compiler_accepts_the_kernels_without_a_warning() -> None:
     sources = [p for p in sorted(NATIVE.rglob("*.cpp")) if LEFT_OUT.isdisjoint(p.parts)]
     assert len(sources) > 80
     with ThreadPoolExecutor(2) as pool:
@@ -49,7 +49,7 @@ def test_another_compiler_takes_the_kernels_without_a_warning() -> None:
 
 @pytest.mark.slow
 def test_they_are_compiled_without_a_warning() -> None:
-    """As they are shipped; under the sanitizers every warning is an error."""
+    """As shipped; under the sanitizers every warning is an error."""
     log = plain().with_name("build.log")
     if not log.exists():
         pytest.skip("The kernels were built before the compiler's words were kept: make clean.")

@@ -64,7 +64,7 @@ def test_threads_follow_each_launch_and_defaults_are_the_catalogues() -> None:
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_damage_is_found() -> None:
-    """In the entry damaged, whether it is one of those computed anew (n = 2) or not."""
+    """In the damaged entry, whether it is one of those computed again (n = 2) or not."""
     cases = [(n, fault) for n in (2, 50, 200) for fault in ("none", "value", "nan")]
     found = measure_faults(*(("compute.dgemm", {"n": n, "fault": f}) for n, f in cases))
     for (_, fault), record in zip(cases, found, strict=True):
@@ -72,7 +72,7 @@ def test_damage_is_found() -> None:
 
 
 @pytest.mark.slow
-def test_wrong_orders_are_told_with_numbers() -> None:
+def test_wrong_orders_are_reported_with_numbers() -> None:
     bounds = DGEMM.parameter("n")
     low, high, huge = measure(
         plain(),
@@ -92,6 +92,7 @@ def test_wrong_orders_are_told_with_numbers() -> None:
         assert "n can be at most" in huge.error
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers() -> None:
@@ -99,6 +100,7 @@ def test_runs_clean_under_the_sanitizers() -> None:
         assert_good(record)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_build_without_a_blas_says_so(tmp_path: Path) -> None:
     source = tmp_path / "main.cpp"

@@ -62,8 +62,8 @@ INSTRUCTION_SETS = _instruction_sets()
 @pytest.mark.parametrize(
     ("march", "sanitizers"),
     [
-        *((march, "") for march in _instruction_sets()),
         (_instruction_sets()[-1], SANITIZERS),
+        *(pytest.param(march, "", marks=pytest.mark.long) for march in _instruction_sets()),
         *(
             pytest.param(march, SANITIZERS, marks=pytest.mark.long)
             for march in _instruction_sets()[:-1]
@@ -71,7 +71,7 @@ INSTRUCTION_SETS = _instruction_sets()
     ],
 )
 def test_tuned_loops_equal_the_reference(tmp_path: Path, march: str, sanitizers: str) -> None:
-    """At sizes and offsets that leave heads and tails; every result is exact, none may differ."""
+    """At sizes and offsets with unaligned ends; every result is exact, none may differ."""
     program = tmp_path / "stream_pairs"
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
     options = [sanitizers, "-fno-sanitize-recover=all"] if sanitizers else []
@@ -121,6 +121,7 @@ def test_every_operation_verifies_at_odd_sizes(ranks: int, threads: int) -> None
         assert record.verification is not None and record.verification.value is not None
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_automatic_size_exceeds_the_caches_and_spares_memory() -> None:
     (alone,) = measure(plain(), ("memory.stream", {}), samples=(1, 1))
@@ -135,7 +136,7 @@ def test_automatic_size_exceeds_the_caches_and_spares_memory() -> None:
 
 
 @pytest.mark.slow
-def test_wrong_parameters_are_told_with_numbers() -> None:
+def test_wrong_parameters_are_reported_with_numbers() -> None:
     too_many, negative, word, unknown = measure(
         plain(),
         ("memory.stream", {"elements": 10**13}),
@@ -154,7 +155,7 @@ def test_wrong_parameters_are_told_with_numbers() -> None:
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_damage_is_found() -> None:
-    """One wrong element, a NaN, and a pass that was counted but not made."""
+    """One wrong element, a NaN, and a pass that was counted but not executed."""
     cases = [(op, fault) for op in OPERATIONS for fault in ("none", "value", "nan")]
     cases += [("scale", "skip"), ("triad", "skip")]
     found = measure_faults(
@@ -165,6 +166,7 @@ def test_damage_is_found() -> None:
         assert (record.verification.value is None) == (fault == "nan")
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "threads"), [(1, 2), (2, 1)])
 @pytest.mark.sanitizable

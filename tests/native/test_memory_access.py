@@ -65,7 +65,7 @@ def test_strided_access_verifies_at_odd_sizes(ranks: int) -> None:
     for parameters, record in zip(wanted, found, strict=True):
         assert_good(record)
         assert record.parameters == {**parameters, "memory_node": -1}
-        assert record.batch == parameters["elements"]  # a pass, as so many accesses
+        assert record.batch == parameters["elements"]  # one pass, as this many accesses
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_random_access_verifies_in_all_modes() -> None:
 
 
 @pytest.mark.slow
-def test_every_line_of_a_working_set_is_met() -> None:
+def test_every_line_of_a_working_set_is_visited() -> None:
     wanted = [
         {"bytes": size, "pages": pages}
         for size in (1, 64, 128, 192, 4096, 100_000, 1 << 20)
@@ -113,7 +113,7 @@ def test_automatic_sizes_exceed_the_caches() -> None:
         assert_good(record)
     for record in strided:
         assert 0.9 <= record.facts["touched_over_caches"] <= 4
-    # 16 elements of 8 bytes lie in as many lines at stride 1 as 2 do at stride 17.
+    # 16 elements of 8 bytes are in as many lines at stride 1 as 2 are at stride 17.
     assert strided[0].parameters["elements"] > strided[1].parameters["elements"]
     assert random.facts["table_over_caches"] >= 4
     assert random.parameters["elements"].bit_count() == 1
@@ -127,7 +127,7 @@ def test_damage_to_strided_access_is_found() -> None:
     cases = [("read", fault) for fault in ("none", "value", "nan")]
     for op in set(STRIDED_WORDS) - {"read"}:
         cases += [(op, fault) for fault in ("none", "value", "nan", "gap")]
-    cases += [(op, "skip") for op in ("write", "scale", "triad")]  # sum and copy know no scalar
+    cases += [(op, "skip") for op in ("write", "scale", "triad")]  # sum and copy have no scalar
     orders = [
         (STRIDED, {"op": op, "stride": 3, "elements": 500, "fault": fault}) for op, fault in cases
     ]
@@ -145,6 +145,7 @@ def test_damage_to_tables_and_chains_is_found() -> None:
     measure_faults(*((name, {**p, "fault": fault}) for name, p, fault in cases))
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers() -> None:
@@ -160,7 +161,7 @@ def test_runs_clean_under_the_sanitizers() -> None:
 
 
 @pytest.mark.slow
-def test_memory_lies_on_the_node_that_was_named() -> None:
+def test_memory_is_on_the_named_node() -> None:
     named = [k.name for k in kernels() if k.parameter("memory_node")]
     assert named == ["memory.stream", STRIDED, RANDOM, LATENCY]
     size = {"memory.stream": {"elements": 5000}, STRIDED: {"elements": 5000},
@@ -180,7 +181,7 @@ def test_memory_lies_on_the_node_that_was_named() -> None:
 
 
 @pytest.mark.slow
-def test_wrong_parameters_are_told() -> None:
+def test_wrong_parameters_are_reported() -> None:
     wrong = [
         (STRIDED, {"stride": 0}, "'stride' must be between 1 and"),
         (STRIDED, {"elements": -1}, "'elements' must not be negative"),

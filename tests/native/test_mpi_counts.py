@@ -60,7 +60,7 @@ def _known_peers(rank: int, ranks: int) -> dict[int, int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("preloaded", [False, True])
 def test_known_messages_are_counted(tmp_path: Path, preloaded: bool) -> None:
-    """Two marked runs; what is sent outside of them, to nobody, or received counts for nothing."""
+    """Two marked runs; messages outside of them, to MPI_PROC_NULL, or received don't count."""
     program, counts, ranks = tmp_path / "known_messages", tmp_path / "counts", 3
     linked = [] if preloaded else ["mpi_counts.cpp"]
     compile_against_mpi(program, "known_messages.cpp", *linked)

@@ -1,4 +1,4 @@
-"""noise.fwq, noise.ftq and noise.barrier: real traces, planted disturbers, planted faults."""
+"""noise.fwq, noise.ftq and noise.barrier: real traces, planted disturbances, planted faults."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from kernel_runs import faulty, is_good, measure, measure_faults, plain, sanitiz
 from records_builder import make_cell
 
 FWQ, FTQ, BARRIER = "noise.fwq", "noise.ftq", "noise.barrier"
-# Burns the CPU for a time at regular intervals by the clock, on the CPU that it is given, and ends
-# with its parent.
+# Keeps a given CPU busy for a time at regular intervals by the clock, and ends with its parent.
 DISTURBER = """
 import os, sys, time
 cpu, period, burn = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
@@ -55,7 +54,7 @@ def test_shares_are_shown_as_percentages():
 
 
 def test_memory_covers_what_is_kept():
-    """The kept traces, one to spare and both ticks of each barrier, and the lateness kept."""
+    """The kept traces, a spare one, both clock readings of each barrier, and the kept lateness."""
     need = find_kernel(BARRIER).memory({"count": 16384, "quantum": 1e-4}, 2, 1)
     assert need >= 8 * (20_000 + 3 * 16384 + (1 << 18))
 
@@ -74,8 +73,8 @@ def test_traces_hold_every_quantum_of_every_rank():
         for rank in (0, 1):
             values = named(record, name, rank)
             assert len(values) == 300 * traces and all(value >= 0 for value in values)
-    # The sum of the quanta is the sample's time, whose first trace is told; the clock is read once
-    # more at either end.
+    # The sum of the quanta is the sample's time, whose first trace is reported; the clock is read
+    # once more at either end.
     for rank in (0, 1):
         first = sum(named(fwq, "quantum", rank)[:300])
         assert first <= named(fwq, "time")[0] * 300 * (1 + 1e-9)
@@ -99,7 +98,7 @@ def test_traces_hold_every_quantum_of_every_rank():
 
 @pytest.mark.slow
 def test_the_record_stays_bounded():
-    """Of five ranks four are traced; all of them tell their own numbers."""
+    """Of five ranks four are traced; all of them report their own numbers."""
     (record,) = measure(plain(), (FWQ, {"quantum": 1e-6, "count": 6000}), ranks=5)
     assert is_good(record)
     traced = [s for s in record.series if s.metric == "quantum"]
@@ -118,7 +117,7 @@ def test_arrivals_add_up():
     assert is_good(record), record
     assert record.facts["clocks"] == "one clock"
     assert record.facts["barriers"] == 200 * len(named(record, "time"))
-    # Somebody is last at every barrier; both at once only in one tick of the clock.
+    # Some rank is last at every barrier; two only within one tick of the clock.
     last = [named(record, "last", rank)[0] for rank in (0, 1)]
     assert 1.0 <= sum(last) < 1.1
     for rank in (0, 1):
@@ -127,8 +126,8 @@ def test_arrivals_add_up():
         assert len(levels) == len(LATENESS_LEVELS) and levels == sorted(levels)
         assert worst == sorted(worst, reverse=True) and len(worst) == 5
         assert worst[0] >= levels[-1] >= 0.0
-    # Of two ranks one is first: half of the spread is waited on average. The share is of both
-    # ranks' mean time, which is no more than the slower one's and no less than half of it.
+    # Of two ranks one is first: on average half of the spread is spent waiting. The share refers to
+    # both ranks' mean time, which is between half of the slower one's and all of it.
     for lost, spread, time in zip(
         named(record, "lost"), named(record, "spread"), named(record, "time"), strict=True
     ):
@@ -139,8 +138,8 @@ def test_arrivals_add_up():
 
 @pytest.mark.slow
 @pytest.mark.sanitizable
-def test_a_rank_with_more_to_do_is_the_late_one():
-    """The last rank works five times as long: it comes last, four quanta behind."""
+def test_a_rank_with_more_work_is_the_late_one():
+    """The last rank works five times as long: it arrives last, four quanta late."""
     (record,) = measure(
         faulty(), (BARRIER, {"quantum": 5e-5, "count": 200, "fault": "late"}), ranks=2
     )
@@ -162,11 +161,11 @@ def test_faults_are_found():
     )
     for (_, fault), record in zip(cases, found, strict=True):
         if fault in ("work", "count"):
-            assert record.verification.value == 1  # the last rank's, and nobody else's
+            assert record.verification.value == 1  # of the last rank alone
 
 
 @pytest.mark.slow
-def test_wrong_parameters_are_told():
+def test_wrong_parameters_are_reported():
     wrong = {
         "between 16 and 16384, not 15": (FWQ, {"count": 15}),
         "not 16385": (FTQ, {"count": 16385}),
@@ -181,6 +180,7 @@ def test_wrong_parameters_are_told():
     assert alone.status == "failed" and "at least two ranks" in alone.error
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_defaults_are_the_catalogues():
     kernels = (FWQ, FTQ, BARRIER)
@@ -207,25 +207,27 @@ def disturbed(kernel, parameters, cpu):
     return trace
 
 
+@pytest.mark.long
 @pytest.mark.slow
-def test_a_disturber_is_found_in_the_spectrum_of_a_real_trace():
-    """It must be found, not measured: other work on this machine may move all else."""
+def test_a_disturbance_is_found_in_the_spectrum_of_a_real_trace():
+    """It must be found, not measured exactly: other work on this machine may affect all else."""
     lost = []
     for cpu in sorted(os.sched_getaffinity(0))[:3]:
         trace = disturbed(FTQ, {"interval": 1e-3, "count": 4000}, cpu)  # 80 periods
         seen = trace_spectrum(trace)
-        # At 20 Hz or a multiple; what else is periodic on this machine may share some of them.
+        # At 20 Hz or a multiple; other periodic load on this machine may share some of them.
         places = np.searchsorted(seen.frequencies, np.arange(1, 9) * 20.0 - 1e-6)
         near = places[:, None] + np.arange(-1, 2)
         if np.any(seen.periodic and seen.power[near] > seen.threshold[near]):
             return
         lost.append(trace.share)
-        # The disturber takes 10%; where others take far more it doesn't get its turn in time.
+        # The disturbance takes 10%; if others take far more it isn't scheduled in time.
         if trace.share < 0.2:
             pytest.fail(f"no line at 20 Hz or a multiple of it: {seen.periodic}")
     pytest.skip(f"other work took the CPUs: {', '.join(f'{share:.0%}' for share in lost)} lost")
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers():

@@ -39,7 +39,7 @@ def test_every_width_counts_every_step(ranks: int, threads: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_width_that_is_not_there_is_refused() -> None:
+def test_an_unavailable_width_is_refused() -> None:
     (record,) = measure(plain(), ("compute.peak", {"width": 1024}))
     assert record.status == "failed"
     assert f"no wider than the {HERE[-1]} bits" in (record.error or "")
@@ -48,14 +48,15 @@ def test_a_width_that_is_not_there_is_refused() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["lane", "nan"])
 @pytest.mark.sanitizable
-def test_a_lane_that_missed_a_step_is_found(fault: str) -> None:
+def test_a_lane_that_missed_a_step_is_detected(fault: str) -> None:
     for record in measure_faults(*(("compute.peak", {"width": w, "fault": fault}) for w in HERE)):
         assert record.verification.what.startswith(("sums", "rank 0: sums"))
         assert record.verification.value == 1.0
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
-def test_it_is_clean_under_sanitizers() -> None:
+def test_it_passes_the_sanitizers() -> None:
     (record,) = measure(sanitized(), ("compute.peak", {}), threads=2)
     assert_good(record)

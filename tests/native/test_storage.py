@@ -1,4 +1,4 @@
-"""storage.*: work formulas and refusals, real files, planted damage, and what a kill leaves."""
+"""storage.*: work formulas and refusals, real files, planted damage, and leftovers of kills."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def assert_good(record) -> None:
         assert series.values and all(value >= 0 for value in series.values), series.metric
 
 
-# What is known without running anything.
+# Checks without running anything.
 
 
 @pytest.mark.parametrize("op", OPERATIONS)
 @pytest.mark.parametrize(("in_file", "records", "stride"), [(64, 0, 17), (3000, 10, 5), (1, 7, 2)])
-def test_work_is_what_a_walk_over_the_records_counts(op, in_file, records, stride) -> None:
+def test_work_equals_the_count_over_the_records(op, in_file, records, stride) -> None:
     parameters = given(
         FILE, op=op, record=4096, file_size=4096 * in_file, records=records, stride=stride
     )
@@ -73,7 +73,7 @@ def refusal(kernel, placement=None, **parameters):
     return kernel.check(given(kernel, **parameters), placement or Placement())
 
 
-def test_what_fits_is_not_refused(tmp_path) -> None:
+def test_possible_parameters_are_not_refused(tmp_path) -> None:
     for kernel in (FILE, PARALLEL, METADATA):
         assert refusal(kernel, directory=str(tmp_path)) is None
     assert refusal(FILE, method="direct", record=8192, directory=str(tmp_path)) is None
@@ -95,7 +95,7 @@ def test_what_fits_is_not_refused(tmp_path) -> None:
         (METADATA, {"directory": "/nowhere"}, "no directory '/nowhere'"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_the_reason(kernel, parameters, words) -> None:
+def test_impossible_parameters_are_refused_with_the_reason(kernel, parameters, words) -> None:
     assert words in refusal(kernel, **parameters)
 
 
@@ -106,7 +106,7 @@ def test_a_plan_refuses_before_anything_is_launched(tmp_path) -> None:
         expand(measures, Fitting(PlanContext(cores=2)))
 
 
-def test_ranks_count_for_the_space_and_other_nodes_are_not_judged_from_here(tmp_path) -> None:
+def test_space_counts_per_rank_and_other_nodes_are_not_checked(tmp_path) -> None:
     status = os.statvfs(tmp_path)
     record = 4 * KIB
     half = int(status.f_bavail * status.f_frsize * 0.6) // record * record
@@ -126,7 +126,7 @@ def test_a_directory_that_is_read_only_is_refused(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_every_operation_and_method_leaves_what_it_wrote_and_nothing_else(tmp_path) -> None:
+def test_every_operation_and_method_writes_only_its_own_files(tmp_path) -> None:
     """On two ranks; O_DIRECT where the file system takes it."""
     (tmp_path / "mine").write_text("stays")
     cases = [
@@ -152,8 +152,8 @@ def test_every_operation_and_method_leaves_what_it_wrote_and_nothing_else(tmp_pa
 
 
 @pytest.mark.slow
-def test_the_kernel_says_when_the_cache_answered(tmp_path) -> None:
-    """What was just written and read again comes from memory, what was dropped from the device."""
+def test_the_kernel_reports_data_from_the_cache(tmp_path) -> None:
+    """Data just written and read again come from memory, dropped data from the device."""
     ops = [("reread", "buffered"), ("read", "buffered"), ("write", "buffered"), ("write", "fsync")]
     cases = [{"op": o, "method": m, "directory": str(tmp_path), **SMALL} for o, m in ops]
     shares = [r.facts for r in measure(plain(), *((FILE.name, case) for case in cases))]
@@ -166,8 +166,8 @@ def test_the_kernel_says_when_the_cache_answered(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_what_one_rank_fetched_for_another_came_from_the_device(tmp_path) -> None:
-    """Reading ahead in a shared file brings the other ranks' records too."""
+def test_data_fetched_by_another_rank_count_as_from_the_device(tmp_path) -> None:
+    """Read-ahead in a shared file fetches the other ranks' records too."""
     case = {"op": "read", "layout": "strided", "record": 4 * KIB, "bytes": MIB}
     (record,) = measure(plain(), (PARALLEL.name, {**case, "directory": str(tmp_path)}), ranks=2)
     assert_good(record)
@@ -189,7 +189,7 @@ def test_odd_sizes_and_single_records(tmp_path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_all_ranks_at_once_by_every_way(tmp_path, ranks) -> None:
+def test_all_ranks_concurrently_in_every_way(tmp_path, ranks) -> None:
     cases = [
         {"op": op, "layout": layout, "api": api, "bytes": 64 * KIB, "record": 8 * KIB}
         for op in ("write", "read")
@@ -204,7 +204,7 @@ def test_all_ranks_at_once_by_every_way(tmp_path, ranks) -> None:
 
 
 @pytest.mark.slow
-def test_files_come_and_go(tmp_path) -> None:
+def test_files_are_created_and_removed(tmp_path) -> None:
     cases = [
         {"op": op, "layout": layout, "files": 50, "directory": str(tmp_path)}
         for op in ("create", "stat", "unlink")
@@ -242,7 +242,7 @@ def test_damage_is_found(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_wrong_parameters_and_places_are_told(tmp_path) -> None:
+def test_wrong_parameters_and_directories_are_reported(tmp_path) -> None:
     cases = [
         (FILE, {"record": 1000}, "multiple of 512"),
         (FILE, {"record": 512, "method": "direct"}, "multiple of 4096"),
@@ -263,7 +263,7 @@ def test_wrong_parameters_and_places_are_told(tmp_path) -> None:
 
 @contextmanager
 def largest_file(size: int):
-    """What is launched meanwhile may write no longer file: the disk's end, near and bounded."""
+    """Processes launched meanwhile can't write longer files: simulates a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -273,7 +273,7 @@ def largest_file(size: int):
 
 
 @pytest.mark.slow
-def test_a_disk_that_ends_is_an_error_and_leaves_nothing(tmp_path) -> None:
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path) -> None:
     here = {"directory": str(tmp_path)}
     orders = [
         (FILE.name, {"op": "write", "file_size": 12 * MIB, **here}),
@@ -286,13 +286,13 @@ def test_a_disk_that_ends_is_an_error_and_leaves_nothing(tmp_path) -> None:
     for record in failed:
         assert record.status == "failed", record
     assert "File too large; raise the limit" in failed[0].error
-    assert_good(after)  # the launch goes on
+    assert_good(after)  # the launch continues
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
 def test_a_disk_that_is_full(tmp_path) -> None:
-    """A file system that claims more room than it then has: a tmpfs shared with another writer."""
+    """A file system that reports more space than it has: a tmpfs shared with another writer."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount")
     done = subprocess.run(
@@ -321,11 +321,11 @@ def test_a_disk_that_is_full(tmp_path) -> None:
         subprocess.run(["umount", tmp_path], check=True)
 
 
-# What is left behind, and what is not touched.
+# Leftovers, and files that must not change.
 
 
 def long_measurement(directory: Path, scratch: Path) -> subprocess.Popen[bytes]:
-    """mpirun with a measurement that goes on for a minute, begun."""
+    """mpirun with a measurement of a minute that has begun."""
     parameters = {"op": "rewrite", "directory": str(directory), **SMALL}
     order = MeasurementOrder("m", FILE.name, parameters, 1e-9, 0.95, 60.0, 5, 1_000_000)
     path = scratch / "job.json"
@@ -346,7 +346,7 @@ def maker_of(directory: Path) -> int:
 
 
 @pytest.mark.slow
-def test_what_a_kill_leaves_goes_with_the_next_use(tmp_path) -> None:
+def test_leftovers_of_a_kill_are_removed_at_the_next_use(tmp_path) -> None:
     place, scratch = tmp_path / "place", tmp_path / "scratch"
     place.mkdir()
     scratch.mkdir()
@@ -355,8 +355,8 @@ def test_what_a_kill_leaves_goes_with_the_next_use(tmp_path) -> None:
     orders = [(METADATA.name, {"files": 3, "directory": str(place)})]
     (beside,) = measure(plain(), *orders)
     assert_good(beside)
-    assert "leftovers_removed" not in beside.facts  # its maker lives
-    assert [path.name for path in left.glob("data.*")], "a living measurement's files were removed"
+    assert "leftovers_removed" not in beside.facts  # its creator is running
+    assert [path.name for path in left.glob("data.*")], "a running measurement's files were removed"
     os.kill(maker_of(left), signal.SIGKILL)
     process.wait(60)
     assert left.is_dir()
@@ -367,7 +367,7 @@ def test_what_a_kill_leaves_goes_with_the_next_use(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_a_polite_end_leaves_nothing(tmp_path) -> None:
+def test_a_regular_end_leaves_nothing(tmp_path) -> None:
     place, scratch = tmp_path / "place", tmp_path / "scratch"
     place.mkdir()
     scratch.mkdir()
@@ -379,8 +379,8 @@ def test_a_polite_end_leaves_nothing(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_links_are_never_followed_and_what_is_not_its_own_stays(tmp_path) -> None:
-    """Traps with names of the dead, which a removal that follows links would walk into."""
+def test_links_are_never_followed_and_foreign_files_stay(tmp_path) -> None:
+    """Links with names of ended processes, which a removal that follows links would enter."""
     place, treasure = tmp_path / "place", tmp_path / "treasure"
     for folder in (place, treasure, treasure / "inner"):
         folder.mkdir()
@@ -394,10 +394,10 @@ def test_links_are_never_followed_and_what_is_not_its_own_stays(tmp_path) -> Non
     (trap / "data.0").symlink_to(treasure / "gold")  # a file in it
     (trap / "rank.0").symlink_to(treasure / "inner")  # a directory in it
     elsewhere = place / f"assay-storage_other-host_{dead}_1_c"
-    elsewhere.mkdir()  # without a lock: of another host, whose processes can't be seen
+    elsewhere.mkdir()  # without a lock: of another host, whose processes are unknown
     used = place / f"{name}d"
     used.mkdir()
-    (used / "gold").write_text("mine")  # somebody put something into it
+    (used / "gold").write_text("mine")  # a foreign file in it
     odd = place / "assay-storage_notes"
     odd.mkdir()
     (odd / "gold").write_text("mine")
@@ -409,6 +409,7 @@ def test_links_are_never_followed_and_what_is_not_its_own_stays(tmp_path) -> Non
     assert (odd / "gold").read_text() == (used / "gold").read_text() == "mine"
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers(tmp_path) -> None:

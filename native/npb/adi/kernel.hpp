@@ -1,4 +1,4 @@
-// What npb.bt and npb.sp have in common, which is all but the systems along a line.
+// The common part of npb.bt and npb.sp: everything except the systems along a line.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ class AdiKernel : public Kernel {
   AdiKernel(const Context& context, Parameters& parameters)
       : context_(context),
         problem_(find_class(kClasses, parameters.choice("class", "S", class_names(kClasses)))) {
-    // One value of the initial field, out by a millionth; one time step too few.
+    // One value of the initial field wrong by a millionth; one time step too few.
     fault_ = PlantedFault(parameters, {"field", "step"});
   }
 
@@ -37,7 +37,7 @@ class AdiKernel : public Kernel {
 
   void before_sample() override {
     check();
-    if (!warm_) {  // the benchmark's untimed step, once all ranks have what they need
+    if (!warm_) {  // the benchmark's untimed step, once all ranks are set up
       Phases untimed({"", "", ""});
       solver_->restore();
       solver_->advance(1, untimed);
@@ -70,7 +70,7 @@ class AdiKernel : public Kernel {
   }
 
  private:
-  // Of what the last sample left.
+  // Checks the result of the last sample.
   void check() {
     if (!unchecked_) return;
     unchecked_ = false;
@@ -88,7 +88,7 @@ class AdiKernel : public Kernel {
   Phases phases_{{"compute", "halo", "handover"}};
   WorstError error_;
   bool warm_ = false;
-  bool unchecked_ = false;  // a sample's result
+  bool unchecked_ = false;  // whether the last sample's result is still unchecked
   PlantedFault fault_;
 };
 

@@ -1,4 +1,4 @@
-// Lines of grid points along one dimension, as many side by side as a vector has lanes.
+// Lines of grid points along one dimension, one per lane of a vector.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@ namespace assay::npb::cfd {
 
 using Lanes = std::array<Doubles, kComponents>;
 
-// Components in the order that is the same for all three directions: density, momentum along the
-// line, momentum along the next two dimensions in turn, energy.
+// Components in an order common to all three directions: density, momentum along the line, momentum
+// along the next two dimensions in turn, energy.
 constexpr std::array<int, kComponents> along(int dimension) {
   return {0, 1 + dimension, 1 + (dimension + 1) % 3, 1 + (dimension + 2) % 3, 4};
 }
 
 // `vectors` times kLanes lines of `rows` points each, in the order in which unknowns are
-// eliminated: from the lower end of the dimension to the upper, or the other way, when `row` is
-// negative. Components by their own numbers.
+// eliminated: from the lower end of the dimension to the upper, or in reverse if `row` is negative.
+// Components have their own numbers.
 struct Lines {
   std::array<const double*, kComponents>
       state{};                             // u at the first row; rows -1 and `rows` count too
@@ -32,7 +32,7 @@ struct Lines {
   std::ptrdiff_t vector = kLanes;  // elements from one vector to the next
   int rows = 0;
   int vectors = 0;
-  bool ascending = true;       // whether elimination goes the way of growing coordinates
+  bool ascending = true;       // whether elimination follows increasing coordinates
   bool starts_at_edge = true;  // whether the point before the first row is on the boundary
   bool ends_at_edge = true;    // whether the point after the last one is
 };

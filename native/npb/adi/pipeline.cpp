@@ -28,8 +28,8 @@ Pipeline::Pipeline(const ProcessGrid& grid, int dimension, int threads, std::siz
   }
 }
 
-// A message is rarely long in coming, unless the rank that is to send it waits for this very core:
-// after a while the core is left to others. How long a while, the last waits tell.
+// Messages usually arrive soon, unless the sending rank waits for this very core: after some polls
+// the core is yielded. The number of polls adapts to the last waits.
 void Pipeline::wait_for(std::array<MPI_Request, 4>& requests) {
   constexpr int kLeastPolls = 128;
   constexpr int kMostPolls = 1024;
@@ -51,8 +51,8 @@ void Pipeline::wait_for(std::array<MPI_Request, 4>& requests) {
   }
 }
 
-// Before step i: sends what step i - 1 computed and waits for what step i needs. What comes for
-// step i + 1 has its buffer by then.
+// Before step i: sends the results of step i - 1 and waits for the data of step i. The data of step
+// i + 1 have a posted buffer by then.
 void Pipeline::communicate(int step, int batches) {
   const int lag = place_.lag();
   const auto count = [&](std::size_t size) { return static_cast<int>(threads_ * size); };

@@ -1,11 +1,11 @@
-// Lines that are cut among ranks, solved from both ends towards the middle.
+// Lines that are cut among ranks, solved from both ends towards the centre.
 //
-// The ranks along a dimension are two halves. Each half eliminates from its end of the lines
-// inwards, rank after rank; where the halves meet, the two ranks exchange what is left and know
-// the unknowns on either side; those are substituted outwards again. Lines go through in batches,
-// so that all ranks are at work on different ones. Two ranks never wait for a pipeline to fill:
-// each eliminates its half of one batch while the other's message of the batch before travels.
-// Of more ranks, the innermost wait for about half as many batches as with one direction alone.
+// The ranks along a dimension form two halves. Each half eliminates from its end of the lines
+// inwards, rank after rank; where the halves meet, the two ranks exchange the remaining rows and
+// compute the unknowns on both sides; these are substituted outwards again. Lines are processed in
+// batches, so that all ranks work on different ones. With two ranks no pipeline has to fill: each
+// eliminates its half of one batch while the other's message of the batch before is in transit.
+// With more ranks, the innermost wait for about half as many batches as with one direction alone.
 #pragma once
 
 #include <mpi.h>
@@ -20,17 +20,17 @@
 
 namespace assay::npb::cfd {
 
-// A rank's place among `ranks` along a dimension.
+// The position of a rank among `ranks` along a dimension.
 struct Place {
   int outward = 0;        // step to the neighbour that eliminates before this one
-  bool outermost = true;  // whether there is none
-  bool meets = false;     // whether the other half's innermost rank is next
-  int depth = 0;          // ranks between here and the middle
-  int deepest = 0;        // the greatest depth of all
+  bool outermost = true;  // whether there is no such neighbour
+  bool meets = false;     // whether the innermost rank of the other half is next
+  int depth = 0;          // ranks between this rank and the centre
+  int deepest = 0;        // maximum of depth over the ranks
 
   bool ascending() const { return outward < 0; }
   bool cut() const { return meets || depth > 0; }
-  // Batches between the elimination of one and its substitution: one for each message on the way.
+  // Batches between the elimination of one and its substitution: one per message in transit.
   int lag() const { return cut() ? 1 + 2 * depth : 0; }
 };
 
@@ -45,20 +45,20 @@ constexpr Place place_of(int coordinate, int ranks) {
 
 class Pipeline {
  public:
-  // `eliminated`, `substituted`: doubles that a thread hands on per batch, inwards and outwards.
-  // Tags from `tag` on, two of them.
+  // `eliminated`, `substituted`: doubles that a thread passes on per batch, inwards and outwards.
+  // Uses two tags from `tag` on.
   Pipeline(const ProcessGrid& grid, int dimension, int threads, std::size_t eliminated,
            std::size_t substituted, int tag);
 
   const Place& place() const { return place_; }
 
-  // By all threads of a parallel region, each with batches 0 .. mine - 1 of its own; `batches` is
-  // the greatest number of a thread, the same on all ranks along the dimension.
-  //   eliminate(i, in, out): `in` what the rank before handed on, nullptr at the edge; `out` what
-  //     is to be handed on, nullptr if nobody waits for it
-  //   substitute(i, in, out): lag() batches later. `in`: what the other half's last rank has
-  //     eliminated if place().meets, else unknowns; nullptr if the dimension is not cut
-  // The master thread's time goes to the phases given. Begins and ends with a barrier if cut.
+  // Called by all threads of a parallel region, each with batches 0 .. mine - 1 of its own;
+  // `batches` is the maximum over the threads, the same on all ranks along the dimension.
+  //   eliminate(i, in, out): `in`: data from the rank before, nullptr at the edge; `out`: data to
+  //     pass on, nullptr if there is no receiver
+  //   substitute(i, in, out): lag() batches later. `in`: the elimination of the other half's last
+  //     rank if place().meets, else unknowns; nullptr if the dimension is not cut
+  // The master thread's time is added to the given phases. Begins and ends with a barrier if cut.
   template <typename Eliminate, typename Substitute>
   void run(int batches, int mine, const Eliminate& eliminate, const Substitute& substitute,
            Phases& phases, std::size_t compute, std::size_t hand_over) {
@@ -109,7 +109,7 @@ class Pipeline {
   }
 
  private:
-  // Messages of a batch and the next one.
+  // Buffers of a batch and the next one.
   using Pair = std::array<HugeArray<double>, 2>;
 
   static double* part(Pair& buffers, int batch, std::size_t thread, std::size_t size) {
@@ -124,7 +124,7 @@ class Pipeline {
   int outer_;
   int inner_;
   int tag_;
-  int patience_ = 256;  // polls for messages before the core is left to others
+  int patience_ = 256;  // polls for messages before the core is yielded
   std::size_t threads_;
   std::size_t eliminated_;
   std::size_t substituted_;

@@ -1,4 +1,4 @@
-// How BT and SP deal a cube to ranks, and lines to batches.
+// Distribution of a cube to ranks, and of lines to batches, in BT and SP.
 #pragma once
 
 #include "compute/lanes.hpp"
@@ -15,13 +15,14 @@ namespace assay::npb::cfd {
 struct AdiShape {
   static Cutting cutting(int points) { return cube_cutting(kAdiCutting, points); }
 
-  // The lines of a batch: some neighbouring rows across the dimension, of each as many vectors.
+  // The lines of a batch: some neighbouring rows across the dimension, and a number of vectors of
+  // each.
   struct Batch {
     int rows = 1;
     int vectors = 1;
   };
 
-  // Of `across` rows that a thread has, in a dimension with so many blocks; `kept` doubles a point.
+  // For `across` rows of a thread, in a dimension with that many blocks; `kept` doubles per point.
   // The same on all ranks along the dimension.
   static Batch batch(double points, double blocks, double across, double kept) {
     using namespace shared;

@@ -3,7 +3,7 @@
 //   (I + dt X)(I + dt Y)(I + dt Z) change = dt (R(u) - R(exact solution)),  u += change
 //
 // BT and SP differ in the systems along a line, `System`: BlockTridiagonal or Pentadiagonal. A step
-// goes twice through memory: plane by plane of z the right-hand side, the lines along x and those
+// passes through memory twice: plane by plane of z the right-hand side, the lines along x and those
 // along y, all in cache; then the lines along z with the update of u.
 #pragma once
 
@@ -115,7 +115,7 @@ class Adi {
     }
   }
 
-  // Root mean squares over the points inside: of the residual R(u) - R(exact), and of u - exact.
+  // Root mean squares over the inner points: of the residual R(u) - R(exact), and of u - exact.
   State residual() {
     if (grid_.works()) {
 #pragma omp parallel num_threads(threads_)
@@ -129,13 +129,13 @@ class Adi {
   }
   State error() { return error_norm(block_, u_, threads_, all_); }
 
-  // A planted fault: one value of u, out by a millionth.
+  // A planted fault: makes one value of u wrong by a millionth.
   void perturb() {
     if (!grid_.works() || grid_.coordinates() != PerDimension<int>{}) return;
     u_.row(4, block_.count[2] / 2, block_.count[1] / 2)[points_ / 2] *= 1.000001;
   }
 
-  // Bytes that a rank allocates, at most.
+  // Maximum bytes that a rank allocates.
   static double bytes_per_rank(int points_given, int ranks, int threads) {
     using namespace shared;
     const PerDimension<int> blocks = choose_grid(AdiShape::cutting(points_given), ranks);
@@ -168,7 +168,7 @@ class Adi {
   struct Sweep {
     AdiShape::Batch batch;
     int parts = 1;            // batches of a row of points
-    std::ptrdiff_t line = 0;  // kept of the lines of one row across
+    std::ptrdiff_t line = 0;  // doubles kept for the lines of one row across
     std::unique_ptr<Pipeline> pipeline;
 
     std::ptrdiff_t row() const { return batch.vectors * kKeptElements; }
@@ -176,7 +176,7 @@ class Adi {
     int batches(int across) const { return (across + batch.rows - 1) / batch.rows * parts; }
   };
 
-  // One thread's own memory. `kept`: of each dimension, what elimination leaves.
+  // One thread's own memory. `kept`: for each dimension, the result of the elimination.
   struct Workspace {
     Workspace() = default;
     explicit Workspace(const Adi& of)
@@ -197,8 +197,8 @@ class Adi {
 
     std::array<HugeArray<double>, 3> kept;
     HugeArray<double> beyond;      // unknowns after the last row
-    HugeArray<double> nothing;     // those where lines end at the edge: 0
-    HugeArray<double> state, rhs;  // rows along x, turned
+    HugeArray<double> nothing;     // the same at the edge: 0
+    HugeArray<double> state, rhs;  // rows along x, transposed
   };
 
   static Block block_of(const ProcessGrid& grid, int points) {
@@ -292,8 +292,8 @@ class Adi {
     return *reinterpret_cast<const Mask*>(inside_.data() + vector * kLanes);
   }
 
-  // The lines along y of planes, or along z of rows. prepare(i) comes before the i-th's; finish_of
-  // (lines, first vector) makes what takes the solution.
+  // Solves the lines along y of planes, or along z of rows. prepare(i) is called before the i-th
+  // lines; finish_of(lines, first vector) returns the function that takes the solution.
   template <int kDimension, typename Prepare, typename FinishOf>
   void sweep(Range across, int most, Phases& phases, const Prepare& prepare,
              const FinishOf& finish_of) {
@@ -307,7 +307,7 @@ class Adi {
     const auto slot = [&](int i) {
       return work.kept[kDimension].data() + i % (place.lag() + 1) * sweep.slot() + handed;
     };
-    // action(lines of a row across, how many rows of the batch come before it).
+    // action(lines of a row across, number of rows of the batch before it).
     const auto each = [&](int i, const auto& action) {
       const int first = across.begin + i / sweep.parts * sweep.batch.rows;
       const int count = std::min(sweep.batch.rows, across.end - first);
@@ -350,7 +350,7 @@ class Adi {
         phases, kAdiCompute, kAdiHandOver);
   }
 
-  // Those through the points inside the block, in the plane or row `across`.
+  // The lines through the points inside the block, in the plane or row `across`.
   template <int kDimension>
   Lines lines(int across, int first_vector, int vectors_of_batch, const Place& place) {
     Lines lines;
@@ -381,7 +381,7 @@ class Adi {
     return lines;
   }
 
-  // All lines along x of a plane.
+  // Solves all lines along x of a plane.
   void solve_x(int z) {
     Workspace& work = workspaces_[static_cast<std::size_t>(omp_get_thread_num())];
     const int begin = block_.inner_begin(1);
@@ -449,7 +449,7 @@ class Adi {
   std::array<Sweep, 2> sweeps_;  // along y and z
   std::vector<std::unique_ptr<OperatorWalk>> walks_;
   std::vector<Workspace> workspaces_;
-  HugeArray<std::int64_t> inside_;  // of each x, all bits set inside the cube
+  HugeArray<std::int64_t> inside_;  // for each x, all bits set inside the cube
 };
 
 }  // namespace assay::npb::cfd

@@ -1,4 +1,4 @@
-// Rows along x turned into lines side by side, and back: squares of kLanes x kLanes.
+// Transposes rows along x into lines in vector lanes, and back: squares of kLanes x kLanes.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ using Square = std::array<Doubles, kLanes>;
 
 namespace square {
 
-// Lane i of the result, taken from a and b lying one after the other: blocks of kWidth lanes of
-// rows i and i + kWidth trade places across the diagonal.
+// Lane i of the result, selected from a followed by b: blocks of kWidth lanes of rows i and i +
+// kWidth are exchanged across the diagonal.
 template <int kWidth, bool kUpper>
 constexpr int source(int lane) {
   const bool first = (lane & kWidth) == 0;

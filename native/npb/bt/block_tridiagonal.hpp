@@ -1,4 +1,4 @@
-// BT's lines: block tridiagonal systems of 5x5 blocks, kLanes of them side by side.
+// BT's lines: block tridiagonal systems of 5x5 blocks, kLanes of them in parallel.
 //
 // Along one dimension the implicit operator of the Beam-Warming scheme is
 //   I + dt ( D0 F(u) - D+D- (N(u) + d) )
@@ -7,8 +7,8 @@
 //   L_{k-1} x_{k-1} + M_k x_k + U_{k+1} x_{k+1} = r_k
 //   L = -(dt / 2h) F - (dt / h^2) (N + d),  U = (dt / 2h) F - (dt / h^2) (N + d),
 //   M = 1 + 2 (dt / h^2) (N + d),
-// each block made of the state at its own point, when it is needed, and not kept. Points on the
-// boundary do not change: x = 0 there.
+// each block computed from the state at its own point when it is needed, and not stored. Points on
+// the boundary do not change: x = 0 there.
 #pragma once
 
 #include "npb/adi/lines.hpp"
@@ -18,7 +18,7 @@ namespace assay::npb::cfd {
 
 class BlockTridiagonal {
  public:
-  // What elimination leaves of a row: x_k + C_k x_{k+1} = q_k, as C by columns, then q.
+  // Result of the elimination of a row: x_k + C_k x_{k+1} = q_k, stored as C by columns, then q.
   static constexpr int kColumns = kComponents * kComponents;
   static constexpr int kKept = kBtKept;
   static_assert(kKept == kColumns + kComponents);
@@ -33,8 +33,9 @@ class BlockTridiagonal {
         viscosity_(time_step / (spacing * spacing)),
         diffusion_(viscosity_ * kDiffusion[static_cast<std::size_t>(dimension)]) {}
 
-  // Eliminates what is below the diagonal. kept: [row][vector][kKept][kLanes], one row every
-  // `kept_row` elements; the row before the first is what was handed over, or zeros at the edge.
+  // Eliminates the part below the diagonal. kept: [row][vector][kKept][kLanes], one row every
+  // `kept_row` elements; the row before the first is the one received from the rank before, or
+  // zeros at the edge.
   template <int kDimension>
   void eliminate(const Lines& lines, double* kept, std::ptrdiff_t kept_row) const {
     constexpr auto c = along(kDimension);
@@ -66,8 +67,8 @@ class BlockTridiagonal {
     }
   }
 
-  // Where the two halves of a line meet: the unknowns of the other half's last row, [vector]
-  // [component][kLanes], from both halves' last kept rows.
+  // Where the two halves of a line meet: computes the unknowns of the other half's last row,
+  // [vector] [component][kLanes], from both halves' last kept rows.
   static void meet(const double* mine, const double* theirs, std::ptrdiff_t, double* beyond,
                    int vectors) {
     for (int v = 0; v < vectors; ++v) {
@@ -98,8 +99,8 @@ class BlockTridiagonal {
   }
 
   // Solves backwards from the unknowns `beyond` the last row, as meet() yields them, or zeros at
-  // the edge. finish(k, v, x) is told the unknowns of each row, by component. Those of the first
-  // row go to `first_rows`, laid out as `beyond`, unless it is nullptr.
+  // the edge. Calls finish(k, v, x) with the unknowns of each row, by component. Those of the first
+  // row are stored in `first_rows`, laid out as `beyond`, unless it is nullptr.
   template <int kDimension, typename Finish>
   static void substitute(const Lines& lines, const double* kept, std::ptrdiff_t kept_row,
                          const double* beyond, double* first_rows, const Finish& finish) {
@@ -143,10 +144,10 @@ class BlockTridiagonal {
   }
 
  private:
-  // Vectors that are worked on in turn, row by row, so that one's latencies hide behind another's.
+  // Vectors that are interleaved row by row, so that the latencies of one overlap with another.
   static constexpr int kTogether = 2;
 
-  // What the blocks are made of at a point, `along` the line and across.
+  // State at a point from which the blocks are computed, `along` the line and across.
   struct Point {
     Doubles along, across1, across2;  // velocity
     Doubles kinetic;                  // energy per mass
@@ -173,8 +174,8 @@ class BlockTridiagonal {
   }
 
   // The entries of f F - g N - d I that differ from point to point; rows n, s, t, e for momentum
-  // along and across and for energy, columns likewise, r for density. Constant are
-  // (r, r) = -d, (r, n) = f, (n, e) = f c2; the others are 0.
+  // along and across and for energy, columns likewise, r for density. Constant are (r, r) = -d, (r,
+  // n) = f, (n, e) = f c2; the others are 0.
   struct Coupling {
     Doubles nr, sr, tr, er;
     Doubles nn, sn, tn, en;
@@ -210,8 +211,8 @@ class BlockTridiagonal {
     return c;
   }
 
-  // The LU factors of a matrix in its place, the diagonal's reciprocals apart. No pivoting: the
-  // time step keeps the diagonal heavy.
+  // In-place LU factorisation of a matrix, with the diagonal's reciprocals stored separately. No
+  // pivoting: the time step keeps the matrix diagonally dominant.
   static ASSAY_LANES_MEMBER void factor(Doubles (&matrix)[kComponents][kComponents],
                                         Doubles (&inverse)[kComponents]) {
 #pragma GCC unroll 5

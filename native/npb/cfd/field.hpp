@@ -13,7 +13,7 @@ namespace assay::npb::cfd {
 struct Block {
   int points = 0;              // along each side of the cube, its boundary among them
   std::array<int, 3> first{};  // global index of the block's first point
-  std::array<int, 3> count{};  // its own points; 0: the rank has no part
+  std::array<int, 3> count{};  // own points; 0: the rank has no part
   std::array<bool, 3> cut{};   // whether the dimension is divided among ranks
 
   // The whole cube on one rank.
@@ -24,7 +24,7 @@ struct Block {
   int inner_end(int d) const {
     return first[at(d)] + count[at(d)] == points ? count[at(d)] - 1 : count[at(d)];
   }
-  // Points with their ghosts, those beyond the cube left out.
+  // Points including ghosts, except those outside the cube.
   int reach_begin(int d) const {
     const int ghosts = cut[at(d)] ? kGhosts : 0;
     return first[at(d)] < ghosts ? -first[at(d)] : -ghosts;
@@ -43,9 +43,9 @@ struct Block {
   static std::size_t at(int d) { return static_cast<std::size_t>(d); }
 };
 
-// Where the elements of a block are: [component][z][y][x], x contiguous. The first point of each
-// row is at the start of a cache line. Along y and z there are ghosts where the block is cut; along
-// x there is always room for two before and after each row, the same for the end of one row and the
+// Positions of a block's elements: [component][z][y][x], x contiguous. The first point of each row
+// is at the start of a cache line. Along y and z there are ghosts where the block is cut; along x
+// there is always room for two before and after each row, shared between the end of one row and the
 // start of the next where the padding suffices for both. All of it, and a cache line before and
 // after, is allocated: a vector load that begins inside a row may run over its end.
 struct Layout {
@@ -65,7 +65,7 @@ struct Layout {
     row = lines(block.count[0] + 2 * kGhosts);
     plane = row * (block.count[1] + 2 * ghosts_y);
     // Components are an odd number of cache lines apart, so that they do not compete for the same
-    // places of a cache.
+    // cache sets.
     component = plane * (block.count[2] + 2 * ghosts_z) + kLine;
     if (component / kLine % 2 == 0) component += kLine;
     origin = kLine + ghosts_z * plane + ghosts_y * row;
@@ -73,7 +73,7 @@ struct Layout {
   }
 };
 
-// u, a right-hand side, a forcing term: five doubles a point. Zero until written.
+// u, a right-hand side, a forcing term: five doubles per point. Zero until written.
 class Field {
  public:
   Field() = default;

@@ -1,7 +1,8 @@
-// The model problem of LU, BT and SP: its constants, and the exact solution that forces it.
+// The model problem of LU, BT and SP: its constants, and the exact solution that defines its
+// forcing.
 //
 // Bailey et al., RNR-94-007, section 3: a system like the compressible Navier-Stokes equations in
-// three dimensions, driven by a source term such that a given polynomial is its steady solution.
+// three dimensions, with a source term such that a given polynomial is its steady solution.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ inline constexpr double kC3 = 0.1;
 inline constexpr double kC4 = 1.0;
 inline constexpr double kC5 = 1.4;
 
-// Viscosity, and what multiplies the gradient of the energy per mass.
+// Viscosity, and the factor of the gradient of the energy per mass.
 inline constexpr double kViscosity = kC3 * kC4;
 inline constexpr double kConduction = kC1 * kC5;
 

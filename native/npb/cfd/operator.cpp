@@ -7,16 +7,16 @@
 namespace assay::npb::cfd {
 namespace {
 
-// What is derived from the components at a point and differenced: three velocities, the pressure
-// and the energy whose second differences are the viscous term of the last equation, but for the
-// velocity along the direction.
+// Quantities derived from the components at a point and then differenced: three velocities, the
+// pressure and the energy whose second differences are the viscous term of the last equation,
+// except for the velocity along the direction.
 constexpr int kVelocity = 0;
 constexpr int kPressure = 3;
 constexpr int kViscousEnergy = 4;
 constexpr int kQuantities = 5;
 
 constexpr std::ptrdiff_t kLine = 8;
-constexpr std::ptrdiff_t kAhead = 12 * kLine;  // elements to fetch ahead; not critical
+constexpr std::ptrdiff_t kAhead = 12 * kLine;  // prefetch distance in elements; not critical
 
 // Fourth difference at -2 .. 2 for the point of that global index: one-sided next to the boundary.
 std::array<double, 5> fourth_difference(int index, int points) {
@@ -29,14 +29,14 @@ std::array<double, 5> fourth_difference(int index, int points) {
   return c;
 }
 
-// Everything at one row that does not depend on x.
+// The part of one row's computation that does not depend on x.
 struct RowPlan {
   std::array<const double*, kComponents> u;
   std::array<const double*, kQuantities> q;
   std::array<const double*, kComponents> forcing;
   std::array<double*, kComponents> result;
-  std::array<std::array<std::ptrdiff_t, 5>, 2> u_to;  // y, z: elements to -2 .. 2
-  std::array<std::array<std::ptrdiff_t, 2>, 2> q_to;  // y, z: elements to -1, 1
+  std::array<std::array<std::ptrdiff_t, 5>, 2> u_to;  // y, z: offsets of -2 .. 2 in elements
+  std::array<std::array<std::ptrdiff_t, 2>, 2> q_to;  // y, z: offsets of -1, 1 in elements
   std::array<std::array<double, 5>, 2> across;
   std::array<const double*, 5> along;
   const double* inside;
@@ -102,7 +102,7 @@ ASSAY_LANES_INLINE void evaluate(const RowPlan& row, std::ptrdiff_t x) {
 #pragma GCC unroll 5
   for (int m = 0; m < kComponents; ++m) {
     const double* const u = row.u[m] + x;
-    // What this row is the first to touch, in the next one.
+    // The elements that this row is the first to read, for the next row.
     __builtin_prefetch(u + row.u_to[1][4] + kAhead);
     __builtin_prefetch(row.result[m] + x + kAhead, 1);
     if constexpr (kForced) __builtin_prefetch(row.forcing[m] + x + kAhead);
@@ -220,7 +220,7 @@ void OperatorWalk::plane(const Field& u, const Field* forcing, double scale, Fie
   row.scale = scale;
   row.inside = operator_.inside_.data();
   for (std::size_t s = 0; s < row.along.size(); ++s) row.along[s] = operator_.along_[s].data();
-  // Where a coefficient is 0 there may be no element: the centre is read instead.
+  // Where a coefficient is 0 the element may not exist: the centre is read instead.
   const auto steps = [](const Operator::Stencil& c, std::ptrdiff_t step) {
     std::array<std::ptrdiff_t, 5> to{};
     for (int s = 0; s < 5; ++s) to[s] = c[s] == 0.0 ? 0 : (s - 2) * step;

@@ -1,4 +1,4 @@
-// The discrete operator of the model problem, for LU's, BT's and SP's right-hand sides alike.
+// The discrete operator of the model problem, for the right-hand sides of LU, BT and SP.
 //
 // R(u) = sum over the three directions of
 //     - D0 E(u)              central differences of the inviscid fluxes
@@ -24,7 +24,7 @@ struct Range {
 
 inline int count(Range range) { return std::max(0, range.end - range.begin); }
 
-// What depends on the block alone; shared by all threads.
+// The part that depends on the block alone; shared by all threads.
 class Operator {
  public:
   explicit Operator(const Block& block);
@@ -43,27 +43,27 @@ class Operator {
   std::vector<double> inside_;  // of each point of a row: 1, or 0 on the boundary of the cube
 };
 
-// One thread's passage through planes of increasing z, for some rows of the block. Velocities,
+// One thread's pass through planes of increasing z, for some rows of the block. Velocities,
 // pressure and energy are computed once for each point and kept for three planes.
 class OperatorWalk {
  public:
-  // Rows within the block's own; those on the boundary of the cube are left out by itself.
+  // Rows within the block's own; those on the boundary of the cube are left out automatically.
   OperatorWalk(const Operator& of, Range rows);
 
-  // Ready for plane z next, which is not on the boundary. u must have its ghosts.
+  // Prepares for plane z, which is not on the boundary. u must have its ghosts.
   void begin(const Field& u, int z);
 
   // result = scale (R(u) + forcing) on the rows inside the cube of plane z, 0 at their ends on the
-  // boundary; nullptr: no forcing. Planes follow each other from begin() on. Planes and rows on the
-  // boundary are not written: they stay 0 in a field of zeros. u must not change at planes z - 2
-  // .. z + 2 as long as they are needed.
+  // boundary; nullptr: no forcing. Planes must be consecutive from begin() on. Planes and rows on
+  // the boundary are not written: they stay 0 in a field of zeros. u must not change at planes z -
+  // 2 .. z + 2 as long as they are needed.
   void plane(const Field& u, const Field* forcing, double scale, Field& result, int z);
 
  private:
   static constexpr int kPlanes = 3;
 
   void fill(const Field& u, int z);
-  // Of plane z, the first quantity at x = 0.
+  // The first quantity at x = 0 of plane z.
   double* primitives(int z, int row);
 
   const Operator& operator_;
@@ -74,7 +74,7 @@ class OperatorWalk {
   HugeArray<double> planes_;
 };
 
-// All planes inside the cube among those given, by one thread: a walk from end to end.
+// Applies the operator to all given planes inside the cube, on one thread.
 void apply(const Operator& of, const Field& u, const Field* forcing, double scale, Field& result,
            Range rows, Range planes);
 

@@ -11,7 +11,7 @@
 namespace assay::npb::cfd {
 namespace {
 
-// 1 everywhere, then at(x, y, z) at the points in reach; local indices.
+// 1 everywhere, then at(x, y, z) at the block's points and ghosts; local indices.
 template <typename At>
 void set(const Block& block, Field& u, int threads, At at) {
   const auto size = static_cast<std::ptrdiff_t>(u.layout().size);
@@ -40,8 +40,8 @@ State between(double at, const State& low, const State& high) {
   return state;
 }
 
-// The sums over the points inside the cube of the squares of value(m, z, y, x). They are made by
-// planes and added in the order of planes, so that threads do not matter.
+// The sums over the points inside the cube of the squares of value(m, z, y, x). They are computed
+// per plane and added in the order of planes, so that they don't depend on the number of threads.
 template <typename Value>
 State sums_of(const Block& block, int threads, Value value) {
   const int begin = block.inner_begin(2);

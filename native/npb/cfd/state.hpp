@@ -12,7 +12,7 @@
 namespace assay::npb::cfd {
 
 // The exact solution at the block's points and at ghosts inside the cube; 1 everywhere else (the
-// padding is read along with rows, and must not divide by zero).
+// padding is read with the rows, and must not cause a division by zero).
 void set_exact(const Block& block, Field& u, int threads);
 
 // Boundary values as the exact solution, inside the interpolation between the six faces
@@ -23,18 +23,19 @@ void set_initial(const Block& block, Field& u, int threads);
 // solution.
 void set_forcing(const Operator& of, Field& forcing, Field& work, int threads);
 
-// Sums of the squares over the block's points inside the cube, of each component; not collective.
-// The same whatever the number of threads.
+// Sums of the squares over the block's points inside the cube, for each component; not collective.
+// Independent of the number of threads.
 State sums_of_squares(const Block& block, const Field& field, int threads);
 
 // The root of the mean over all points inside the cube, from the sums of all blocks.
 State root_mean_square(const State& sums, int points);
 
-// That of a residual, over all ranks; divided by `scale`, which the residual was multiplied with.
+// The same for a residual, over all ranks; divided by `scale`, by which the residual was
+// multiplied.
 State residual_norm(const Block& block, const Field& residual, double scale, int threads,
                     MPI_Comm comm);
 
-// Likewise of u minus the exact solution.
+// The same for u minus the exact solution.
 State error_norm(const Block& block, const Field& u, int threads, MPI_Comm comm);
 
 }  // namespace assay::npb::cfd

@@ -17,7 +17,7 @@ class Cg : public Kernel {
   Cg(const Context& context, Parameters& parameters)
       : context_(context),
         problem_(find_class(kCgClasses, parameters.choice("class", "S", class_names(kCgClasses)))) {
-    // One of the matrix's elements, out by a millionth.
+    // One of the matrix's elements wrong by a millionth.
     if (PlantedFault(parameters, {"matrix"}).is("matrix")) factor_ = 1.000001;
   }
 

@@ -11,7 +11,8 @@ namespace assay::npb {
 
 GeneratingVectors generate_vectors(const CgClass& problem, std::uint64_t seed) {
   const std::int32_t order = problem.order;
-  // Positions are drawn over the next power of two and dropped beyond the order, as defined.
+  // Positions are drawn over the next power of two and those beyond the order dropped, as
+  // specified.
   const double span = static_cast<double>(std::bit_ceil(static_cast<std::uint32_t>(order)));
   Random46 random(seed);
   random.next();  // the benchmark draws one number before the matrix
@@ -65,7 +66,7 @@ std::vector<std::int32_t> split_rows(const std::vector<std::int64_t>& weight, st
   std::int64_t before = 0;
   std::int32_t row = begin;
   for (int part = 1; part < parts; ++part) {
-    // A row goes to the part in which its middle falls.
+    // A row belongs to the part that contains its midpoint.
     while (row < end && (2 * before + weight[row]) * parts <= 2 * total * part) {
       before += weight[row++];
     }

@@ -1,8 +1,9 @@
 // The random sparse matrix of CG (RNR-94-007, section 2.3; NPB 2 report):
 //   A = sum_i w_i v_i v_i^T + (rcond - shift) I,   w_i = rcond^(i/n),  i = 0 .. n-1,
-// with sparse random vectors v_i whose element i is 1/2. Every row is built on its own from the
-// vectors that touch it, so any rows can be built anywhere, in parallel, with the same result.
-// The product form is never used to multiply: the rules ask for the sparse matrix itself.
+// with sparse random vectors v_i whose element i is 1/2. Every row is computed independently from
+// the vectors with an element in it, so that any rows can be built on any rank, in parallel, with
+// the same result. The product form is never used to multiply: the rules require the sparse matrix
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ class RowIncidence {
   std::vector<Entry> entries_;
 };
 
-// Rows begin..end in compressed rows, columns ascending within a row. Index is 16 bits wide where
-// the order allows it: a sixth less to read for each nonzero.
+// Rows begin..end in compressed rows, columns ascending within a row. Index is 16 bits wide if the
+// order allows it: a sixth less to read per nonzero.
 template <typename Index>
 struct SparseRows {
   std::int32_t begin = 0;
@@ -66,7 +67,8 @@ struct SparseRows {
   HugeArray<double> value;
 };
 
-// Builds rows begin..end; memory is touched by the calling thread. `shift` is the class's.
+// Builds rows begin..end; the calling thread touches the memory first. `shift` is that of the
+// class.
 template <typename Index>
 SparseRows<Index> build_rows(const GeneratingVectors& vectors, const RowIncidence& incidence,
                              const std::vector<std::int64_t>& bounds, double shift,

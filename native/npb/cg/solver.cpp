@@ -17,8 +17,8 @@
 namespace assay::npb {
 namespace {
 
-// Elements to fetch ahead (4 KiB of values): measured on Zen 5, class B 8.5 ms a product against
-// 15 ms without, nearly the memory's bandwidth. Out of the cache it costs a few per cent.
+// Prefetch distance in elements (4 KiB of values): measured on Zen 5, class B 8.5 ms per product
+// against 15 ms without, nearly the memory's bandwidth. For data in cache it costs a few per cent.
 constexpr int kAhead = 512;
 
 bool narrow_index(const CgClass& problem) {
@@ -132,8 +132,8 @@ class Solver : public CgSolver {
     return estimate;
   }
 
-  // Conjugate gradients: z is nearly A^-1 x. Returns |x - A z|. A thread works on its own rows of
-  // every vector and reads all of the direction.
+  // Conjugate gradients: z approximates A^-1 x. Returns |x - A z|. A thread works on its own rows
+  // of every vector and reads the whole direction.
   double solve(Member& member, const Block& block) {
     const std::int32_t begin = block.begin - first_row_;
     const std::int32_t end = block.end - first_row_;
@@ -172,7 +172,7 @@ class Solver : public CgSolver {
           p[i] = r[i] + beta * p[i];
         }
       } else {
-        // There is no next direction: the solution takes its place, for the residual.
+        // No next direction is needed: its memory holds the solution, for the residual.
 #pragma omp simd
         for (std::int32_t i = begin; i < end; ++i) {
           z[i] += alpha * p[i];
@@ -192,7 +192,7 @@ class Solver : public CgSolver {
     return std::sqrt(member.sum(square));
   }
 
-  // q = A p on the thread's rows; returns p q of them.
+  // q = A p on the thread's rows; returns their part of p q.
   double multiply_direction(const Block& block) {
     double* const q = product_.data() + (block.begin - first_row_);
     const double* const p = direction_.data();
@@ -212,7 +212,7 @@ class Solver : public CgSolver {
   MPI_Comm comm_;
   Phases& phases_;
   Team team_;
-  std::vector<Block> blocks_;  // one a thread
+  std::vector<Block> blocks_;  // one per thread
   std::int32_t first_row_ = 0;
   std::vector<int> first_rows_;  // of every rank
   std::vector<int> row_counts_;

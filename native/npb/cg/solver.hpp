@@ -1,4 +1,4 @@
-// The inverse power method of CG on blocks of rows: one block a rank, one a thread within.
+// The inverse power method of CG on blocks of rows: one block per rank, divided among its threads.
 #pragma once
 
 #include <mpi.h>
@@ -24,23 +24,23 @@ class CgSolver {
  public:
   virtual ~CgSolver() = default;
 
-  // From x = (1, ..., 1), so many outer iterations of 25 conjugate-gradient steps each.
+  // From x = (1, ..., 1), this many outer iterations of 25 conjugate-gradient steps each.
   virtual Estimate estimate(int iterations) = 0;
 
   // Nonzeros of this rank's rows.
   virtual std::int64_t nonzeros() const = 0;
 
-  // Multiplies the first element of the matrix by `factor`: how a test makes it a wrong one.
+  // For tests: multiplies the first element of the matrix by `factor`.
   virtual void perturb(double factor) = 0;
 };
 
 // Builds this rank's rows; collective over comm. Matrices beyond `cache_bytes` (a rank's part of
-// the last-level cache) are fetched from memory ahead of use. Estimates count their times to the
-// phases, by CgPhase.
+// the last-level cache) are prefetched from memory. Estimates add their times to the phases, by
+// CgPhase.
 std::unique_ptr<CgSolver> make_cg_solver(const CgClass& problem, MPI_Comm comm, int threads,
                                          std::size_t cache_bytes, Phases& phases);
 
-// The most memory that one rank uses at any time, in bytes.
+// Maximum memory that one rank uses at any time, in bytes.
 double cg_bytes_per_rank(const CgClass& problem, int ranks, int threads);
 
 }  // namespace assay::npb

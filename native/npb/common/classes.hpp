@@ -1,4 +1,4 @@
-// Problem classes are tables of structs with a `name`: those of a benchmark stand in its folder.
+// Problem classes are tables of structs with a `name`; each benchmark's table is in its folder.
 #pragma once
 
 #include <string>

@@ -47,7 +47,7 @@ void Halo::add_dimension(const ProcessGrid& grid, const Ghosts& ghosts, int dime
   for (int side = 0; side < 2; ++side) {
     Side each;
     each.neighbour = grid.neighbour(dimension, side == 0 ? -1 : 1);
-    // What goes down arrives at the upper side of whom it goes to.
+    // A layer sent downwards arrives at the upper side of the receiver.
     each.send_tag = tag + 2 * dimension + side;
     each.receive_tag = tag + 2 * dimension + (1 - side);
     for (int d = 0; d < 3; ++d) {
@@ -65,7 +65,7 @@ void Halo::add_dimension(const ProcessGrid& grid, const Ghosts& ghosts, int dime
   }
 }
 
-// Its rows follow each other without gaps, and so do its planes.
+// Whether its rows are contiguous, and its planes too.
 bool Halo::in_one_piece(const Region& region) const {
   if (components_ > 1) return false;
   const auto width = static_cast<std::size_t>(region.end[0] - region.begin[0]);

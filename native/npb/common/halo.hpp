@@ -1,4 +1,4 @@
-// Ghost layers: what a block needs of its neighbours' outermost points.
+// Ghost layers: copies of the outermost points of a block's neighbours.
 #pragma once
 
 #include <mpi.h>
@@ -13,10 +13,10 @@
 
 namespace assay::npb {
 
-// Where the doubles of a block lie: component c of the point (x, y, z) at
-// origin[c * component + z * plane + y * row + x], x contiguous, origin pointing to the block's own
-// first point. Ghost points have indices below 0 and from `extents` on. Components are separate
-// arrays: CFD's fields are [component][z][y][x].
+// Positions of the doubles of a block: component c of the point (x, y, z) is at origin[c *
+// component + z * plane + y * row + x], x contiguous, origin pointing to the block's own first
+// point. Ghost points have indices below 0 and from `extents` on. Components are separate arrays:
+// CFD's fields are [component][z][y][x].
 struct BlockLayout {
   PerDimension<int> extents{};  // the block's own points, without ghosts
   std::size_t row = 0;          // doubles from y to y + 1
@@ -24,33 +24,33 @@ struct BlockLayout {
   std::size_t component = 0;    // from a component to the next
 };
 
-// Which ghosts are brought.
+// Which ghosts are exchanged.
 struct Ghosts {
   PerDimension<int> depth{};  // layers on either side of each dimension; 0: none
   // Ghosts beyond edges and corners too: dimensions are done one after the other, each one's layers
-  // with the ghosts of those before. Without, faces alone, all at once.
+  // including the ghosts of those before. Without, faces only, all concurrently.
   bool corners = false;
 };
 
-// Exchanges the ghosts of blocks with one layout. A neighbour that is the rank itself (periodic,
-// not cut) is copied from; where there is none, ghosts stay as they are. A block must be at least
+// Exchanges the ghosts of blocks with one layout. If the neighbour is the rank itself (periodic,
+// not cut), layers are copied; without a neighbour, ghosts do not change. A block must be at least
 // as thick as the ghosts are deep, on every rank.
 //
-// Layers are sent out of the block and received into it where they lie in one piece (whole planes
-// of a single component), else through buffers that are allocated once.
+// Layers are sent from the block and received into it if they are contiguous (whole planes of a
+// single component), else through buffers that are allocated once.
 class Halo {
  public:
-  // `tag`: of its messages, and the five after it; those of other halos on the grid must differ
-  // where two exchanges may be under way at once.
+  // `tag`: its messages use this tag and the five after it; other halos on the grid need different
+  // tags if two exchanges may be active concurrently.
   Halo(const ProcessGrid& grid, const BlockLayout& layout, const Ghosts& ghosts, int components = 1,
        int tag = 0);
 
-  // Brings the ghosts of the block at `origin`. Called by all threads of the innermost parallel
+  // Fills the ghosts of the block at `origin`. Called by all threads of the innermost parallel
   // region, or outside of one; all pack and unpack, the master thread sends. It begins with a
-  // barrier, so that what threads wrote before is sent, and ends with one.
+  // barrier, so that earlier writes of all threads are sent, and ends with one.
   void exchange(double* origin);
 
-  // Of this rank, in one exchange: messages sent, and their bytes.
+  // Of this rank, per exchange: messages sent, and their bytes.
   int messages() const { return messages_; }
   std::int64_t bytes() const { return bytes_; }
 
@@ -68,7 +68,7 @@ class Halo {
     std::size_t rows() const;
   };
 
-  // One side of one dimension: what goes to the neighbour there, and what comes from it.
+  // One side of one dimension: the layers sent to the neighbour there, and those received from it.
   struct Side {
     int neighbour = MPI_PROC_NULL;
     Region own;    // the outermost layers, sent
@@ -85,8 +85,8 @@ class Halo {
   double* first_of(double* origin, const Region& region) const;
   std::size_t count(const Region& region) const;
 
-  // Rows of a region dealt to the threads: action(row's first double in the block, its place among
-  // the region's doubles, its length).
+  // Distributes the rows of a region to the threads: action(row's first double in the block, its
+  // offset among the region's doubles, its length).
   template <typename Action>
   void for_my_rows(double* origin, const Region& region, Action action) const;
   void pack(double* origin, const Side& side);
@@ -99,7 +99,7 @@ class Halo {
   BlockLayout layout_;
   int components_;
   std::vector<Side> sides_;         // in pairs, low and high
-  std::vector<std::size_t> steps_;  // ends of the sides that are exchanged at once
+  std::vector<std::size_t> steps_;  // ends of the sides that are exchanged concurrently
   HugeArray<double> buffer_;
   std::vector<MPI_Request> requests_;
   int messages_ = 0;

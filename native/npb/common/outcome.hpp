@@ -1,4 +1,4 @@
-// How far a run of a benchmark is from its official results.
+// Deviation of a run of a benchmark from its official results.
 #pragma once
 
 #include <cmath>

@@ -34,7 +34,7 @@ PerDimension<int> choose_grid(const Cutting& cutting, int ranks) {
   for (int x = 1; x <= most_x; ++x) {
     const int most_y = std::min(ranks / x, most_blocks(cutting, 1));
     for (int y = 1; y <= most_y; ++y) {
-      // Once z is cut, more cuts in it never make the greatest block or its faces larger.
+      // Once z is cut, more cuts in it never enlarge the greatest block or its faces.
       const int most_z = std::min(ranks / x / y, most_blocks(cutting, 2));
       for (const int z : {most_z, 1}) {
         const double cost = block_cost(cutting, {x, y, z});

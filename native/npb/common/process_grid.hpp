@@ -1,4 +1,4 @@
-// Ranks as a grid of blocks: how a box of points is cut, and which rank has which block.
+// Ranks as a grid of blocks: the cuts of a box of points, and the assignment of blocks to ranks.
 #pragma once
 
 #include <mpi.h>
@@ -14,30 +14,30 @@ namespace assay::npb {
 template <typename T>
 using PerDimension = std::array<T, 3>;
 
-// What of a box may be cut, and what a cut costs.
+// Which dimensions of a box may be cut, and the cost of a cut.
 struct Cutting {
   PerDimension<std::int64_t> extents{};  // points
   PerDimension<bool> may_cut{};
-  std::int64_t least = 1;  // points that a block keeps in each dimension that is cut
-  // What a point on a face towards another block costs (copying it to and fro, computing what both
-  // sides need), in units of a point's own work. Faces across x count twice: each point of them is
-  // in a cache line of its own.
+  std::int64_t least = 1;  // minimum points of a block in each dimension that is cut
+  // Cost of a point on a face towards another block (copying it in both directions, computing what
+  // both sides need), in units of a point's own work. Faces across x count twice: each of their
+  // points is in a separate cache line.
   double face_cost = 1.0;
 };
 
-// The rule of a cutting without extents, for a box of so many points each way.
+// The rule of a cutting without extents, applied to a cube with that many points along each side.
 constexpr Cutting cube_cutting(Cutting rule, std::int64_t points) {
   rule.extents = {points, points, points};
   return rule;
 }
 
-// The time of a step by a plain model: the greatest block's points, and face_cost for those on its
-// faces towards others (grid_cost.def).
+// The time of a step by a simple model: the greatest block's points, and face_cost for those on its
+// faces towards other blocks (grid_cost.def).
 double block_cost(const Cutting& cutting, PerDimension<int> blocks);
 
 // The grid of at most `ranks` blocks whose step takes the least time; of equal ones the one with
-// fewest cuts in x, then in y, then most in z. It may have fewer blocks than there are ranks: 11 do
-// worse than 9 on 12 planes of 12 x 12.
+// the minimum number of cuts in x, then in y, then the maximum in z. It may have fewer blocks than
+// there are ranks: 11 are slower than 9 on 12 planes of 12 x 12.
 PerDimension<int> choose_grid(const Cutting& cutting, int ranks);
 
 // Blocks are numbered along x first, then y, then z.
@@ -54,16 +54,16 @@ constexpr int block_rank(PerDimension<int> blocks, PerDimension<int> coordinates
 int block_neighbour(PerDimension<int> blocks, PerDimension<int> coordinates, int dimension,
                     int step, bool periodic);
 
-// The ranks of a communicator as the blocks of a box. Ranks beyond the last block stay idle.
+// The ranks of a communicator as the blocks of a box. Ranks beyond the number of blocks stay idle.
 class ProcessGrid {
  public:
-  // Collective over comm, which is used itself where no rank is idle, and must live as long.
+  // Collective over comm, which is used itself if no rank is idle, and must outlive the object.
   ProcessGrid(MPI_Comm comm, const Cutting& cutting, PerDimension<bool> periodic);
   ~ProcessGrid();
   ProcessGrid(const ProcessGrid&) = delete;
   ProcessGrid& operator=(const ProcessGrid&) = delete;
 
-  // Whether this rank has a block. What follows is for ranks that have one.
+  // Whether this rank has a block. The following functions are for ranks with a block.
   bool works() const { return comm_ != MPI_COMM_NULL; }
 
   PerDimension<int> blocks() const { return blocks_; }
@@ -94,7 +94,7 @@ class ProcessGrid {
   PerDimension<int> blocks_;
   PerDimension<int> coordinates_{};
   MPI_Comm comm_ = MPI_COMM_NULL;
-  MPI_Comm own_ = MPI_COMM_NULL;  // where it is another than the one given
+  MPI_Comm own_ = MPI_COMM_NULL;  // if it differs from the given one
 };
 
 }  // namespace assay::npb

@@ -11,7 +11,7 @@ inline constexpr std::uint64_t kMultiplier = 1220703125;  // 5^13
 inline constexpr int kStateBits = 46;
 inline constexpr std::uint64_t kStateMask = (std::uint64_t{1} << kStateBits) - 1;
 
-// 2^46 divides 2^64, so the product's wrap-around at 64 bits loses nothing.
+// 2^46 divides 2^64, so the product's wrap-around at 64 bits doesn't affect the result.
 constexpr std::uint64_t multiply_mod46(std::uint64_t a, std::uint64_t b) {
   return (a * b) & kStateMask;
 }
@@ -32,7 +32,7 @@ class Random46 {
 
   constexpr std::uint64_t state() const { return state_; }
 
-  // As if next() had been called `count` times.
+  // Equivalent to `count` calls of next().
   constexpr void skip(std::uint64_t count) {
     state_ = multiply_mod46(state_, power_mod46(kMultiplier, count));
   }

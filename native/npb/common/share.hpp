@@ -12,7 +12,7 @@ struct Share {
 
 constexpr std::uint64_t size_of(Share share) { return share.end - share.begin; }
 
-// Share `part` of `parts` of begin..end: they differ by one at most, whatever the numbers.
+// Share `part` of `parts` of begin..end: shares differ by one at most.
 constexpr Share share_of(Share whole, std::uint64_t part, std::uint64_t parts) {
   const std::uint64_t size = size_of(whole);
   const auto limit = [&](std::uint64_t p) {

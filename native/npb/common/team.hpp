@@ -1,4 +1,4 @@
-// All threads of all ranks at work on one problem: their sums and their rendezvous.
+// All threads of all ranks working on one problem: their sums and barriers.
 #pragma once
 
 #include <mpi.h>
@@ -11,10 +11,10 @@
 
 namespace assay::npb {
 
-// What the threads of one rank share.
+// State shared by the threads of one rank.
 class Team {
  public:
-  // The time of the sums over ranks is counted to that phase, if any.
+  // The time of the sums over ranks is added to that phase, if any.
   Team(MPI_Comm comm, int threads, Phases* phases = nullptr, std::size_t sums = 0)
       : comm_(comm), phases_(phases), sums_(sums) {
     MPI_Comm_size(comm, &ranks_);
@@ -57,9 +57,9 @@ class Team {
   Pair total_{};
 };
 
-// One thread's view, made inside a parallel region of exactly the team's threads. All threads call
-// the same functions in the same order; only the master thread calls MPI. Parts are added in the
-// order of threads, so that a sum is the same each time.
+// One thread's view, created inside a parallel region of exactly the team's threads. All threads
+// call the same functions in the same order; only the master thread calls MPI. Parts are added in
+// the order of threads, so that a sum is reproducible.
 class Member {
  public:
   explicit Member(Team& team) : team_(team), thread_(omp_get_thread_num()) {}
@@ -68,8 +68,8 @@ class Member {
 
   // The sums over all threads of all ranks, on every thread.
   std::array<double, 2> sum(double first, double second) {
-    // Two sets of parts take turns: whoever writes a set again has passed the barrier of the other
-    // one, by when everybody has read this one.
+    // Two sets of parts alternate: a thread that writes a set again has passed the barrier of the
+    // other one, and by then all threads have read this one.
     turn_ ^= 1;
     auto& parts = team_.parts_[turn_];
     parts[thread_].value = {first, second};
@@ -86,8 +86,8 @@ class Member {
 
   double sum(double mine) { return sum(mine, 0.0)[0]; }
 
-  // After it every thread sees what all threads wrote before and what `exchange`, which the master
-  // thread calls if there are other ranks, brought from them.
+  // Afterwards every thread sees earlier writes of all threads and the data from other ranks that
+  // `exchange` received; the master thread calls it if there are other ranks.
   template <typename Exchange>
   void rendezvous(Exchange exchange) {
 #pragma omp barrier

@@ -1,4 +1,4 @@
-// npb.ep: 2^m pairs of random numbers, shared evenly among all threads of all ranks.
+// npb.ep: 2^m pairs of random numbers, distributed evenly over all threads of all ranks.
 #include <omp.h>
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 namespace assay::npb {
 namespace {
 
-// Pairs are shared out by so many, a multiple of every vector's length.
+// Pairs are distributed in units of this many, a multiple of every vector's length.
 constexpr std::uint64_t kPairsPerBlock = 1 << 10;
-// A few milliseconds.
-constexpr std::uint64_t kBlocksBetweenWords = 1 << 12;
+// A few milliseconds between progress reports.
+constexpr std::uint64_t kBlocksBetweenReports = 1 << 12;
 
 enum EpPhase : std::size_t { kEpCompute, kEpAllreduce };
 
@@ -28,7 +28,7 @@ class Ep : public Kernel {
   Ep(const Context& context, Parameters& parameters)
       : context_(context),
         problem_(find_class(kEpClasses, parameters.choice("class", "S", class_names(kEpClasses)))) {
-    // Another seed of the same kind: numbers as good, and wrong ones.
+    // A different seed: valid numbers, but wrong ones.
     if (PlantedFault(parameters, {"seed"}).is("seed")) seed_ += 2;
   }
 
@@ -67,8 +67,8 @@ class Ep : public Kernel {
 #pragma omp parallel for schedule(static, 1) num_threads(context_.threads)
     for (int part = 0; part < context_.threads; ++part) {
       const Share share = share_of(mine, part, context_.threads);
-      for (std::uint64_t at = share.begin; at < share.end; at += kBlocksBetweenWords) {
-        const std::uint64_t blocks = std::min(share.end - at, kBlocksBetweenWords);
+      for (std::uint64_t at = share.begin; at < share.end; at += kBlocksBetweenReports) {
+        const std::uint64_t blocks = std::min(share.end - at, kBlocksBetweenReports);
         parts[part] += gaussian_pairs(seed_, at * kPairsPerBlock, blocks * kPairsPerBlock);
         const auto done = static_cast<double>(at + blocks - share.begin);
         if (part == 0) phases_.done(done / static_cast<double>(share.end - share.begin));
@@ -79,7 +79,8 @@ class Ep : public Kernel {
     return sums;
   }
 
-  // The counts are whole numbers below 2^53, so that they travel with the sums as they are.
+  // The counts are whole numbers below 2^53, so that they are reduced together with the sums as
+  // doubles.
   GaussianSums all_ranks(const GaussianSums& mine) const {
     std::array<double, 2 + kAnnuli> numbers{mine.x, mine.y};
     std::copy(mine.counts.begin(), mine.counts.end(), numbers.begin() + 2);

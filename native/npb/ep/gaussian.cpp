@@ -12,10 +12,10 @@ namespace {
 // States are kept in the top 46 bits of a word: the word's own overflow is the reduction mod 2^46.
 constexpr int kSpareBits = 64 - kStateBits;
 
-// Annuli above this are so rare (one pair in 10^4) that they are counted one by one.
+// Annuli above this are so rare (one pair in 10^4) that their deviates are counted one by one.
 constexpr int kCommonAnnuli = 4;
 
-// Partial sums are closed after so many vectors, which keeps rounding far below the tolerance.
+// Partial sums end after this many vectors, which keeps rounding far below the tolerance.
 constexpr std::uint64_t kVectorsPerPartialSum = 1 << 13;
 
 // 2r - 1 exactly: the state's bits are the fraction of 1 + r.
@@ -34,7 +34,7 @@ void count_deviate(GaussianSums& sums, double x, double y) {
   ++sums.counts[std::min(static_cast<int>(greater), kAnnuli - 1)];
 }
 
-// Each lane walks through every kLanes-th pair.
+// Each lane processes every kLanes-th pair.
 class Stream {
  public:
   Stream(std::uint64_t seed, std::uint64_t first_pair)
@@ -74,7 +74,7 @@ GaussianSums partial_sums(Stream& stream, std::uint64_t vectors) {
     stream.next(x, y);
     const Doubles t = x * x + y * y;
     const Mask inside = t <= 1.0;
-    // Outside the circle the factor is the root of a negative number; those lanes become 0.
+    // Outside the circle the factor is the root of a negative number; those lanes are set to 0.
     const Doubles factor = square_root(-2.0 * logarithm(t) / t);
     const Doubles deviate_x = inside ? x * factor : Doubles{};
     const Doubles deviate_y = inside ? y * factor : Doubles{};

@@ -1,5 +1,5 @@
-// The work of EP: Gaussian deviates by the polar method, their sums, and how many fall into each
-// square annulus (RNR-94-007, section 2.1).
+// The work of EP: Gaussian deviates by the polar method, their sums, and their counts per square
+// annulus (RNR-94-007, section 2.1).
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ struct GaussianSums {
 // random numbers 2j + 1 and 2j + 2, the first after the seed being number 1.
 GaussianSums gaussian_pairs(std::uint64_t seed, std::uint64_t first, std::uint64_t count);
 
-// The same, one pair after the other with the standard library's functions: what the above is
-// compared with.
+// The same, pair by pair with the standard library's functions: the reference for the function
+// above.
 GaussianSums gaussian_pairs_plain(std::uint64_t seed, std::uint64_t first, std::uint64_t count);
 
 }  // namespace assay::npb

@@ -6,8 +6,8 @@
 namespace assay::npb {
 namespace {
 
-// e^(-2 pi i k / n), correct to the last place or nearly: the angle is brought into the first
-// octant in integers, and is computed there with more digits than are kept.
+// e^(-2 pi i k / n), correct to about the last place: the angle is reduced to the first octant in
+// integers, and is computed there with additional digits.
 void append_root(std::vector<double>& roots, std::uint64_t k, std::uint64_t n) {
   constexpr long double kPi = 3.14159265358979323846264338327950288L;
   std::uint64_t eighths = 8 * (k % n);
@@ -38,7 +38,7 @@ Fft::Fft(std::uint32_t size) : size_(size) {
       }
     }
   }
-  // The digits of a group's number, the highest of which is the lowest of the frequency.
+  // The digits of a group's number, the highest of which is the lowest digit of the frequency.
   groups_.resize(size_ / kRadix);
   for (std::uint32_t group = 0; group < groups_.size(); ++group) {
     std::uint32_t digits = group;

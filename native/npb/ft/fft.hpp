@@ -1,11 +1,11 @@
-// Fourier transforms of kLanes lines at once, one line a lane: no shuffles, whatever the stage.
+// Fourier transforms of kLanes lines concurrently, one line per lane: no shuffles in any stage.
 //
-// Radices 8, with 2 or 4 first where the size asks for it; decimation in frequency (Cooley and
-// Tukey 1965; Gentleman and Sande 1966). With n = r_1 r_2 ... r_s, stage i transforms over the i-th
-// digit of the place, the highest first, and leaves the i-th digit of the frequency, the lowest
-// first, in its stead; the last stage puts each value where its frequency says. So the first stage
-// takes its input from wherever it lies and the last one leaves its output wherever it is wanted,
-// and between them all happens in one array that the first-level cache holds.
+// Radix 8, with a first stage of 2 or 4 if the size requires it; decimation in frequency (Cooley
+// and Tukey 1965; Gentleman and Sande 1966). With n = r_1 r_2 ... r_s, stage i transforms over the
+// i-th digit of the position, the highest first, and replaces it by the i-th digit of the
+// frequency, the lowest first; the last stage puts each value in the place of its frequency. So the
+// first stage reads its input from any location and the last one writes its output to any location,
+// and all stages in between work in one array that fits the first-level cache.
 #pragma once
 
 #include <cstddef>
@@ -17,27 +17,27 @@
 
 namespace assay::npb {
 
-// kLanes complex numbers, each of another line.
+// kLanes complex numbers, each from a different line.
 struct Packet {
   Doubles re;
   Doubles im;
 };
 
-// For functions and lambdas that hand packets over: they must not become calls.
+// For functions and lambdas that pass packets: they must not become calls.
 #define ASSAY_INLINE inline __attribute__((always_inline))
 #define ASSAY_INLINE_LAMBDA __attribute__((always_inline))
 
-// Transforms over e^(-2 pi i / size) and its conjugate, neither of them scaled.
+// Transforms over e^(-2 pi i / size) and its conjugate, both unscaled.
 class Fft {
  public:
-  // A power of two, from 16.
+  // A power of two, at least 16.
   explicit Fft(std::uint32_t size);
 
   std::uint32_t size() const { return size_; }
 
-  // load(j) gives the packet at place j, store(k, packet) takes the one of frequency k; each once
-  // for every index. All loads come before the first store. `work` has room for size() packets;
-  // load(j) may read work[j], and nothing else of it.
+  // load(j) returns the packet at position j, store(k, packet) takes the one of frequency k; each
+  // is called once per index. All loads precede the first store. `work` has room for size()
+  // packets; load(j) may read work[j], but no other element of it.
   template <bool kInverse, typename Load, typename Store>
   void transform(Packet* work, Load load, Store store) const {
     if (first_radix_ == 2) {
@@ -155,9 +155,10 @@ class Fft {
 
   std::uint32_t size_;
   std::uint32_t first_radix_;
-  // Of each stage but the last, for each place within: the powers 1 to r - 1 of its root.
+  // For each stage but the last, for each position within: the powers 1 to r - 1 of its root.
   std::vector<double> roots_;
-  // Where in `work` the last stage finds the values of frequencies k, k + n/8, k + 2n/8 ...
+  // Positions in `work` where the last stage finds the values of frequencies k, k + n/8, k + 2n/8
+  // ...
   std::vector<std::uint32_t> groups_;
 };
 
@@ -197,7 +198,7 @@ ASSAY_LANES_INLINE void transpose_packets(Packet* rows) {
   for (int row = 0; row < kLanes; ++row) rows[row] = {re[row], im[row]};
 }
 
-// Past the caches, for what is not read again soon; store_fence() before others read it.
+// Bypasses the caches, for data that is not read again soon; store_fence() before others read it.
 ASSAY_LANES_INLINE void store_past_caches(Packet* place, Packet value) {
 #if defined(__AVX512F__)
   _mm512_stream_pd(reinterpret_cast<double*>(place), (__m512d)value.re);
@@ -213,7 +214,7 @@ ASSAY_LANES_INLINE void store_past_caches(Packet* place, Packet value) {
 #endif
 }
 
-// Into the first-level cache, for the line after the present one; it need not exist.
+// Into the first-level cache, for the line after the present one; the address need not be valid.
 ASSAY_LANES_INLINE void prefetch(const Packet* place) {
   constexpr std::size_t kCacheLine = 64;
   for (std::size_t byte = 0; byte < sizeof(Packet); byte += kCacheLine) {

@@ -19,7 +19,7 @@ class Ft : public Kernel {
       : context_(context),
         problem_(find_class(kFtClasses, parameters.choice("class", "S", class_names(kFtClasses)))),
         grid_(ft_grid(problem_.extents, static_cast<std::uint64_t>(context.size))) {
-    // Another initial state, in all samples or the first alone; or a diffusion that is a
+    // A different initial state, in all samples or the first alone; or a diffusion that is a
     // ten-millionth too fast.
     fault_ = PlantedFault(parameters, {"seed", "first", "diffusion"});
     if (fault_.is("seed") || fault_.is("first")) seed_ += 2;
@@ -34,7 +34,7 @@ class Ft : public Kernel {
     phases_.report_to(context_);
   }
 
-  // As the benchmark has it: a first start, untimed, touches all memory.
+  // As in the benchmark: a first untimed start touches all memory.
   void before_sample() override {
     if (touched_) return;
     Phases untimed({"", "", ""});

@@ -26,7 +26,7 @@ ASSAY_LANES_INLINE Doubles fraction(Words state) {
   return (as_doubles(state | kTwo52) - 0x1p52) * 0x1p-46;
 }
 
-// exp(-4 alpha pi^2 k^2 t) for all k of a dimension, those above the half being negative.
+// exp(-4 alpha pi^2 k^2 t) for all k of a dimension; k in the upper half are negative.
 std::vector<double> decay(std::uint32_t size, int t, double alpha) {
   constexpr double kPi = std::numbers::pi;
   std::vector<double> factors(size);
@@ -114,7 +114,7 @@ std::size_t FtSolver::bytes() const {
   return packets * sizeof(Packet);
 }
 
-// What Transpose says in offsets, in pointers.
+// Converts Transpose's offsets to pointers.
 void FtSolver::make_places() {
   for (const Place& place : z_to_y_->places_before()) {
     Packet* array = place.rank == z_to_y_->rank() ? field_.data() : given_.data();
@@ -132,7 +132,7 @@ void FtSolver::make_places() {
   }
 }
 
-// The packet of that x-packet in row y, which is this rank's own y-th; once x is transformed back,
+// The packet of that x-packet in row y, which is this rank's own y-th; after x is transformed back,
 // kLanes such packets, of rows y to y + kLanes - 1, hold as many values of x for those y.
 inline Packet* FtSolver::tile_row(std::uint64_t x_packet, std::uint64_t y, std::uint64_t z) const {
   if (y_to_x_) return x_rows_[x_packet].at + z * x_rows_[x_packet].step + y;
@@ -162,8 +162,8 @@ void FtSolver::make_decay(int t, double alpha) {
 
 // ---- Lines --------------------------------------------------------------------------------------
 
-// The generator goes through x, then y, then z, two numbers a point: each lane is another y, and x
-// is drawn from both halves at once, for one number waits for the one before it.
+// The generator runs through x, then y, then z, two numbers per point: each lane is a different y,
+// and both halves of x are drawn in parallel, because each number depends on the one before.
 void FtSolver::draw_and_transform_x(std::uint64_t seed, std::uint64_t z, std::uint64_t y_packet,
                                     Work& work) {
   const auto [nx, ny, nz] = problem_.extents;
@@ -230,7 +230,7 @@ void FtSolver::transform_y(const std::vector<Row>& from, const std::vector<Row>&
           ASSAY_INLINE_LAMBDA { *(to[y].at + line * to[y].step) = value; });
 }
 
-// What is not read again before all else has gone through the caches.
+// For data that is read again only after everything else has passed through the caches.
 ASSAY_INLINE void FtSolver::store_far(Packet* place, Packet value) const {
   if (past_caches_) {
     store_past_caches(place, value);
@@ -267,7 +267,7 @@ void FtSolver::evolve_and_transform_z(std::uint64_t line, Work& work) {
 
 // ---- Passes over the grid -----------------------------------------------------------------------
 
-// All threads, each its share of the lines.
+// All threads, each with its share of the lines.
 template <typename PerLine>
 void FtSolver::for_lines(std::uint64_t lines, PerLine per_line) {
 #pragma omp parallel num_threads(threads_)
@@ -280,8 +280,8 @@ void FtSolver::for_lines(std::uint64_t lines, PerLine per_line) {
   }
 }
 
-// Two passes over each plane of this rank's z, one right after the other while the plane is in the
-// caches; a thread has whole planes, unless they are too few to go round evenly.
+// Two passes over each plane of this rank's z, in immediate succession while the plane is in the
+// caches; a thread has whole planes, unless they can't be divided evenly.
 template <typename First, typename Second>
 void FtSolver::for_planes(std::uint64_t first_lines, First first, std::uint64_t second_lines,
                           Second second) {

@@ -1,5 +1,5 @@
 // FT's partial differential equation, du/dt = alpha laplacian(u), solved by Fourier transforms of a
-// grid that is spread over all ranks of MPI.
+// grid distributed over all ranks of MPI.
 #pragma once
 
 #include <mpi.h>
@@ -23,32 +23,32 @@ inline constexpr double kFtAlpha = 1e-6;
 
 enum FtPhase : std::size_t { kFtCompute, kFtAlltoallv, kFtAllreduce };
 
-// Bytes that the busiest rank allocates.
+// Maximum bytes that a rank allocates.
 double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads);
 
-// All arrays hold packets of kLanes points that follow one another in x, and once x is transformed
+// All arrays hold packets of kLanes points that are consecutive in x, and after x is transformed
 // back, in y.
 class FtSolver {
  public:
-  // Collective over comm, which has as many ranks as the grid at least. Arrays beyond `cache_bytes`
-  // (a rank's part of the last-level cache) are written past the caches.
+  // Collective over comm, which has at least as many ranks as the grid. Arrays beyond `cache_bytes`
+  // (a rank's part of the last-level cache) are written with stores that bypass the caches.
   FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, int threads,
            std::size_t cache_bytes);
   FtSolver(const FtSolver&) = delete;
   FtSolver& operator=(const FtSolver&) = delete;
 
-  // The initial state, drawn anew, and its transform; roots of unity are computed anew too.
+  // Draws the initial state and computes its transform; the roots of unity are computed again too.
   void start(std::uint64_t seed, Phases& phases);
 
   // The state at time t and its checksum, the same on every rank. The transform of the initial
-  // state stays as it is: a step needs no other step before it.
+  // state is not changed: a step doesn't depend on earlier steps.
   std::complex<double> state_at(int t, double alpha, Phases& phases);
 
   // Bytes of this rank's arrays.
   std::size_t bytes() const;
 
  private:
-  // Places of packets of a row: all x-packets and z count as one index, x the faster.
+  // Positions of packets of a row: all x-packets and z count as one index, x the faster.
   struct Row {
     Packet* at;
     std::size_t step;
@@ -65,7 +65,7 @@ class FtSolver {
     const Packet* packet;
     int lane;
   };
-  // Those of the communicator that name the same colour; MPI_UNDEFINED takes no part. Collective.
+  // The ranks of the communicator with the same colour; MPI_UNDEFINED takes no part. Collective.
   class Group {
    public:
     Group(MPI_Comm comm, int colour) { MPI_Comm_split(comm, colour, 0, &comm_); }
@@ -109,21 +109,21 @@ class FtSolver {
   bool past_caches_ = false;
   FtGrid grid_;
   bool works_ = false;
-  std::unique_ptr<Group> across_, along_;  // the ranks that differ from this one there alone
+  std::unique_ptr<Group> across_, along_;  // ranks that differ in that coordinate alone
 
-  // This rank's shares: x in packets. y_ is the one while x is whole, y_along_ the one while z is.
+  // This rank's shares: x in packets. y_ applies while x is whole, y_along_ while z is.
   Share x_{}, y_{}, y_along_{}, z_{};
   std::unique_ptr<Transpose> z_to_y_;
   std::unique_ptr<Transpose> y_to_x_;  // none with slabs
 
   HugeArray<Packet> spectrum_;  // of the initial state: x-packet, y, z
   HugeArray<Packet> field_;     // with y or x whole
-  HugeArray<Packet> given_;     // what goes to, or came from, other ranks while z or y is whole
+  HugeArray<Packet> given_;     // data for, or from, other ranks while z or y is whole
   std::vector<Packet*> z_rows_;
   std::vector<Row> y_rows_;       // in field_
   std::vector<Row> y_rows_sent_;  // in given_; none with slabs
   std::vector<Row> x_rows_;       // of x-packets, in field_; none with slabs
-  std::vector<Point> points_;     // those of the checksum that this rank has
+  std::vector<Point> points_;     // points of the checksum on this rank
   Tables tables_;
   std::vector<Work> work_;
 };

@@ -20,8 +20,8 @@ Transpose::Transpose(MPI_Comm group, std::array<std::uint64_t, 3> extents, int w
   MPI_Type_contiguous(static_cast<int>(options.element_bytes), MPI_BYTE, &element_);
   MPI_Type_commit(&element_);
 
-  // The blocks of one state: dimension `open` is whole, of it the block of rank q holds q's share;
-  // of dimension `closed` it holds this rank's.
+  // The blocks of one state: dimension `open` is whole, and the block of rank q holds q's share of
+  // it; of dimension `closed` it holds this rank's.
   const auto lay_out = [&](int open, const std::vector<Share>& open_shares, int closed,
                            const std::vector<Share>& closed_shares, bool own_apart,
                            std::size_t own_offset, Side& side, std::vector<Place>& places) {

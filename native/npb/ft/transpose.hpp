@@ -13,33 +13,33 @@
 
 namespace assay::npb {
 
-// Where the elements of one index of the whole dimension lie on this rank: `offset` is that of the
-// first, in elements, and `strides` are those of all dimensions. Indices of the other dimensions
-// count from this rank's own first.
+// Positions of the elements of one index of the whole dimension on this rank: `offset` is that of
+// the first, in elements, and `strides` are those of all dimensions. Indices of the other
+// dimensions count from this rank's own first.
 struct Place {
   std::size_t offset = 0;
   std::array<std::size_t, 3> strides{};
-  int rank = 0;  // whose block it belongs to
+  int rank = 0;  // the rank whose block holds it
 };
 
-// The array is kept in blocks, one for each rank of the group in order of ranks: what this rank
-// gives to the other one, or has from it. A block is an ordinary array in row order of the same
-// three dimensions. Whoever computes the elements writes each where places() says, and whoever
-// uses them reads them there: nothing is packed or unpacked for its own sake.
+// The array is stored in blocks, one for each rank of the group in order of ranks: the data that
+// this rank sends to the other one, or receives from it. A block is an ordinary array in row order
+// of the same three dimensions. The code that computes the elements writes each where places()
+// says, and the code that uses them reads them there: there is no separate packing.
 //
 // There are two arrays, one for each state of the distribution: "before" the transpose and "after".
 class Transpose {
  public:
   struct Options {
     std::size_t element_bytes = 0;
-    // The block that a rank has from itself has its place in the array after alone, also before the
-    // transpose: it is not moved. Otherwise it lies in both arrays, and is copied.
+    // The block that a rank sends to itself is stored only in the array after, also before the
+    // transpose: it is not moved. Otherwise it is in both arrays, and is copied.
     bool own_stays = false;
   };
 
   // extents: of the array on all ranks of the group together. Before the transpose dimension
-  // `whole` is whole and dimension `cut` is distributed as by cut_shares, a share per rank; after
-  // it `whole` is dealt out as whole_shares says and `cut` is whole. The third dimension stays.
+  // `whole` is whole and dimension `cut` is distributed by cut_shares, one share per rank; after it
+  // `whole` is distributed by whole_shares and `cut` is whole. The third dimension doesn't change.
   Transpose(MPI_Comm group, std::array<std::uint64_t, 3> extents, int whole, int cut,
             const std::vector<Share>& whole_shares, const std::vector<Share>& cut_shares,
             Options options);
@@ -51,8 +51,8 @@ class Transpose {
   std::size_t size_before() const { return size_before_; }
   std::size_t size_after() const { return size_after_; }
 
-  // A place for each index of the dimension that is whole before, or after. Of those whose rank is
-  // this one the offset is always into the array after if own_stays.
+  // A place for each index of the dimension that is whole before, or after. If own_stays, the
+  // offset of places of this rank is always into the array after.
   const std::vector<Place>& places_before() const { return places_before_; }
   const std::vector<Place>& places_after() const { return places_after_; }
 

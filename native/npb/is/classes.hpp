@@ -13,9 +13,9 @@ namespace assay::npb {
 #include "npb/is/constants.def"
 #undef NPB_CONSTANT
 
-// 2^log2_keys keys below 2^log2_max_key, and the keys that every iteration looks at: the key of
-// that index has rank `rank` + slope * (iteration - since), less one for each of `less` that the
-// iteration is after: there a key that was changed had been below that one already.
+// 2^log2_keys keys below 2^log2_max_key, and the keys that every iteration checks: the key of that
+// index has rank `rank` + slope * (iteration - since), less one for each of `less` that the
+// iteration is after: from then on a changed key had been below that one already.
 struct IsTest {
   std::uint64_t index;
   std::int64_t rank;

@@ -1,4 +1,4 @@
-// npb.is: the ranks of integer keys, ten times over.
+// npb.is: the ranks of integer keys, in ten iterations.
 #include <memory>
 
 #include "harness/fault.hpp"
@@ -16,7 +16,7 @@ class Is : public Kernel {
   Is(const Context& context, Parameters& parameters)
       : context_(context),
         problem_(find_class(kIsClasses, parameters.choice("class", "S", class_names(kIsClasses)))) {
-    // Other keys; or right ones, one of whose counts is wrong in the end.
+    // Different keys; or right keys with one wrong count at the end.
     fault_ = PlantedFault(parameters, {"seed", "count"});
     if constexpr (kTestFaults) most_ = parameters.integer("most", most_);
   }

@@ -1,4 +1,4 @@
-// Keys split by whether they lie in a range.
+// Splits keys by whether they are in a range.
 #pragma once
 
 #if defined(__AVX512F__)
@@ -11,17 +11,17 @@
 
 namespace assay::npb {
 
-// Whether sixteen keys are split at a time.
+// Whether sixteen keys are split per instruction.
 #if defined(__AVX512F__)
 inline constexpr bool kSplitsVectors = true;
 #else
 inline constexpr bool kSplitsVectors = false;
 #endif
 
-// Keys that are split at once: what becomes of so many stays in the first cache.
+// Keys per split: the output for this many fits the first-level cache.
 inline constexpr std::size_t kSplitKeys = 1024;
 
-// The keys in the range and the others, in their order; beyond what is counted anything may stand.
+// The keys in the range and the others, in their order; the content beyond the counts is undefined.
 struct SplitKeys {
   static constexpr std::size_t kRoom = kSplitKeys + 16;  // whole vectors are written
 
@@ -31,9 +31,9 @@ struct SplitKeys {
   std::size_t outsides;
 };
 
-// Splits `count` keys, at most kSplitKeys, by whether they are `lowest` or one of the `values` - 1
-// next. What a key is decides where it is written, not what is done: a branch would be guessed
-// wrongly half the time.
+// Splits `count` keys, at most kSplitKeys, by whether they are in the range of `values` values from
+// `lowest` on. The key determines where it is written, without a branch: that would be mispredicted
+// half the time.
 inline void split(const std::uint32_t* keys, std::size_t count, std::uint32_t lowest,
                   std::uint32_t values, SplitKeys& to) {
   to.insides = to.outsides = 0;
@@ -43,9 +43,10 @@ inline void split(const std::uint32_t* keys, std::size_t count, std::uint32_t lo
   const __m512i width = _mm512_set1_epi32(static_cast<int>(values));
   for (; i + 16 <= count; i += 16) {
     const __m512i key = _mm512_loadu_si512(keys + i);
-    // Of lesser keys what they are above the lowest is great, for it wraps around.
+    // For lesser keys the difference wraps around and is large.
     const __mmask16 is_inside = _mm512_cmplt_epu32_mask(_mm512_sub_epi32(key, from), width);
-    // Packed in a register first: to memory that takes some processors many times as long.
+    // Compressed in a register first: compression to memory is many times slower on some
+    // processors.
     _mm512_storeu_si512(to.inside + to.insides, _mm512_maskz_compress_epi32(is_inside, key));
     _mm512_storeu_si512(to.outside + to.outsides,
                         _mm512_maskz_compress_epi32(static_cast<__mmask16>(~is_inside), key));

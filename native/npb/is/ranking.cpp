@@ -18,14 +18,15 @@ namespace assay::npb {
 namespace {
 
 constexpr int kNumbersPerKey = 4;
-// Room for received keys, as a multiple of an equal share: more than is likely. What is reserved
-// and not used costs nothing.
+// Room for received keys, as a multiple of an equal share: more than is likely. Reserved but unused
+// memory costs nothing.
 constexpr double kUnevenness = 1.25;
-// Up to so many ranks keys are split by one after the other. With more, looking up whose each is
-// costs less (CPU time of class A on 6, 8, 12 ranks: 0.39, 0.45, 0.67 s by splits in vectors; 0.44,
-// 0.47, 0.63 s by the table. On 3, 4, 6 ranks without vectors 0.36, 0.42, 0.52; 0.39, 0.42, 0.47).
+// Up to this many ranks keys are split for one rank after the other. With more, looking up the
+// receiver of each key is cheaper (CPU time of class A on 6, 8, 12 ranks: 0.39, 0.45, 0.67 s by
+// splits in vectors; 0.44, 0.47, 0.63 s by the table. On 3, 4, 6 ranks without vectors 0.36, 0.42,
+// 0.52; 0.39, 0.42, 0.47).
 constexpr int kFewRanks = kSplitsVectors ? 8 : 4;
-// Values to a block of cumulated counts.
+// Log2 of the values per block of cumulative counts.
 constexpr int kBlockBits = 10;
 
 std::size_t buckets_of(const IsClass& problem, int ranks) {
@@ -69,8 +70,8 @@ IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads, std::in
   counts_.resize(static_cast<std::size_t>(threads));
 }
 
-// A key is the sum of four numbers in (0, 1) times a quarter of the greatest key, cut: exact in
-// integers, for the sum of four 46-bit states has 48 bits.
+// A key is the sum of four numbers in (0, 1) times a quarter of the greatest key, truncated: exact
+// in integers, because the sum of four 46-bit states has 48 bits.
 void IsRanking::generate(std::uint64_t seed) {
   const int cut = kStateBits - (problem_.log2_max_key - 2);
 #pragma omp parallel num_threads(threads_)
@@ -159,7 +160,7 @@ void IsRanking::count_buckets() {
   }
 }
 
-// Rank r ends with the first bucket by which (r + 1) equal shares are full.
+// Rank r ends with the first bucket at which (r + 1) equal shares are reached.
 void IsRanking::divide() {
   const std::uint64_t all = std::uint64_t{1} << problem_.log2_keys;
   const auto ranks = static_cast<std::uint64_t>(ranks_);
@@ -195,8 +196,8 @@ void IsRanking::find_values() {
   }
 }
 
-// Counts the keys that stay by value, and gathers the others by receiving rank; each thread does
-// its own share.
+// Counts the keys that stay by value, and gathers the others by receiving rank; each thread
+// processes its own share.
 void IsRanking::partition() {
   const auto self = static_cast<std::size_t>(rank_);
   std::size_t place = 0;
@@ -242,7 +243,7 @@ void IsRanking::partition() {
       const Key* left = mine.outside;
       std::size_t count = mine.outsides;
       for (std::size_t k = 0; k + 1 < others_.size(); ++k) {
-        // What is outside is written no further than it was read.
+        // The output of keys outside overwrites no key that is still to be read.
         split(left, count, lowest_of(others_[k]), values_of(others_[k]), theirs);
         gather(theirs.inside, theirs.insides, others_[k]);
         left = theirs.outside;
@@ -266,7 +267,7 @@ void IsRanking::exchange(Phases& phases) {
   if (received_.size() < place) received_ = HugeArray<Key>(std::max(place, room()));
   arrived_ = place;
   phases.in(kIsAlltoallv, [&] {
-    // What all ranks know, for all must do the same.
+    // Based on values known to all ranks, because all must decide alike.
     const double share = std::ldexp(kUnevenness, problem_.log2_keys) / ranks_;
     if (share < static_cast<double>(most_)) {
       send_at_once();
@@ -285,8 +286,8 @@ void IsRanking::send_at_once() {
                 narrow(receive_places_).data(), MPI_UINT32_T, comm_);
 }
 
-// With one rank after the other. What a rank sends and receives differs: who is done with one of
-// them sends to nobody, or receives from nobody, until it is done with the other.
+// Exchanges keys with one rank after the other, in pieces. A rank sends and receives different
+// amounts: the partner of a completed direction is MPI_PROC_NULL until the other is complete.
 void IsRanking::send_in_pieces() {
   for (int step = 1; step < ranks_; ++step) {
     const int to = (rank_ + step) % ranks_;
@@ -311,7 +312,7 @@ void IsRanking::send_in_pieces() {
   }
 }
 
-// Counts by value what was not counted yet, and makes the counts cumulative.
+// Counts the keys not counted yet by value, and makes the counts cumulative.
 void IsRanking::cumulate() {
   const std::uint64_t blocks = (values_ + (1U << kBlockBits) - 1) >> kBlockBits;
   before_.resize(blocks);
@@ -365,12 +366,12 @@ int IsRanking::failed_tests(int iteration) const {
   return failed;
 }
 
-// Were each key put where its rank says, the places would be taken once each and the keys in order
-// if, and only if, the cumulated counts grow at each value by as many as there are keys of it.
+// If each key were put where its rank says, the places would be taken once each and the keys in
+// order if, and only if, the cumulative counts grow at each value by the number of its keys.
 std::int64_t IsRanking::faults() {
   std::vector<std::uint32_t> found(values_, 0);
-  // The number of keys, their sum and their squares' sum: as generated, and as ranked, which a key
-  // that was lost or made up changes.
+  // The number of keys, their sum and their sum of squares, as generated and as ranked: a lost or
+  // an additional key changes them.
   std::array<std::uint64_t, 6> sums{};
   std::int64_t wrong = 0;
   const auto add = [&sums](std::size_t first, std::uint64_t key) {
@@ -396,8 +397,8 @@ std::int64_t IsRanking::faults() {
     }
   }
   for (std::size_t value = 0; value < values_; ++value) {
-    const auto told = static_cast<std::int64_t>(below(value + 1) - below(value));
-    wrong += std::abs(told - static_cast<std::int64_t>(found[value]));
+    const auto counted = static_cast<std::int64_t>(below(value + 1) - below(value));
+    wrong += std::abs(counted - static_cast<std::int64_t>(found[value]));
   }
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), 6, MPI_UINT64_T, MPI_SUM, comm_);
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, comm_);

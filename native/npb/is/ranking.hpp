@@ -1,4 +1,4 @@
-// The ranks of integer keys that are spread over all ranks of MPI.
+// The ranks of integer keys that are distributed over all ranks of MPI.
 #pragma once
 
 #include <mpi.h>
@@ -21,30 +21,30 @@ enum IsPhase : std::size_t { kIsCompute, kIsAllreduce, kIsAlltoall, kIsAlltoallv
 // Bytes that a rank allocates.
 double is_bytes_per_rank(const IsClass& problem, int ranks, int threads);
 
-// The keys keep to where they were generated. Each ranking counts them by bucket (their upper
-// bits), gives every rank a run of buckets with about as many keys as the others', sends each key
-// whose bucket belongs to another rank there, and counts by value what it keeps and what comes: the
-// number of keys below a value is the rank of a key of that value.
+// The keys stay where they were generated. Each ranking counts them by bucket (their upper bits),
+// assigns every MPI rank a contiguous run of buckets with about the same number of keys, sends each
+// key whose bucket belongs to another MPI rank there, and counts the kept and received keys by
+// value: the number of keys below a value is the rank of a key of that value.
 class IsRanking {
  public:
   static constexpr std::int64_t kMost = std::numeric_limits<int>::max();
 
-  // `most`: keys that one call of MPI may send or receive; where a rank's may be more, they go in
-  // pieces.
+  // `most`: maximum number of keys that one call of MPI may send or receive; if a rank may have
+  // more, they are sent in pieces.
   IsRanking(const IsClass& problem, MPI_Comm comm, int threads, std::int64_t most = kMost);
 
   // Draws this rank's share of the keys, by all threads.
   void generate(std::uint64_t seed);
 
-  // One iteration, 1 to kIsIterations: two keys change, all are ranked, five are looked at. Returns
-  // how many of those that this rank holds are not ranked as they must be.
+  // One iteration, 1 to kIsIterations: two keys change, all are ranked, five are checked. Returns
+  // the number of those on this rank with a wrong rank.
   int rank_keys(int iteration, Phases& phases);
 
-  // Keys that the iterations changed become what they were.
+  // Restores the keys that the iterations changed.
   void restore();
 
-  // Collective. What is wrong with the last ranking, all of it: keys that would be out of order or
-  // out of place were each put where its rank says, and keys lost or made up. 0 if all is well.
+  // Collective. The number of all faults of the last ranking: keys that would be out of order or
+  // out of place if each were put where its rank says, and lost or additional keys. 0 if correct.
   std::int64_t faults();
 
   // Adds one to the count of the lowest value on this rank: a planted fault.
@@ -63,8 +63,8 @@ class IsRanking {
   void cumulate();
   std::uint64_t below(std::size_t value) const;  // keys of values before lowest_ + value
   void find_values();
-  Key lowest_of(std::size_t rank) const;  // the least value of its buckets
-  Key values_of(std::size_t rank) const;  // how many they hold
+  Key lowest_of(std::size_t rank) const;  // the lowest value of its buckets
+  Key values_of(std::size_t rank) const;  // the number of values in them
   int failed_tests(int iteration) const;
   std::size_t room() const;  // for the keys that this rank may send or receive
 
@@ -80,7 +80,7 @@ class IsRanking {
 
   HugeArray<Key> keys_;
   // Not used on a single rank:
-  HugeArray<Key> sorted_;    // those of other ranks, by receiving rank
+  HugeArray<Key> sorted_;    // keys of other ranks, by receiving rank
   HugeArray<Key> received_;  // from other ranks
   std::size_t arrived_ = 0;  // how many
 
@@ -90,18 +90,18 @@ class IsRanking {
   };
   std::vector<Changed> changed_;
 
-  std::vector<std::vector<std::uint32_t>> bucket_counts_;  // a thread each
-  std::vector<std::int64_t> totals_;                       // of all buckets; the test keys follow
+  std::vector<std::vector<std::uint32_t>> bucket_counts_;  // one per thread
+  std::vector<std::int64_t> totals_;                       // per bucket, then test keys
   std::vector<std::size_t> first_bucket_;                  // of each rank, and the end
   std::vector<std::uint32_t> owner_;                       // of each bucket
-  std::vector<std::size_t> others_;                        // all ranks but this, if they are few
+  std::vector<std::size_t> others_;                        // all other ranks, if they are few
   std::vector<std::vector<std::size_t>> places_;           // [thread][receiving rank]
   std::vector<std::int64_t> send_counts_, send_places_, receive_counts_, receive_places_;
   std::uint64_t lesser_ = 0;  // keys on ranks before this one
   Key lowest_ = 0;            // value that counts_ begins with
-  // A thread each; [0] becomes all keys', cumulated within each block of values.
+  // One per thread; [0] becomes that of all keys, cumulative within each block of values.
   std::vector<HugeArray<std::uint32_t>> counts_;
-  std::vector<std::uint64_t> before_;  // keys on this rank before each block: 2^32 are not enough
+  std::vector<std::uint64_t> before_;  // keys on this rank before each block: may exceed 2^32
   std::size_t values_ = 0;             // of this rank's buckets
 };
 

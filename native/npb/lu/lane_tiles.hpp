@@ -1,4 +1,4 @@
-// Square tiles of as many vectors as a vector has lanes: transposing and moving them.
+// Transposes and moves square tiles, of as many vectors as a vector has lanes.
 #pragma once
 
 #include <utility>
@@ -20,7 +20,7 @@ ASSAY_LANES_INLINE void store_lanes(double* to, Doubles values, int begin, int e
 
 namespace detail {
 
-// One step of a transposition: blocks of `kHalf` lanes change places between the two.
+// One step of a transposition: exchanges blocks of `kHalf` lanes between the two.
 template <int kHalf, int... kLane>
 ASSAY_LANES_INLINE void exchange_blocks(Doubles& a, Doubles& b,
                                         std::integer_sequence<int, kLane...>) {
@@ -56,7 +56,7 @@ ASSAY_LANES_INLINE Doubles follow(Doubles before, Doubles values,
 // Lane j of vector i becomes lane i of vector j.
 ASSAY_LANES_INLINE void transpose(Doubles* tile) { detail::transpose_from<kLanes / 2>(tile); }
 
-// The lanes moved up by one; the last lane of `before` comes first.
+// The lanes shifted up by one; the last lane of `before` comes first.
 ASSAY_LANES_INLINE Doubles follow(Doubles before, Doubles values) {
   return detail::follow(before, values, std::make_integer_sequence<int, kLanes>{});
 }

@@ -17,7 +17,7 @@ class Lu : public Kernel {
   Lu(const Context& context, Parameters& parameters)
       : context_(context),
         problem_(find_class(kLuClasses, parameters.choice("class", "S", class_names(kLuClasses)))) {
-    // One value of the forcing out by a thousandth; a coefficient of the sweeps by a millionth.
+    // One value of the forcing wrong by a thousandth; a coefficient of the sweeps by a millionth.
     fault_ = PlantedFault(parameters, {"forcing", "sweep"});
   }
 

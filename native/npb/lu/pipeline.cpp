@@ -9,8 +9,8 @@
 namespace assay::npb {
 namespace {
 
-constexpr int kTag = 64;                              // apart from the halo's
-constexpr std::ptrdiff_t kValues = cfd::kComponents;  // a point
+constexpr int kTag = 64;                              // different from the halo's
+constexpr std::ptrdiff_t kValues = cfd::kComponents;  // per point
 
 }  // namespace
 
@@ -123,7 +123,7 @@ void LuPipeline::communicate() {
   while (next_sent_ < batches_) {
     const int begin = next_sent_ * batch_;
     const int end = std::min(begin + batch_, count(planes_));
-    // What goes along x is written by all threads; the last one has waited for the others.
+    // All threads write the sums along x; the last thread has waited for the others.
     if (done_[threads_ - 1].planes.load(std::memory_order_acquire) < base_ + end) break;
     for (const Side& side : side_) {
       if (side.to == MPI_PROC_NULL) continue;

@@ -15,27 +15,27 @@
 
 namespace assay::npb {
 
-// Planes that go in one message, of a cube with so many points a side: enough for 2 kB across the
-// whole cube, so that small problems do not send numbers one by one.
+// Planes per message, for a cube with that many points per side: enough for 2 kB across the whole
+// cube, so that small problems do not send numbers one by one.
 int lu_planes_per_message(int points);
 
-// Sweeps go through the planes of a rank's block, each plane cut into rows for the threads. The
+// Sweeps pass through the planes of a rank's block, each plane cut into rows for the threads. The
 // lower sweep takes planes, rows and points in ascending order, the upper one in descending order.
-// A thread may take a plane once the thread (or the rank) with the rows before has taken it, and
-// what the rank before in x sent for it is there; so threads and ranks follow each other, a plane
-// or a message apart.
+// A thread may process a plane once the thread (or the rank) with the rows before has processed it,
+// and the data of the rank before in x have arrived; so threads and ranks follow each other, a
+// plane or a message apart.
 class LuPipeline {
  public:
   // planes, rows, points: of the block, inside the cube.
   LuPipeline(const ProcessGrid& grid, cfd::Range planes, cfd::Range rows, cfd::Range points,
              int threads, int planes_per_message);
 
-  // Threads that have rows; others take no part.
+  // Threads with rows; others take no part.
   int working_threads() const { return threads_; }
 
   // Called by each working thread of a parallel region; the master thread also communicates, and
-  // counts the time that it waits to `phase`. Before a thread takes plane z it calls prepare(z),
-  // and when those before are done, take(z, edges). All threads must be through with one sweep
+  // adds its waiting time to `phase`. Before a thread processes plane z it calls prepare(z), and
+  // when the threads before are done, take(z, edges). All threads must have finished one sweep
   // before any begins the next.
   template <typename Prepare, typename Take>
   void sweep(bool upper, int thread, Phases& phases, std::size_t phase, Prepare prepare,
@@ -71,7 +71,7 @@ class LuPipeline {
     std::int64_t base = 0;                // the thread's own: planes of all sweeps before
   };
 
-  // One neighbour's side: whom, and where the sums of each plane lie.
+  // One neighbour's side: its rank, and the positions of each plane's sums.
   struct Side {
     int from = MPI_PROC_NULL;
     int to = MPI_PROC_NULL;
@@ -82,7 +82,7 @@ class LuPipeline {
 
   template <typename Ready>
   static void wait(Ready ready) {
-    constexpr int kSpins = 200;  // then others may need the core
+    constexpr int kSpins = 200;  // then yields the core
     for (int spins = 0; !ready(); ++spins) {
       if (spins >= kSpins) yield_core();
     }
@@ -92,7 +92,7 @@ class LuPipeline {
   std::int64_t base_of_next(int thread);
   bool ready(int position, std::int64_t plane) const;
   LuEdges edges(int position, int p);
-  double* hand(int position, int p);  // what comes to the position's rows from those before
+  double* hand(int position, int p);  // sums for the position's rows from the rows before
 
   void start(bool upper, std::int64_t base);
   void communicate();
@@ -110,13 +110,13 @@ class LuPipeline {
   std::vector<Progress> done_;                    // by position; base by thread
   std::atomic<std::int64_t> received_{0};         // planes, since the first sweep
 
-  // Of the sweep under way; the master thread's.
+  // Of the current sweep; used by the master thread.
   Side side_[2];
   std::int64_t base_ = 0;
   int batches_ = 0;
   int next_received_ = 0;
   int next_sent_ = 0;
-  std::vector<MPI_Request> receives_;  // two a batch
+  std::vector<MPI_Request> receives_;  // two per batch
   std::vector<MPI_Request> sends_;
 };
 

@@ -60,7 +60,7 @@ void LuSolver::set_up() {
 #pragma omp parallel num_threads(threads_)
 #pragma omp master
   given = omp_get_num_threads();
-  // Sweeps would wait for ever for threads that are not there.
+  // Sweeps would wait forever for missing threads.
   if (given != threads_) {
     throw KernelError("OpenMP gave " + std::to_string(given) + " threads instead of " +
                       std::to_string(threads_));
@@ -118,7 +118,7 @@ void LuSolver::run(int steps, Phases& phases) {
     MPI_Allreduce(MPI_IN_PLACE, sums.data(), cfd::kComponents, MPI_DOUBLE, MPI_SUM, grid_.comm());
   });
   residual_ = cfd::root_mean_square(sums, problem_.points);
-  for (double& each : residual_) each /= problem_.time_step;  // v is the time step times it
+  for (double& each : residual_) each /= problem_.time_step;  // v is dt times it
 }
 
 void LuSolver::advance(int steps, Phases& phases) {
@@ -138,7 +138,7 @@ void LuSolver::advance(int steps, Phases& phases) {
     for (int i = 0; i < steps; ++i) {
       exchange();
       if (works) descend(thread, *worker, phases);
-      // The upper sweep changes u, which others' right-hand sides may still need as it was.
+      // The upper sweep changes u; other threads' right-hand sides may still need the old values.
 #pragma omp barrier
       if (works) ascend(thread, *worker, phases);
       if (thread == 0) phases.done(i + 1, steps);

@@ -19,10 +19,10 @@ namespace assay::npb {
 
 enum LuPhase : std::size_t { kLuCompute, kLuHalo, kLuPipeline, kLuAllreduce };
 
-// How the cube is cut for ranks.
+// How the cube is cut among ranks.
 Cutting lu_cutting(const LuClass& problem);
 
-// Bytes that a rank allocates, the greatest of all.
+// Maximum bytes that a rank allocates.
 double lu_bytes_per_rank(const LuClass& problem, int ranks, int threads);
 
 class LuSolver {
@@ -31,20 +31,20 @@ class LuSolver {
   LuSolver(const LuClass& problem, MPI_Comm comm, int threads);
   ~LuSolver();
 
-  // Allocates, sets the forcing and the initial field. Before all else.
+  // Allocates, sets the forcing and the initial field. Must be called first.
   void set_up();
 
   // Ranks that have a block.
   int working_ranks() const { return grid_.works() ? grid_.ranks() : 0; }
 
-  // The initial field again.
+  // Restores the initial field.
   void restore();
 
-  // So many steps from what the field is, and the norm of the residual after them.
+  // Runs this many steps from the current field, and computes the norm of the residual after them.
   void run(int steps, Phases& phases);
 
   // Collective over comm. The greatest relative error of the norms and the integral after the last
-  // run, on all ranks; NaN if any of them is.
+  // run, on all ranks; NaN if any of them is NaN.
   double greatest_error();
 
   const cfd::State& residual() const { return residual_; }
@@ -54,13 +54,13 @@ class LuSolver {
   void spoil_sweep();
 
  private:
-  struct Worker;  // what a thread works with
+  struct Worker;  // one thread's memory
 
   double surface_integral() const;
 
-  // In a parallel region of its own; v_ is the right-hand side in the end.
+  // In a parallel region of its own; v_ holds the right-hand side at the end.
   void advance(int steps, Phases& phases);
-  // The right-hand side and, while it is in cache, the lower sweep; the upper one.
+  // The right-hand side together with the lower sweep, while it is in cache; the upper sweep.
   void descend(int thread, Worker& worker, Phases& phases);
   void ascend(int thread, Worker& worker, Phases& phases);
 

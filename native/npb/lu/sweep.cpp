@@ -30,9 +30,9 @@ ASSAY_LANES_INLINE void store_sums(double* to, const Sums& sums) {
   for (int m = 0; m < kComponents; ++m) store(to + m * kLanes, sums.m[m]);
 }
 
-// One point in each lane. `sum`: what its three neighbours gave. Lower: v comes in as dt R and goes
-// out solved. Upper: v comes in from the lower sweep and goes out corrected. `to`: what the point
-// gives its neighbours in x, y, z.
+// One point in each lane. `sum`: contribution of its three neighbours. Lower: v is dt R on entry
+// and solved on exit. Upper: v is the lower sweep's on entry and corrected on exit. `to`:
+// contributions to the neighbours in x, y, z.
 template <bool kUpper>
 ASSAY_LANES_INLINE void solve(const LuCoefficients& c, const Doubles u[kComponents],
                               const Sums& sum, Doubles v[kComponents], Sums to[3]) {
@@ -161,10 +161,10 @@ void LuSweep::begin() {
   std::fill_n(to_next_rows_.data(), to_next_rows_.size(), 0.0);
 }
 
-// Step s of a group brings its row l to its point number s - l, counted in the sweep's direction.
-// Where that is no point of the part, the lane computes on whatever lies there; nothing of it is
-// stored in a field, and what it gives to others goes to lanes that are no points either, but for
-// the first point of a row, which is given what came from outside instead.
+// In step s of a group its row l is at point number s - l, counted in the sweep's direction. If
+// that is no point of the part, the lane computes on arbitrary memory content; nothing of it is
+// stored in a field, and its contributions go to lanes that are no points either, except at the
+// first point of a row, which gets the sums from outside instead.
 template <bool kUpper>
 void LuSweep::sweep(const double* u_in, double* u_out, const double* v_in, double* v_out,
                     const cfd::Layout& layout, int z, const LuEdges& edges) {
@@ -176,7 +176,7 @@ void LuSweep::sweep(const double* u_in, double* u_out, const double* v_in, doubl
   const Words lanes = lane_numbers();
   double* const next_rows = to_next_rows_.data();
 
-  // The rows before the first come as if they were the last lane of a group.
+  // The rows before the first are handled as the last lane of a group.
   for (int i = 0; i < length; ++i) {
     const int point = kUpper ? length - 1 - i : i;
     for (int m = 0; m < kComponents; ++m) {
@@ -192,13 +192,13 @@ void LuSweep::sweep(const double* u_in, double* u_out, const double* v_in, doubl
       const int row = group * kLanes + std::min(lane, row_count - 1);
       return kUpper ? part_.rows.end - 1 - row : part_.rows.begin + row;
     };
-    // Where lane l's tile of steps 0 .. kLanes - 1 begins in memory.
+    // Memory offset of lane l's tile of steps 0 .. kLanes - 1.
     std::array<std::ptrdiff_t, kLanes> first;
     for (int lane = 0; lane < kLanes; ++lane) {
       const int x = kUpper ? part_.x.end - kLanes + lane : part_.x.begin - lane;
       first[lane] = layout.origin + z * layout.plane + row_of(lane) * layout.row + x;
     }
-    Sums before{};  // of lane l: the row's first point is given it
+    Sums before{};  // of lane l: contribution to the row's first point
     if (edges.in_x != nullptr) {
       for (int m = 0; m < kComponents; ++m) {
         for (int lane = 0; lane < row_count; ++lane) {
@@ -227,7 +227,7 @@ void LuSweep::sweep(const double* u_in, double* u_out, const double* v_in, doubl
         for (int lane = 0; lane < kLanes; ++lane) v[m][lane] = load(v_in + from + first[lane]);
         transpose(v[m]);
         if constexpr (kUpper) {
-          // Out of memory, and backwards: too much for the hardware's own prefetching. (The lower
+          // From memory, in reverse order: hardware prefetching doesn't handle that. (The lower
           // sweep finds in cache what the right-hand side has just used.)
 #pragma GCC unroll 8
           for (int lane = 0; lane < kLanes; ++lane) {

@@ -6,12 +6,12 @@
 // D^-1 w U v, in descending order; then u <- u + v / (w (2 - w)) (RNR-94-007, 3.5).
 //
 // The blocks of L and U that couple a point to its neighbour are Jacobians at that neighbour's u.
-// So a point, once it is solved for, gives each of the three points that wait for it a product of a
-// Jacobian with its v, which is a derivative of the flux along v: no block is ever formed. In the
-// variables v_m - (u_m / u_0) v_0 the diagonal block is triangular with two distinct entries.
+// So a solved point contributes to each of its three dependent points a product of a Jacobian with
+// its v, which is a derivative of the flux along v: no block is ever formed. In the variables v_m -
+// (u_m / u_0) v_0 the diagonal block is triangular with two distinct entries.
 //
-// Lanes of a vector are consecutive rows, each one point behind the row before it, which is thus
-// done with the neighbours in x and y of what is under way.
+// Lanes of a vector are consecutive rows, each one point behind the row before it, so that the
+// neighbours in x and y of each point are already done.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace assay::npb {
 
-// Numbers that hold for the whole run.
+// Constants of the whole run.
 struct LuCoefficients {
   LuCoefficients(int points, double time_step);
 
@@ -43,10 +43,10 @@ struct LuPart {
   cfd::Range rows;
 };
 
-// What comes in from neighbours at one plane, and goes out: sums to be added to equations, five
-// components; nullptr where there is none (in: the boundary of the cube; out: nobody to tell).
-// Along x: [component][row], of the block's rows inside the cube, row 0 being `first_row`.
-// Along y: [component][point], of the points inside the cube.
+// Contributions received from neighbours at one plane, and those to send: sums to be added to
+// equations, five components; nullptr where there is none (in: the boundary of the cube; out: no
+// receiver). Along x: [component][row], of the block's rows inside the cube, row 0 being
+// `first_row`. Along y: [component][point], of the points inside the cube.
 struct LuEdges {
   const double* in_x = nullptr;
   const double* in_y = nullptr;
@@ -56,21 +56,21 @@ struct LuEdges {
   std::ptrdiff_t rows = 0;  // of the block, inside the cube
 };
 
-// One thread's working store, and the sweeps.
+// One thread's working memory, and the sweeps.
 class LuSweep {
  public:
   LuSweep(const LuCoefficients& coefficients, LuPart part);
 
-  // Before the first plane of a sweep in either direction.
+  // Called before the first plane of a sweep in either direction.
   void begin();
 
-  // v holds dt R, and then the lower sweep's v, in the part's rows of plane z.
+  // On entry v holds dt R, on exit the lower sweep's v, in the part's rows of plane z.
   void lower(const cfd::Field& u, cfd::Field& v, int z, const LuEdges& edges);
 
-  // Convection out by a millionth: a planted fault.
+  // A planted fault: convection wrong by a millionth.
   void spoil() { coefficients_.convection *= 1.000001; }
 
-  // Solves upwards, from v of the lower sweep, and adds the correction to u. v stays as it is.
+  // Solves upwards, from v of the lower sweep, and adds the correction to u. v doesn't change.
   void upper(cfd::Field& u, const cfd::Field& v, int z, const LuEdges& edges);
 
  private:

@@ -20,7 +20,7 @@ struct Candidate {
   std::uint64_t index;
 };
 
-// The best so far, in order.
+// The best so far, sorted.
 using Best = std::array<Candidate, kOfEachSign>;
 
 void enter(Best& best, Candidate candidate) {

@@ -15,9 +15,9 @@ struct Charge {
   double value;
 };
 
-// The first `points` numbers of the generator are dealt to the points in their order; those with
-// the ten greatest have charge +1, those with the ten smallest -1 (RNR-94-007, 2.2). Collective:
-// ranks and threads look through a share of the numbers each.
+// The first `points` numbers of the generator are assigned to the points in order; those with the
+// ten greatest have charge +1, those with the ten smallest -1 (RNR-94-007, 2.2). Collective: each
+// rank and thread searches a share of the numbers.
 std::vector<Charge> find_charges(std::uint64_t points, std::uint64_t seed, MPI_Comm comm,
                                  int threads);
 

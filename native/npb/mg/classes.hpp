@@ -12,8 +12,8 @@ namespace assay::npb {
 #include "npb/mg/constants.def"
 #undef NPB_CONSTANT
 
-// A cube of 2^log2_extent points each way, V-cycles, the smoother's coefficients, and the norm of
-// the last residual: the square root of the mean square over all points.
+// A cube of 2^log2_extent points along each side, V-cycles, the smoother's coefficients, and the
+// norm of the last residual: the square root of the mean square over all points.
 struct MgClass {
   std::string_view name;
   int log2_extent;
@@ -31,8 +31,8 @@ inline constexpr MgClass kMgClasses[] = {
 // The official check: relative error of the norm.
 inline constexpr double kMgTolerance = 1e-8;
 
-// The discrete Laplacian, for a point itself, those two steps away and those three steps away;
-// neighbours have no part in it (RNR-94-007, 2.2).
+// The discrete Laplacian, for a point itself, those two steps away and those three steps away; the
+// coefficient of direct neighbours is 0 (RNR-94-007, 2.2).
 inline constexpr double kLaplacian[] = {-8.0 / 3, 1.0 / 6, 1.0 / 12};
 
 }  // namespace assay::npb

@@ -17,8 +17,8 @@ struct Range {
   Range wider(int by) const { return {begin - by, end + by}; }
 };
 
-// One dimension of a block: the block's own points, and whether others have the rest. Where they
-// don't, what lies beyond the edges is found at the other end.
+// One dimension of a block: the block's own points, and whether other ranks have the rest. If they
+// don't, points beyond the edges are those at the other end.
 struct Span {
   Range own;
   bool cut = false;
@@ -28,8 +28,8 @@ struct Span {
   int depth() const { return cut ? ghosts : 0; }
 };
 
-// Rows are found by the points' indices in the whole cube. Points along x are contiguous; there are
-// `extent` of them, all of the cube's.
+// Rows are addressed by the points' indices in the whole cube. Points along x are contiguous: all
+// `extent` of the cube.
 class MgField {
  public:
   // How far beyond a block's own points any sweep reads.
@@ -57,7 +57,7 @@ class MgField {
   const Span& y() const { return y_; }
   const Span& z() const { return z_; }
 
-  // Own points and ghosts that are kept.
+  // Own points and stored ghosts.
   Range stored_y() const { return y_.own.wider(y_.depth()); }
   Range stored_z() const { return z_.own.wider(z_.depth()); }
 
@@ -75,7 +75,7 @@ class MgField {
     const int size = span.own.size();
     std::vector<std::ptrdiff_t> at;
     for (int i = -kMargin; i < size + kMargin; ++i) {
-      // A span that isn't cut is whole: it is periodic by itself.
+      // A span that isn't cut is whole, and therefore periodic.
       at.push_back(step * (span.cut ? i + span.ghosts : (i % size + size) % size));
     }
     return at;

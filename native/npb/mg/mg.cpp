@@ -16,7 +16,7 @@ class Mg : public Kernel {
   Mg(const Context& context, Parameters& parameters)
       : context_(context),
         problem_(find_class(kMgClasses, parameters.choice("class", "S", class_names(kMgClasses)))) {
-    // Other charges; a smoother that is out by a millionth; a start that is not from zero.
+    // Different charges; a smoother wrong by a millionth; a start that is not zero.
     fault_ = PlantedFault(parameters, {"seed", "smoother", "start"});
   }
 

@@ -1,6 +1,6 @@
 // MG's operators on rows of points along x, which is periodic and whole on every rank. Each
-// operator of 27 points sums neighbours across x first, once for all three places along x that they
-// serve, and moves what results by one point in registers.
+// operator of 27 points sums neighbours across x first, once for all three positions along x that
+// use the sum, and shifts the result by one point in registers.
 #pragma once
 
 #include <cstddef>
@@ -27,19 +27,19 @@ ASSAY_LANES_INLINE V in_turns(V a, V b, std::integer_sequence<int, kLane...>) {
 
 }  // namespace detail
 
-// Of the lanes of a and b, one after the other: kFirst, kFirst + kStep, kFirst + 2 kStep ...
+// From the concatenated lanes of a and b: kFirst, kFirst + kStep, kFirst + 2 kStep ...
 template <int kFirst, int kStep, typename V>
 ASSAY_LANES_INLINE V every(V a, V b) {
   return detail::every<kFirst, kStep>(a, b, std::make_integer_sequence<int, kWidth<V>>{});
 }
 
-// Lanes of a and b in turns, from lane kFirst of each.
+// Interleaves the lanes of a and b, from lane kFirst of each.
 template <int kFirst, typename V>
 ASSAY_LANES_INLINE V in_turns(V a, V b) {
   return detail::in_turns<kFirst>(a, b, std::make_integer_sequence<int, kWidth<V>>{});
 }
 
-// `here` moved up by one point: each lane has its lower neighbour.
+// `here` shifted up by one point: each lane gets its lower neighbour.
 template <typename V>
 ASSAY_LANES_INLINE V lower_neighbours(V before, V here) {
   if constexpr (kWidth<V> == 1) {
@@ -67,10 +67,10 @@ struct Around {
   std::ptrdiff_t stride;
 };
 
-// For R rows at once: result = centre(x, row, sums) + (across(x - 1) + across(x + 1)), where
+// For R rows together: result = centre(x, row, sums) + (across(x - 1) + across(x + 1)), where
 // evaluate(value, near, far, row, x, centre, across) gets for each point the value itself, the sum
-// of the four values one step away in y or z, and of the four two steps away (both), and
-// emit(row, x, result) gets what comes out, in rising order of x, one vector behind.
+// of the four values one step away in y or z, and of the four two steps away (both), and emit(row,
+// x, result) gets the result, in ascending order of x, one vector behind.
 template <typename V, int R, typename Evaluate, typename Emit>
 ASSAY_LANES_INLINE void for_points(const Around& around, int extent, Evaluate evaluate, Emit emit) {
   constexpr int width = kWidth<V>;
@@ -122,9 +122,9 @@ ASSAY_LANES_INLINE void for_points(const Around& around, int extent, Evaluate ev
   }
 }
 
-// The residual of R rows: right - A u. With Ahead, rows of `ahead` are asked for on the way, those
-// of the right-hand side that will be needed next: hardware sees too little of rows that are read
-// in blocks of planes to do it. Measured on Zen 5, class A: a fifth of the time of a sweep.
+// The residual of R rows: right - A u. With Ahead, the rows `ahead` of the right-hand side that
+// will be needed next are prefetched: the hardware doesn't, as rows are read in blocks of planes.
+// Measured on Zen 5, class A: a fifth of the time of a sweep.
 template <typename V, int R, bool Ahead>
 void residual_rows(const Around& u, const double* const* right, const double* const* ahead,
                    double* const* result, int extent, const double* laplacian) {
@@ -143,8 +143,8 @@ void residual_rows(const Around& u, const double* const* right, const double* co
           __attribute__((always_inline)) { store(result[row] + x, value); });
 }
 
-// R rows of the smoothed u + S r. `u` may be `result`. Rows of `copy` get the same, past the
-// caches, where they aren't null.
+// R rows of the smoothed u + S r. `u` may be `result`. Rows of `copy` that aren't null get the
+// same, with stores that bypass the caches.
 template <typename V, int R, bool Copy>
 void smooth_rows(const Around& r, const double* const* u, double* const* result,
                  double* const* copy, int extent, const double* smoother) {
@@ -165,9 +165,9 @@ void smooth_rows(const Around& r, const double* const* u, double* const* result,
 }
 
 // A row of the trilinear interpolation of a coarse field, added to `base` if there is one: coarse
-// point i lies on fine point 2 i + 1. `rows` are the four coarse rows around the fine one; where it
-// lies on a coarse row or plane, rows come twice. `ahead` is a row like `base` that will be needed
-// next.
+// point i coincides with fine point 2 i + 1. `rows` are the four coarse rows around the fine one;
+// where it coincides with a coarse row or plane, rows are repeated. `ahead` is a row like `base`
+// that will be needed next.
 template <typename V, bool Add>
 void interpolate_row(const double* const rows[4], const double* base, const double* ahead,
                      double* result, int coarse_extent) {
@@ -201,8 +201,8 @@ void interpolate_row(const double* const rows[4], const double* base, const doub
   }
 }
 
-// Sixteen times a row of the restriction in x and y: of three fine rows, weights 1, 2, 1 each way.
-// How it joins the coarse row is combine(old, new).
+// Sixteen times a row of the restriction in x and y: of three fine rows, weights 1, 2, 1 in each
+// direction. combine(old, new) adds it to the coarse row.
 template <typename V, typename Combine>
 ASSAY_LANES_INLINE void restrict_rows(const double* low, const double* middle, const double* high,
                                       int coarse_extent, Combine combine) {
@@ -210,7 +210,7 @@ ASSAY_LANES_INLINE void restrict_rows(const double* low, const double* middle, c
   const auto fine = [&](int x) __attribute__((always_inline)) {
     return load<V>(low + x) + 2.0 * load<V>(middle + x) + load<V>(high + x);
   };
-  // Points 2 i and 2 i + 1 of all lanes, out of two vectors.
+  // Points 2 i and 2 i + 1 of all lanes, from two vectors.
   const auto split = [&](int i, V& even, V& odd) __attribute__((always_inline)) {
     const V first = fine(2 * i);
     const V second = fine(2 * i + width);

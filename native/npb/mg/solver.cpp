@@ -50,7 +50,7 @@ Span MgLevels::span(int level, int dimension, int coordinate, int ghosts) const 
 
 namespace {
 
-// Doubles of the fields of the block at (y, z), of all levels.
+// Doubles of the fields of the block at (y, z), on all levels.
 struct FieldSizes {
   std::size_t u = 0;
   std::size_t right = 0;
@@ -74,7 +74,7 @@ struct FieldSizes {
   }
 };
 
-// The grid of tiles that threads make of a range of rows and planes.
+// The grid of tiles into which threads divide a range of rows and planes.
 PerDimension<int> tiles_of(Range y, Range z, int threads) {
   Cutting tiling = kMgTiling;
   tiling.extents = {1, y.size(), z.size()};
@@ -108,7 +108,7 @@ struct ScratchSizes {
 
 double mg_bytes_per_rank(const MgClass& problem, int ranks, int threads) {
   const MgLevels levels(problem, ranks);
-  // share_of() gives what is left over to the last.
+  // share_of() assigns the remainder to the last parts.
   const int y = levels.blocks[1] - 1;
   const int z = levels.blocks[2] - 1;
   const FieldSizes sizes(levels, y, z);
@@ -116,8 +116,8 @@ double mg_bytes_per_rank(const MgClass& problem, int ranks, int threads) {
   std::size_t doubles = sizes.u + sizes.right + sizes.coarse;
   doubles += static_cast<std::size_t>(threads) * (scratch.windows + scratch.frame);
   if (y > 0) {
-    // What is gathered is packed, and so is what is exchanged along y: sent and received, both
-    // ways.
+    // Gathered blocks are packed, and so are the layers exchanged along y: sent and received, in
+    // both directions.
     doubles += static_cast<std::size_t>(cube(MgLevels::extent(levels.whole)));
     for (int level = levels.whole + 1; level <= levels.finest; ++level) {
       const int ghosts = level == levels.finest ? kMgUGhosts : levels.reach(level) + 1;
@@ -198,7 +198,7 @@ std::int64_t MgSolver::bytes() const {
   return bytes;
 }
 
-// Each thread its tile, so that pages come to be where they are used.
+// Each thread clears its own tile, so that pages are placed where they are used.
 void MgSolver::clear() {
   if (!works()) return;
 #pragma omp parallel num_threads(threads_)
@@ -332,7 +332,7 @@ void MgSolver::ascend(Member& member, Phases& phases) {
   });
 }
 
-// Each rank has its block of the right-hand side in its place; it gets the others'.
+// Each rank has its block of the right-hand side in place, and receives those of the others.
 void MgSolver::gather(Member& member, Phases& phases) {
   if (grid_.ranks() == 1) return;
 #pragma omp barrier

@@ -23,10 +23,10 @@ enum MgPhase : std::size_t { kMgCompute, kMgHalo, kMgGather, kMgAllreduce };
 // Planes along y and z are cut, rows along x never are.
 Cutting mg_cutting(int extent);
 
-// The levels, 1 (2 points each way) to `finest`. Those up to `whole` are on every rank: the next
-// coarser right-hand side is gathered there, and all compute the same, which spares the messages of
-// levels that have little work. Blocks of a coarser level are those coarse points that lie in the
-// block of the finer one.
+// The levels, 1 (2 points along each side) to `finest`. Those up to `whole` are on every rank: the
+// right-hand side of level `whole` is gathered, and all ranks compute the same from there on, which
+// saves the messages of levels with little work. Blocks of a coarser level are the coarse points
+// that lie in the block of the finer one.
 struct MgLevels {
   int finest = 1;
   int whole = 1;
@@ -38,12 +38,12 @@ struct MgLevels {
   // Of the block with that coordinate in y (1) or z (2).
   Range own(int level, int dimension, int coordinate) const;
   Span span(int level, int dimension, int coordinate, int ghosts) const;
-  // How far beyond its block a rank computes the correction on a level, so that the next finer one
-  // has what it needs.
+  // How far beyond its block a rank computes the correction on a level, as the next finer level
+  // requires.
   int reach(int level) const { return level == finest - 1 ? 2 : 3; }
 };
 
-// Bytes that the largest rank allocates, within a few rows and planes.
+// Bytes that the largest rank allocates, accurate to a few rows and planes.
 double mg_bytes_per_rank(const MgClass& problem, int ranks, int threads);
 
 class MgSolver {
@@ -61,13 +61,13 @@ class MgSolver {
   // Sets the right-hand side.
   void place_charges(const std::vector<Charge>& charges);
 
-  // u becomes zero.
+  // Sets u to zero.
   void clear();
 
-  // So many V-cycles; the norm of the last residual, on ranks that work.
+  // Runs this many V-cycles; returns the norm of the last residual, on ranks with a block.
   double solve(int cycles, Phases& phases);
 
-  // The smoother's own coefficient times `factor`, by which a test makes it a wrong one.
+  // For tests: multiplies the smoother's first coefficient by `factor`.
   void spoil_smoother(double factor) { problem_.smoother[0] *= factor; }
 
  private:
@@ -96,8 +96,8 @@ class MgSolver {
   std::vector<MgField> corrections_;  // likewise
   std::unique_ptr<Halo> u_halo_;
   std::vector<std::unique_ptr<Halo>> halos_;  // of rights_
-  std::vector<MgScratch> scratch_;            // a thread each
-  std::vector<double> gathered_;              // blocks of the level that is gathered, rank by rank
+  std::vector<MgScratch> scratch_;            // one per thread
+  std::vector<double> gathered_;              // blocks of the gathered level, rank by rank
   std::vector<int> gathered_counts_;
   std::vector<int> gathered_places_;
 };

@@ -16,9 +16,9 @@ constexpr int kPadding = kMgPadding;
 
 int stride_of(int extent) { return extent + kPadding; }
 
-// Of a tile of so many rows and planes.
+// Scratch of a tile with this many rows and planes.
 struct ScratchShape {
-  int height = 0;  // rows that are done at once
+  int height = 0;  // rows processed together
   std::size_t windows = 0;
   std::size_t frame = 0;
 };
@@ -32,10 +32,10 @@ ScratchShape scratch_shape(double extent, double rows, double planes) {
 
 constexpr int floor_half(int i) { return i >> 1; }
 
-// Of a fine range, the coarse points on it: coarse point i lies on fine point 2 i + 1.
+// The coarse points in a fine range: coarse point i coincides with fine point 2 i + 1.
 constexpr Range coarse_of(Range fine) { return {floor_half(fine.begin), floor_half(fine.end)}; }
 
-// Some planes of rows, used in turns.
+// Some planes of rows, used cyclically.
 template <int Planes>
 class Window {
  public:
@@ -61,7 +61,8 @@ class Window {
   std::array<double*, Planes> planes_;
 };
 
-// action(std::integral_constant rows at once, y) over a range: in pairs, and one if it is odd.
+// Calls action(std::integral_constant of the number of rows, y) over a range: in pairs, and one if
+// it is odd.
 template <typename Action>
 void in_pairs(Range range, Action action) {
   int y = range.begin;
@@ -69,12 +70,13 @@ void in_pairs(Range range, Action action) {
   if (y < range.end) action(std::integral_constant<int, 1>{}, y);
 }
 
-// base(z, y): the row of what it is added to, or null.
+// base(z, y): the row to which the result is added, or null.
 template <typename V, typename Base, typename Planes>
 void interpolate_plane(const MgField& coarser, const Base& base, const Planes& window, int z,
                        Range rows) {
   const int extent = 2 * coarser.extent();
-  // A fine point between coarse ones has two, one on top of a coarse point has it twice.
+  // A fine point between coarse ones has two; for one that coincides with a coarse point, that is
+  // repeated.
   const int high_plane = floor_half(z);
   const int low_plane = high_plane - (z % 2 == 0 ? 1 : 0);
   for (int y = rows.begin; y < rows.end; ++y) {
@@ -124,9 +126,8 @@ void smooth_plane(const Residual& residual, const From& u, const To& result, con
   });
 }
 
-// The points around a tile, as save_frame() found them: rows below (those below the present block,
-// rather; another set is being filled for the next), rows above, and whole planes before and
-// behind.
+// The points around a tile, as save_frame() stored them: rows below (below the present block;
+// another set is filled for the next), rows above, and whole planes before and behind.
 class Frame {
  public:
   static constexpr int kWide = kMgFrame;
@@ -154,7 +155,7 @@ class Frame {
     }
   }
 
-  // Row y of u as it was, for the block of rows that begins with `first`.
+  // The original row y of u, for the block of rows that begins with `first`.
   const double* row(int z, int y, int first) const {
     if (z < tile_.z.begin || z >= tile_.z.end) return plane(z, y);
     if (y < first) return beside(below_, z, y - first + kWide);
@@ -162,7 +163,7 @@ class Frame {
     return u_.row(z, y);
   }
 
-  // Keeps plane z for the block that comes after `block`, before it is changed.
+  // Saves plane z for the block after `block`, before it is changed.
   void keep(int z, Range block) const {
     if (z < tile_.z.begin || z >= tile_.z.end || block.end >= tile_.y.end) return;
     for (int i = 0; i < kWide; ++i) {
@@ -192,8 +193,9 @@ class Frame {
   double* planes_;
 };
 
-// A coarse row gets its part of fine plane z: coarse point i of rows' restriction, of weight 1, 2
-// and 1 on planes 2 i, 2 i + 1 and 2 i + 2, in this order. `planes`: coarse ones that are wanted.
+// Adds the contribution of fine plane z to a coarse row: coarse point i of rows' restriction, of
+// weight 1, 2 and 1 on planes 2 i, 2 i + 1 and 2 i + 2, in this order. `planes`: the coarse planes
+// to compute.
 template <typename V>
 void restrict_plane_row(const double* low, const double* middle, const double* high,
                         const MgField& coarse, int z, int row, Range planes) {
@@ -318,7 +320,7 @@ void coarse_block(const MgField& coarser, const MgField& right, const MgField& c
   }
 }
 
-// Vectors where a coarse row fills one.
+// Uses vectors if a coarse row fills one.
 template <typename Action>
 auto with_lanes(int extent, Action action) {
   return extent >= 2 * kLanes ? action(Doubles{}) : action(double{});

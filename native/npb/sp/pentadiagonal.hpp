@@ -1,4 +1,4 @@
-// SP's lines: scalar pentadiagonal systems, kLanes of them side by side.
+// SP's lines: scalar pentadiagonal systems, kLanes of them in parallel.
 //
 // SP diagonalises the implicit operator's inviscid part by the eigenvectors of the flux Jacobian
 // (RNR-94-007, 3.7; Pulliam and Chaussee, J. Comput. Phys. 39, 1981): five scalar equations along
@@ -17,7 +17,7 @@ namespace assay::npb::cfd {
 
 class Pentadiagonal {
  public:
-  // What elimination leaves of a row: x_k + d x_{k+1} + e x_{k+2} = q_k, d and e for each of the
+  // Result of the elimination of a row: x_k + d x_{k+1} + e x_{k+2} = q_k, d and e for each of the
   // three wave speeds, q for each of the five unknowns.
   static constexpr int kSystems = 3;
   static constexpr int kKept = kSpKept;
@@ -31,8 +31,8 @@ class Pentadiagonal {
         diffusion_(kDiffusion[static_cast<std::size_t>(dimension)]),
         dissipation_(time_step * kDissipation) {}
 
-  // As BlockTridiagonal's, but two rows before the first one count. Along x the right-hand side is
-  // turned into the eigenvectors' coordinates first.
+  // As in BlockTridiagonal, but two rows before the first one count. Along x the right-hand side is
+  // first transformed into the eigenvectors' coordinates.
   template <int kDimension>
   void eliminate(const Lines& lines, double* kept, std::ptrdiff_t kept_row) const {
     constexpr auto c = along(kDimension);
@@ -66,8 +66,8 @@ class Pentadiagonal {
     }
   }
 
-  // As BlockTridiagonal's: the unknowns of the other half's last two rows, [vector][row][component]
-  // [kLanes], the nearer row first; kept rows are kept_row elements apart.
+  // As in BlockTridiagonal: the unknowns of the other half's last two rows,
+  // [vector][row][component] [kLanes], the nearer row first; kept rows are kept_row elements apart.
   static void meet(const double* mine, const double* theirs, std::ptrdiff_t kept_row,
                    double* beyond, int vectors) {
     for (int v = 0; v < vectors; ++v) {
@@ -76,8 +76,8 @@ class Pentadiagonal {
       const Half b(theirs + at, kept_row);
       for (int m = 0; m < kComponents; ++m) {
         const std::size_t s = system_of(m);
-        // Mine is x + A y = q, theirs y + B x = p, the unknowns nearer to the meeting point first:
-        // (I - B A) y = p - B q.
+        // This half is x + A y = q, the other y + B x = p, the unknowns nearer to the meeting point
+        // first: (I - B A) y = p - B q.
         const auto& A = a.matrix[s];
         const auto& B = b.matrix[s];
         const Lanes& q = a.q;
@@ -96,7 +96,7 @@ class Pentadiagonal {
     }
   }
 
-  // As BlockTridiagonal's; finish(k, v, x) is told the unknowns in the coordinates of the next
+  // As in BlockTridiagonal; finish(k, v, x) gets the unknowns in the coordinates of the next
   // direction's eigenvectors, or, after z, as change of the five components, in their order.
   template <int kDimension, typename Finish>
   static void substitute(const Lines& lines, const double* kept, std::ptrdiff_t kept_row,
@@ -158,7 +158,7 @@ class Pentadiagonal {
     Doubles sound_square;  // speed of sound, squared
   };
 
-  // What the coefficients of the systems are made of.
+  // Quantities from which the coefficients of the systems are computed.
   struct Wave {
     Doubles speed, sound, diffusion;
   };
@@ -183,7 +183,7 @@ class Pentadiagonal {
   }
 
   ASSAY_LANES_MEMBER Wave wave(const Point& p) const {
-    // Diffusion is bounded by the greatest of what the components see: that of heat.
+    // Diffusion is bounded by the greatest coefficient of any component: that of heat.
     static_assert(kConduction > 4.0 / 3.0);
     return {p.velocity[0], square_root(p.sound_square),
             viscosity_ * (diffusion_ + (kConduction * kViscosity) * p.volume)};
@@ -199,7 +199,7 @@ class Pentadiagonal {
     const Doubles low_sound = a * before.sound;
     const Doubles high_sound = a * after.sound;
     const double* const one = kept - kept_row;  // the row before
-    const double* const two = one - kept_row;   // and that before it
+    const double* const two = one - kept_row;   // and the row before that
 #pragma GCC unroll 3
     for (int s = 0; s < kSystems; ++s) {
       const double sign = s == 0 ? 0.0 : s == 1 ? 1.0 : -1.0;

@@ -1,4 +1,4 @@
-// Kernels whose result is known beforehand. They are built for tests only.
+// Kernels with known results. They are built for tests only.
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,10 +37,10 @@ class Sleep : public Kernel {
 };
 ASSAY_KERNEL("test.sleep", Sleep);
 
-// Tells how far it is, "steps" times within each sample, which lasts "seconds".
-class HowFar : public Kernel {
+// Reports progress "steps" times within each sample, which lasts "seconds".
+class ReportsProgress : public Kernel {
  public:
-  HowFar(const Context& context, Parameters& parameters)
+  ReportsProgress(const Context& context, Parameters& parameters)
       : context_(context),
         steps_(parameters.integer("steps", 1000)),
         seconds_(parameters.real("seconds", 0.7)) {}
@@ -51,12 +51,12 @@ class HowFar : public Kernel {
       spin(seconds_ / steps);
       const double share = static_cast<double>(step + 1) / steps;
       if (context_.progress) context_.progress(share, 2.0 * share);
-      told_ += context_.progress ? 1 : 0;
+      calls_ += context_.progress ? 1 : 0;
     }
   }
   Verification verify() override {
-    const bool right = (told_ > 0) == (context_.rank == 0);
-    return {right, "progress is for rank 0", double(told_), 0.0};
+    const bool right = (calls_ > 0) == (context_.rank == 0);
+    return {right, "progress is for rank 0", double(calls_), 0.0};
   }
   std::int64_t max_batch() const override { return 1; }
 
@@ -64,11 +64,11 @@ class HowFar : public Kernel {
   Context context_;
   std::int64_t steps_;
   double seconds_;
-  std::int64_t told_ = 0;
+  std::int64_t calls_ = 0;
 };
-ASSAY_KERNEL("test.how_far", HowFar);
+ASSAY_KERNEL("test.progress", ReportsProgress);
 
-// Rank "rank" takes "seconds" for two operations, all others nothing; "times": the one rank whose
+// Rank "rank" takes "seconds" for two operations, all others nothing; "times": the only rank whose
 // time counts, -1 for all.
 class SlowRank : public Kernel {
  public:
@@ -97,11 +97,11 @@ class SlowRank : public Kernel {
 };
 ASSAY_KERNEL("test.slow_rank", SlowRank);
 
-// Tells more than its time: a series a sample from rank 0, one a rank to the next, and how often it
-// was made ready.
-class Telling : public Kernel {
+// Returns further series: from rank 0 one with a value per sample, a quarter of the number of calls
+// of before_sample(); and one from each rank to the next.
+class MoreSeries : public Kernel {
  public:
-  Telling(const Context& context, Parameters&) : context_(context) {}
+  MoreSeries(const Context& context, Parameters&) : context_(context) {}
   void setup() override {}
   void before_sample() override { ++ready_; }
   void run(std::int64_t) override {
@@ -124,7 +124,7 @@ class Telling : public Kernel {
   std::int64_t ready_ = 0;
   std::vector<double> phases_;
 };
-ASSAY_KERNEL("test.telling", Telling);
+ASSAY_KERNEL("test.series", MoreSeries);
 
 // Counts the CPUs that the main thread, a thread outside OpenMP and the last OpenMP thread may use
 // while samples are taken.

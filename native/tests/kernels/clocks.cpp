@@ -1,4 +1,4 @@
-// Clocks that are known to be wrong, and starts that are known to be late. Built for tests only.
+// Clocks with known errors, and starts with known delays. Built for tests only.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,11 +14,11 @@
 namespace assay {
 namespace {
 
-// Ranks with clocks of their own, made out of the one clock of this machine: rank r reads the clock
-// k = r mod "domains", which is off by (-1)^k (k + 1) "offset" seconds and gains (k + 1) "drift"
-// seconds per second. All of it is planted, so the error of the global clock is known: within its
-// own bounds it must tell rank 0's time, now and "later" seconds from now, and nobody may keep an
-// appointment early.
+// Ranks with different clocks, derived from the one clock of this machine: rank r reads the clock k
+// = r mod "domains", which is off by (-1)^k (k + 1) "offset" seconds and gains (k + 1) "drift"
+// seconds per second. All of it is planted, so the error of the global clock is known: it must give
+// rank 0's time within its own bounds, now and "later" seconds from now, and no rank may start
+// before an appointed time.
 class Clocks : public Kernel {
  public:
   Clocks(const Context& context, Parameters& parameters)
@@ -44,8 +44,7 @@ class Clocks : public Kernel {
   std::int64_t max_batch() const override { return 1; }
 
   Verification verify() override {
-    // A model anchored elsewhere than at a time of this rank's own clock knows no bound to speak
-    // of.
+    // The bound is only meaningful for a model anchored at a time of this rank's own clock.
     const auto mine = context_.rank % domains_;
     const Ticks anchor = clock_->model().anchor;
     const bool within = reading(mine, beginning_) <= anchor && anchor <= reading(mine, ticks());
@@ -77,7 +76,7 @@ class Clocks : public Kernel {
     return static_cast<Ticks>(1e9 * offset_ * static_cast<double>(k % 2 == 0 ? k + 1 : -k - 1));
   }
 
-  // What clock k shows at that true time, and when it shows that.
+  // The reading of clock k at that true time, and the inverse.
   Ticks reading(std::int64_t k, Ticks time) const {
     const double gained = drift_of(k) * static_cast<double>(time - beginning_);
     return time + offset_of(k) + std::llround(gained);
@@ -87,7 +86,7 @@ class Clocks : public Kernel {
     return beginning_ + std::llround(gone / (1.0 + drift_of(k)));
   }
 
-  // Nanoseconds; the last one makes up for second-order terms.
+  // Nanoseconds; the last summand covers second-order terms.
   double allowed(Ticks local) const { return 1.02 * clock_->model().error_at(local) + 10.0; }
 
   void compare(Ticks time) {
@@ -128,8 +127,8 @@ class Clocks : public Kernel {
 };
 ASSAY_KERNEL("test.clocks", Clocks);
 
-// Hosts whose clocks are off by planted amounts: rank r sits on the host k = r mod "hosts", whose
-// time of day is ahead by k times "utc" seconds and whose other clock by k times "monotonic".
+// Hosts with planted clock offsets: rank r is on the host k = r mod "hosts", whose time of day is
+// ahead by k times "utc" seconds and whose other clock by k times "monotonic".
 class HostsClocks : public Kernel {
  public:
   HostsClocks(const Context& context, Parameters& parameters)
@@ -161,7 +160,7 @@ class HostsClocks : public Kernel {
     if (found_) {
       const auto compare = [&](const ClockOffset& clock, double each) {
         const double error = std::abs(clock.offset - host * each);
-        // 1 ns for what doubles and whole nanoseconds lose.
+        // 1 ns for rounding of doubles and whole nanoseconds.
         worst[0] = std::max(worst[0], error / (clock.error + 1e-9));
         worst[1] = std::max(worst[1], clock.error);
       };
@@ -188,8 +187,8 @@ class HostsClocks : public Kernel {
 };
 ASSAY_KERNEL("test.host_clocks", HostsClocks);
 
-// Every rank takes "seconds" by appointment; the last one is "late" by so many seconds the first
-// "times" times. What is verified counts the starts, late ones among them.
+// Every rank takes "seconds" by appointment; the last one is "late" by that many seconds the first
+// "times" times. The verified value counts the starts, including late ones.
 class Appointed : public Kernel {
  public:
   Appointed(const Context& context, Parameters& parameters)

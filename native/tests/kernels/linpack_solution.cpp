@@ -1,4 +1,4 @@
-// test.linpack: the kernel's own system, with its solution told.
+// test.linpack: the kernel's own system; its solution is a series.
 #include <memory>
 
 #include "harness/kernel.hpp"
@@ -10,7 +10,7 @@
 namespace assay::linpack {
 namespace {
 
-// The series "solution" is x, "told" the shares of the factorisation that were told as done.
+// The series "solution" is x, "shares" the completed shares that the factorisation reported.
 class Solution : public Kernel {
  public:
   Solution(const Context& context, Parameters& parameters)
@@ -19,11 +19,11 @@ class Solution : public Kernel {
     settings_.nb = parameters.integer("nb", 1);
     settings_.p = static_cast<int>(parameters.integer("p", 1));
     settings_.broadcast =
-        choice_of(kBroadcasts, parameters.choice("broadcast", "ring", words(kBroadcasts)));
-    settings_.swap = choice_of(kSwaps, parameters.choice("swap", "auto", words(kSwaps)));
+        choice_of(kBroadcasts, parameters.choice("broadcast", "ring", names(kBroadcasts)));
+    settings_.swap = choice_of(kSwaps, parameters.choice("swap", "auto", names(kSwaps)));
     settings_.depth = static_cast<int>(parameters.integer("depth", 1));
     settings_.matrix =
-        choice_of(kMatrices, parameters.choice("matrix", "random", words(kMatrices)));
+        choice_of(kMatrices, parameters.choice("matrix", "random", names(kMatrices)));
     settings_.seed = static_cast<std::uint64_t>(parameters.integer("seed", 1));
   }
 
@@ -34,8 +34,8 @@ class Solution : public Kernel {
   void before_sample() override { system_->make(); }
 
   void run(std::int64_t) override {
-    told_.clear();
-    system_->solve(phases_, [this](double share) { told_.push_back(share); });
+    shares_.clear();
+    system_->solve(phases_, [this](double share) { shares_.push_back(share); });
   }
 
   Verification verify() override {
@@ -48,7 +48,7 @@ class Solution : public Kernel {
 
   std::vector<Series> series() const override {
     if (context_.rank != 0) return {};
-    return {{"solution", "1", {}, {}, solution_}, {"told", "1", {}, {}, told_}};
+    return {{"solution", "1", {}, {}, solution_}, {"shares", "1", {}, {}, shares_}};
   }
 
  private:
@@ -58,7 +58,7 @@ class Solution : public Kernel {
   Workspace memory_;
   std::unique_ptr<LinearSystem> system_;
   std::vector<double> solution_;
-  std::vector<double> told_;
+  std::vector<double> shares_;
 };
 
 ASSAY_KERNEL("test.linpack", Solution);

@@ -1,5 +1,5 @@
-// Kernels that go wrong on purpose, each on the rank and in the way that its parameters name. They
-// are built for tests only.
+// Kernels that fail on purpose, on the rank and in the way that their parameters name. They are
+// built for tests only.
 #include <signal.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ class TestKernel : public Kernel {
   std::int64_t max_batch() const override { return 1; }
 
  protected:
-  // Whether this rank is the one that goes wrong; -1: all are.
+  // Whether this rank is the one that fails; -1: all are.
   bool chosen() const { return rank_ < 0 || rank_ == context_.rank; }
   Context context_;
 
@@ -57,7 +57,7 @@ class Throw : public TestKernel {
 };
 ASSAY_KERNEL("test.throw", Throw);
 
-// Dies in its third sample.
+// Is killed or ends in its third sample.
 class Crash : public TestKernel {
  public:
   Crash(const Context& context, Parameters& parameters) : TestKernel(context, parameters) {
@@ -91,7 +91,7 @@ class Crash : public TestKernel {
 };
 ASSAY_KERNEL("test.crash", Crash);
 
-// Fails its verification by NaN though it says that it passed, or by a wrong value.
+// Fails its verification by NaN though it reports that it passed, or by a wrong value.
 class Unverified : public TestKernel {
  public:
   Unverified(const Context& context, Parameters& parameters) : TestKernel(context, parameters) {

@@ -1,11 +1,11 @@
-// Work that takes as long as it is told to.
+// Work of a given duration.
 #pragma once
 
 #include "harness/clock.hpp"
 
 namespace assay {
 
-// Computes nothing for so many seconds.
+// Busy-waits for this many seconds.
 inline void spin(double span) {
   const Ticks start = ticks();
   while (seconds(ticks() - start) < span) {

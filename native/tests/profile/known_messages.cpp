@@ -1,6 +1,6 @@
-// Sends what tests/native/test_mpi_counts.py knows beforehand, through each function that
-// mpi_counts.cpp counts: message number k has k elements, in the order in which the functions stand
-// here. Two runs are marked, and messages outside of them are sent too.
+// Sends the messages that tests/native/test_mpi_counts.py expects, through each function that
+// mpi_counts.cpp counts: message number k has k elements, in the order of the functions in this
+// file. Two runs are marked; messages outside of them are sent too.
 #include <mpi.h>
 
 #include <vector>
@@ -18,7 +18,7 @@ class Messages {
     before_ = (rank_ + size_ - 1) % size_;
   }
 
-  // One to the next rank in the ring by each way of sending.
+  // One message to the next rank in the ring by each send function.
   void one_to_one() {
     int count = 0;
     for (const auto send : {MPI_Send, MPI_Ssend, MPI_Bsend, MPI_Rsend}) {
@@ -41,7 +41,7 @@ class Messages {
     ++count;
     MPI_Sendrecv_replace(out_.data(), count, MPI_INT, next_, 0, before_, 0, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
-    MPI_Send(out_.data(), 100, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);  // nothing
+    MPI_Send(out_.data(), 100, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);  // not counted
   }
 
   // 11 and 12 elements by MPI_Startall, then 12 by MPI_Start; starts of receives send nothing.
@@ -81,7 +81,7 @@ class Messages {
     MPI_Scatterv(out, rising(13).data(), places().data(), MPI_INT, in, 13 + rank_, MPI_INT, kRoot,
                  world);
     MPI_Alltoall(out, 14, MPI_INT, in, 14, MPI_INT, world);
-    // Of each pair: 15 and both numbers.
+    // To each rank: 15 plus both rank numbers.
     MPI_Alltoallv(out, rising(15 + rank_).data(), places().data(), MPI_INT, in,
                   rising(15 + rank_).data(), places().data(), MPI_INT, world);
     const std::vector<MPI_Datatype> types(static_cast<std::size_t>(size_), MPI_INT);
@@ -100,7 +100,7 @@ class Messages {
   }
   void wait() { MPI_Wait(&pending_, MPI_STATUS_IGNORE); }
 
-  // first, first + 1, ...: a count for each rank.
+  // first, first + 1, ...: one count per rank.
   std::vector<int> rising(int first) const {
     std::vector<int> counts;
     for (int rank = 0; rank < size_; ++rank) counts.push_back(first + rank);

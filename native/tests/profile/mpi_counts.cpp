@@ -1,15 +1,16 @@
-// Counts what each rank sends through MPI's profiling interface (MPI 4.0, section 14.2): preloaded
-// into a program, or linked into it. Counting goes on between MPI_Pcontrol(1) and MPI_Pcontrol(0),
-// which the harness calls around each sample. At the end each rank writes what it counted to the
-// file $ASSAY_MPI_COUNTS.<rank of the world>: a line "runs N", a line "NAME CALLS BYTES" for each
-// function that was called, and a line "to RANK BYTES" for each rank of the world that was sent
-// something by itself: in a send, or as its part of an all-to-all with counts.
+// Counts the messages of each rank through MPI's profiling interface (MPI 4.0, section 14.2):
+// preloaded into a program, or linked into it. Counting is active between MPI_Pcontrol(1) and
+// MPI_Pcontrol(0), which the harness calls around each sample. At the end each rank writes its
+// counts to the file $ASSAY_MPI_COUNTS.<rank of the world>: a line "runs N", a line "NAME CALLS
+// BYTES" for each function that was called, and a line "to RANK BYTES" for each rank of the world
+// that was sent data individually: in a send, or as its part of an all-to-all with counts.
 //
-// A point-to-point send counts one, with its payload; one to MPI_PROC_NULL is none. A collective
-// call counts one on each rank that calls it, with the bytes in that rank's own send buffer: only
-// the root's for a broadcast or a scatter; of an all-to-all without the part for itself.
+// A point-to-point send counts as one call, with its payload; one to MPI_PROC_NULL isn't counted. A
+// collective call counts once on each rank that calls it, with the bytes in that rank's own send
+// buffer: only the root's for a broadcast or a scatter; for an all-to-all without the part for the
+// rank itself.
 //
-// For threads that take turns in calling MPI, as under MPI_THREAD_FUNNELED.
+// For threads that call MPI one at a time, as under MPI_THREAD_FUNNELED.
 #include <mpi.h>
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct Count {
   std::int64_t bytes = 0;
 };
 
-// What each start of a send sends, and to which rank of the world.
+// The message of each start of a persistent send, and its receiver's rank of the world.
 struct Persistent {
   std::int64_t bytes = 0;
   int peer = 0;
@@ -93,7 +94,8 @@ std::int64_t to_peer(int rank, std::int64_t bytes, MPI_Comm comm) {
   return bytes;
 }
 
-// What a rank sends to the others of an all-to-all with counts, which are counted as its peers.
+// The bytes that a rank sends to the others in an all-to-all with counts; they are counted as its
+// peers.
 std::int64_t others(const int* counts, MPI_Datatype type, MPI_Comm comm) {
   std::int64_t total = 0;
   for (int rank = 0; rank < size_of(comm); ++rank) {
@@ -102,7 +104,7 @@ std::int64_t others(const int* counts, MPI_Datatype type, MPI_Comm comm) {
   return total;
 }
 
-// The same with types of their own.
+// The same with one type per rank.
 std::int64_t others(const int* counts, const MPI_Datatype* types, MPI_Comm comm) {
   std::int64_t total = 0;
   for (int rank = 0; rank < size_of(comm); ++rank) {
@@ -264,7 +266,7 @@ ASSAY_COLLECTIVE(Reduce, Ireduce, bytes_of(count, type),
                   MPI_Comm comm),
                  (data, result, count, type, op, root, comm))
 
-// In place, what is sent is what the result will replace: as much.
+// In place, the data sent are the receive buffer's: the same number of bytes.
 #define ASSAY_COLLECTIVE_REDUCTION(Name, Iname)                                                 \
   ASSAY_COLLECTIVE(                                                                             \
       Name, Iname, bytes_of(count, type),                                                       \

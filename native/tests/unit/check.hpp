@@ -1,4 +1,4 @@
-// As much of a test framework as these tests need: TEST registers, CHECK counts, main() runs all.
+// A minimal test framework: TEST registers, CHECK counts, main() runs all.
 #pragma once
 
 #include <cmath>
@@ -53,12 +53,12 @@ void equal(const A& found, const B& wanted, const char* file, int line, const ch
 #define CHECK_NEAR(found, wanted, tolerance)                                     \
   check::report(std::abs((found) - (wanted)) <= (tolerance), __FILE__, __LINE__, \
                 #found " is " + std::to_string(found) + ", wanted " + std::to_string(wanted))
-// The words of the exception that `expression` throws must contain `part`.
+// The message of the exception that `expression` throws must contain `part`.
 #define CHECK_THROWS(expression, type, part)                                                     \
   try {                                                                                          \
     expression;                                                                                  \
     check::report(false, __FILE__, __LINE__, #expression " does not throw");                     \
   } catch (const type& error) {                                                                  \
     check::report(std::string(error.what()).find(part) != std::string::npos, __FILE__, __LINE__, \
-                  std::string("it says '") + error.what() + "'");                                \
+                  std::string("the message is '") + error.what() + "'");                         \
   }

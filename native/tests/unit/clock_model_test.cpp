@@ -10,17 +10,17 @@ using namespace assay;
 namespace {
 
 constexpr Ticks kSecond = 1'000'000'000;
-// As of a machine that has been up for ten years: beyond what a double holds to the nanosecond.
+// For a machine that has been up for ten years: beyond what a double holds to the nanosecond.
 constexpr Ticks kUptime = 315'360'000 * kSecond;
 
-// The planted clock: ahead by `offset` at kUptime, and gaining.
+// The planted clock: ahead by `offset` at kUptime, and running fast.
 struct Planted {
   Ticks offset;
   double drift;
   Ticks remote(Ticks local) const {
     return local + offset + std::llround(drift * static_cast<double>(local - kUptime));
   }
-  // Read somewhere between 0 (as soon as asked) and 1 (just before the answer is there).
+  // Read between 0 (at the request) and 1 (immediately before the answer).
   Exchange exchange(Ticks sent, Ticks trip, double where) const {
     return {sent, remote(sent + static_cast<Ticks>(where * static_cast<double>(trip))),
             sent + trip};
@@ -70,7 +70,8 @@ TEST(unfair_exchanges_are_wrong_by_no_more_than_the_bound) {
     std::vector<ClockPoint> points;
     for (int i = 0; i < 12; ++i) {
       const auto trip = static_cast<Ticks>(2000 + queue(random));
-      // The worst cases, all early, all late and each where it hurts the drift most, come often.
+      // The worst cases (all early, all late, and each where it affects the drift most) are
+      // frequent.
       const double where = trial % 4 == 0   ? 0.0
                            : trial % 4 == 1 ? 1.0
                            : trial % 4 == 2 ? (i < 6 ? 0.0 : 1.0)
@@ -86,13 +87,13 @@ TEST(unfair_exchanges_are_wrong_by_no_more_than_the_bound) {
       CHECK(error <= 1.001 * model.error_at(local) + 2);
       tightest = std::min(tightest, model.error_at(local) / std::max(error, 1.0));
     }
-    // Long round trips count for little: the bound stays near half of the short ones.
+    // Long round trips have little weight: the bound stays near half of the short ones.
     CHECK(model.error_at_anchor < 20'000);
   }
   CHECK(tightest < 1.1);  // the bound is reached, so it could not be tighter
 }
 
-TEST(one_point_tells_of_no_drift) {
+TEST(one_point_gives_no_drift) {
   const ClockModel model = fit(points_of({500, 1e-4}, 1, 0.5, 1000));
   CHECK_EQUAL(model.drift, 0.0);
   CHECK_EQUAL(model.offset, 500);

@@ -99,7 +99,7 @@ TEST(shared_cores_fill_before_the_next_one_begins) {
   CHECK_EQUAL(slots(cpus, 17, compact), "");
   // Without siblings there is nothing to share.
   CHECK_EQUAL(slots(machine(1, 4, 1), 3, compact), "0 1 2 ");
-  // A core may have one hardware thread beside others that have two.
+  // A core may have one hardware thread while others have two.
   const auto mixed = in_pinning_order(
       {{0, 0, 0, 0, 0}, {1, 0, 0, 0, 1}, {2, 0, 0, 1, 0}, {3, 0, 0, 2, 0}, {4, 0, 0, 2, 1}});
   CHECK_EQUAL(slots(mixed, 5, compact), "0 1 2 3 4 ");

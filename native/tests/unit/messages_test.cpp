@@ -6,8 +6,8 @@
 
 using namespace assay;
 
-// Every single byte that may be wrong in a row of messages is counted, within and behind them.
-TEST(no_wrong_byte_of_a_message_row_goes_unseen) {
+// Every wrong byte in a row of messages is counted, within and behind them.
+TEST(every_wrong_byte_of_a_message_row_is_counted) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{65}}) {
     for (const std::size_t places : {std::size_t{1}, std::size_t{3}}) {
       std::vector<unsigned char> sent(MessageRow::memory(size, places));
@@ -16,7 +16,7 @@ TEST(no_wrong_byte_of_a_message_row_goes_unseen) {
       const MessageRow to(got.data(), size, places);
       from.write(size, 4, 1);
       to.blank(size, 4, 1);
-      // Nothing has come: all of it is missing.
+      // Nothing has arrived: everything is missing.
       CHECK_EQUAL(to.wrong(size, 4, 1), static_cast<std::int64_t>(size * places));
       for (std::size_t i = 0; i < places; ++i) {
         if (size > 0) std::memcpy(to.at(i), from.at(i), size);

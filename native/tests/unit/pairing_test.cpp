@@ -46,7 +46,7 @@ TEST(senders_of_one_node_go_to_other_nodes_in_turn) {
   CHECK_EQUAL(partners({0, 0, 0, 3, 3, 3, 6, 6, 6}), "0>3 1>6 2>4 ");
   // Cyclic: node of rank r is r mod 3.
   CHECK_EQUAL(partners({0, 1, 2, 0, 1, 2}), "0>1 3>2 ");
-  // Nodes of unlike size: the senders, or the receivers, run out.
+  // Nodes of different size: the senders, or the receivers, run out.
   CHECK_EQUAL(partners({0, 1, 1, 1}), "0>1 ");
   CHECK_EQUAL(partners({0, 0, 0, 3, 4}), "0>3 1>4 ");
 }

@@ -18,7 +18,7 @@ std::string lacking(const std::string& sets, std::size_t size = 512) {
   return text;
 }
 
-// The flags of the first processor as the kernel tells them; empty where it has another word.
+// The flags of the first processor as the kernel reports them; empty if it uses another label.
 std::string flags_of_proc() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -38,7 +38,7 @@ TEST(the_processor_is_asked_and_agrees_with_the_kernel) {
   if (flags.empty()) return;
   for (size_t i = 0; assay_known_set(i) != nullptr; ++i) {
     const std::string name = assay_known_set(i);
-    // The kernel's words for these are others, or it has none.
+    // The kernel uses other names for these, or none.
     if (name.empty() || name.find(':') != std::string::npos || name == "apx_f") continue;
     const std::string word = name == "lzcnt" ? "abm" : name == "sse3" ? "pni" : name;
     const bool there = flags.find(" " + word + " ") != std::string::npos;

@@ -11,7 +11,7 @@ using namespace assay;
 
 namespace {
 
-// Hosts with so many ranks each, seated block by block.
+// Hosts with these numbers of ranks, seated block by block.
 std::vector<Seat> hosts(const std::vector<int>& ranks) {
   std::vector<Seat> seats;
   for (int host = 0; host < static_cast<int>(ranks.size()); ++host) {

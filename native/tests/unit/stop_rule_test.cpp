@@ -160,7 +160,7 @@ TEST(interval_of_many_samples_follows_le_boudec) {
 }
 
 TEST(interval_widens_with_autocorrelation) {
-  // 40 samples worth 10: the second of ten stands at level 2/11, the 7th of 40 at 7/41.
+  // 40 samples are worth 10: the second of ten is the quantile 2/11, the 7th of 40 is 7/41.
   const auto interval = median_interval(one_to(40), 0.95, 4.0);
   CHECK_EQUAL(interval->low, 7.0);
   CHECK_EQUAL(interval->high, 34.0);
@@ -262,7 +262,7 @@ TEST(rule_stops_at_precision_with_the_first_interval) {
       simulate({0.01, 0.95, 10.0, 5, 1000}, 1e-5, [](std::size_t) { return 1.0; });
   CHECK(outcome.stop == Stop::kPrecision);
   CHECK_EQUAL(outcome.samples,
-              8u);  // five carry no 95% interval; the next look is at 1.5 times five
+              8u);  // five carry no 95% interval; the next check is at 1.5 times five
 }
 
 TEST(rule_stops_at_the_most_samples) {

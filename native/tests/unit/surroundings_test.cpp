@@ -1,4 +1,4 @@
-// What the surroundings' covariates are read from: control groups, pressure, schedstat, the memory.
+// Sources of the covariates: control groups, pressure, schedstat, memory.
 #include <unistd.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder of its own, removed at the end.
+// A temporary folder.
 class Tree {
  public:
   Tree() : root_(fs::temp_directory_path() / ("assay-groups-" + std::to_string(getpid()))) {}
@@ -50,7 +50,7 @@ TEST(groups_that_hold_a_process_down_are_found) {
   CHECK_EQUAL(slurm[1], "/sys/fs/cgroup/system.slice/job_7");
   CHECK_EQUAL(slurm[3], "/sys/fs/cgroup");
 
-  // Where the CPU controller is mounted by itself, that is the hierarchy, not the unified one.
+  // A separate mount of the CPU controller is the hierarchy, not the unified one.
   const auto old = cpu_groups("9:name=systemd:/a\n2:cpuacct:/b\n1:cpu:/c\n0::/d\n", kOld);
   CHECK_EQUAL(old.size(), 2u);
   CHECK_EQUAL(old[0], "/sys/fs/cgroup/cpu/c");
@@ -78,7 +78,7 @@ TEST(time_held_back_by_quotas_is_added_up) {
   tree.write("v1/cpu.stat", "nr_periods 4\nnr_throttled 1\nthrottled_time 500000000");
   tree.write("free/cpu.cfs_quota_us", "-1");
   tree.write("free/cpu.stat", "throttled_time 500000000");
-  // A group without a limit holds nothing back, whatever its counters say.
+  // A group without a limit can't throttle, whatever its counters show.
   CHECK_NEAR(*CpuQuota(std::vector<std::string>{tree.at("a/b"), tree.at("a")}).held_back(), 2.5,
              1e-12);
   CHECK_NEAR(*CpuQuota(std::vector<std::string>{tree.at("v1")}).held_back(), 0.5, 1e-12);
@@ -93,13 +93,25 @@ TEST(busy_time_of_some_cpus_is_read) {
       "cpu1 40 4 8 2000 3 1 1 4 0 0\n"
       "cpu10 1 2 3 4 5 6 7 8 0 0\n"
       "intr 5 6 7\n";
-  // user, nice, system, interrupts; neither idle nor waiting for a disk, nor stolen.
+  // user, nice, system, interrupts; without idle, disk wait and steal time.
   CHECK_NEAR(*busy_ticks(text, {0}), 81.0, 1e-12);
   CHECK_NEAR(*busy_ticks(text, {1, 10}), 54.0 + 19.0, 1e-12);
   CHECK_NEAR(*busy_ticks(text, {}), 0.0, 1e-12);
   CHECK(!busy_ticks(text, {0, 7}).has_value());
   CHECK(!busy_ticks("cpu  1 2 3\ncpu0 1 2\n", {0}).has_value());
   CHECK(!busy_ticks("", {0}).has_value());
+}
+
+TEST(cpus_online_are_counted) {
+  const std::string text =
+      "cpu  100 10 20 4000 7 3 2 9 0 0\n"
+      "cpu0 60 6 12 2000 4 2 1 5 0 0\n"
+      "cpu10 40 4 8 2000 3 1 1 4 0 0\n"
+      "intr 5 6 7\n";
+  CHECK_EQUAL(*cpus_listed(text), 2.0);
+  CHECK(!cpus_listed(text.substr(0, text.find("intr"))).has_value());  // cut: there may be more
+  CHECK(!cpus_listed("intr 5\n").has_value());
+  CHECK(!cpus_listed("").has_value());
 }
 
 TEST(neighbours_share_something_and_are_others) {
@@ -109,7 +121,7 @@ TEST(neighbours_share_something_and_are_others) {
   const std::set<int> one{cpus.at(0).id};
   const auto found = neighbours_of(one);
   CHECK(!found.contains(cpus[0].id));
-  // Whoever shares something with it is shared with, in return.
+  // Sharing is symmetric.
   for (const int id : found) CHECK(neighbours_of({id}).contains(cpus[0].id));
   std::set<int> whole = found;
   whole.insert(cpus[0].id);
@@ -137,10 +149,10 @@ TEST(energy_is_added_up_over_packages_and_their_memory) {
   tree.write("power/intel-rapl:0/energy_uj", "4000000");
   tree.write("power/intel-rapl:0:0/energy_uj", "2500000");
   tree.write("power/intel-rapl:0:1/energy_uj", "2500000");
-  tree.write("power/intel-rapl:1/energy_uj", "671150");  // began anew: 0.32885 J and 0.67115 J
+  tree.write("power/intel-rapl:1/energy_uj", "671150");  // wrapped: 0.32885 J and 0.67115 J
   const auto after = counters.read();
   CHECK_NEAR(*counters.between(before, after, 2.0), 3.0 + 0.5 + 1.0, 1e-6);
-  // The memory's counter may be full twice in longer than 65.7 s at 1 kW.
+  // The memory's counter may wrap twice in longer than 65.7 s at 1 kW.
   CHECK(counters.between(before, after, 65.0).has_value());
   CHECK(!counters.between(before, after, 66.0).has_value());
   CHECK(!counters.between({}, after, 2.0).has_value());
@@ -151,10 +163,10 @@ TEST(part_of_the_energy_is_no_energy) {
   CHECK(EnergyCounters(tree.at("power")).read().empty());
   tree.write("power/intel-rapl:0/name", "package-0");
   tree.write("power/intel-rapl:0/energy_uj", "1000000");
-  CHECK(EnergyCounters(tree.at("power")).read().empty());  // its range isn't known
+  CHECK(EnergyCounters(tree.at("power")).read().empty());  // its range is unknown
   tree.write("power/intel-rapl:0/max_energy_range_uj", "262143328850");
   CHECK_EQUAL(EnergyCounters(tree.at("power")).read().size(), 1u);
-  // A second package that can't be read: there is no such file, as there is no right to open it.
+  // A second package that can't be read: the file is missing, as if permission were denied.
   tree.write("power/intel-rapl:1/name", "package-1");
   tree.write("power/intel-rapl:1/max_energy_range_uj", "262143328850");
   CHECK(EnergyCounters(tree.at("power")).read().empty());

@@ -1,4 +1,4 @@
-// Every pair meets once, nobody twice in a round.
+// Every pair meets once, no member twice in a round.
 #include "network/tournament.hpp"
 
 #include <algorithm>

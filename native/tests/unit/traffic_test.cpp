@@ -28,7 +28,7 @@ std::vector<AdapterTraffic> on_hosts(std::size_t hosts) {
   return all;
 }
 
-// A /sys of its own, removed at the end.
+// A temporary /sys.
 class SysTree {
  public:
   SysTree() : root_(fs::temp_directory_path() / ("assay-sys-" + std::to_string(getpid()))) {}
@@ -38,7 +38,7 @@ class SysTree {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text << "\n";
   }
-  // Hardware has a folder of its device; of a pair one end links to the other.
+  // Hardware has a folder of its device; in a pair one end links to the other.
   void interface(const std::string& name, int type, int index, int link, bool hardware) const {
     const std::string folder = "class/net/" + name + "/";
     write(folder + "type", std::to_string(type));
@@ -90,12 +90,12 @@ TEST(on_one_node_and_beside_the_first_rank_nothing_is_read) {
   Layout other;
   other.local_rank = 1;
   Traffic alone(MPI_COMM_NULL, Layout(), 1, tree.root());
-  Traffic beside(MPI_COMM_NULL, other, 2, tree.root());
-  for (Traffic* each : {&alone, &beside}) each->begin();
+  Traffic paired(MPI_COMM_NULL, other, 2, tree.root());
+  for (Traffic* each : {&alone, &paired}) each->begin();
   tree.count("eth0", 1'000'000, 0);
-  for (Traffic* each : {&alone, &beside}) each->end();
-  CHECK(alone.own().empty() && beside.own().empty());
-  CHECK(!alone.counts() && beside.counts());
+  for (Traffic* each : {&alone, &paired}) each->end();
+  CHECK(alone.own().empty() && paired.own().empty());
+  CHECK(!alone.counts() && paired.counts());
 }
 
 TEST(of_very_many_adapters_some_are_read) {
@@ -108,7 +108,7 @@ TEST(of_very_many_adapters_some_are_read) {
   CHECK_EQUAL(traffic.own().size(), std::size_t{16});
 }
 
-TEST(a_counter_that_was_set_back_tells_nothing) {
+TEST(a_counter_that_was_reset_counts_as_0) {
   CHECK_EQUAL(moved(10, 25), 15.0);
   CHECK_EQUAL(moved(7, 7), 0.0);
   CHECK_EQUAL(moved(25, 10), 0.0);
@@ -128,7 +128,7 @@ TEST(what_hums_along_is_left_out) {
   CHECK(beyond_noise({}).empty());
 }
 
-TEST(hosts_are_told_one_by_one_up_to_a_number) {
+TEST(hosts_are_reported_separately_up_to_a_limit) {
   CHECK_EQUAL(written({}), "[]");
   CHECK_EQUAL(written({{"n1", "eth1", 5000.0, 7000.0}}),
               R"([{"adapter":"eth1","host":"n1","sent":5000.0,"received":7000.0}])");

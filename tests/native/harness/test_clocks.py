@@ -1,4 +1,4 @@
-"""The clock common to all ranks, and starts by appointment: planted offsets, drifts and delays."""
+"""The global clock of all ranks, and appointed starts: planted offsets, drifts and delays."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FEW = {"max_samples": 5, "budget": 5.0}
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_planted_offsets_and_drifts_are_recovered(launch: Launch, ranks: int) -> None:
-    """Verified by the kernel: errors within the bound that the exchanges' round trips set.
+    """Verified by the kernel: errors within the bound given by the round trips.
 
-    One clock each; clocks shared by several ranks; then a second synchronisation that goes on from
-    the first. Offsets are up to hours and alternate in sign.
+    One clock per rank; clocks shared by several ranks; then a second synchronisation that continues
+    from the first. Offsets are up to hours and alternate in sign.
     """
     done = launch(
         job(
@@ -53,8 +53,8 @@ AHEAD = 3600  # seconds
 ELSEWHERE = ["unshare", "--time", "--monotonic", str(AHEAD), "--fork", "--kill-child"]
 
 
-def test_two_clocks_of_the_system_itself(kernels: Path, tmp_path: Path) -> None:
-    """A rank in a time namespace whose monotonic clock is an hour ahead: the whole way through."""
+def test_two_clocks_of_the_real_system(kernels: Path, tmp_path: Path) -> None:
+    """A rank in a time namespace whose monotonic clock is an hour ahead: the whole procedure."""
     try:
         subprocess.run([*ELSEWHERE, "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
@@ -86,7 +86,7 @@ def test_two_clocks_of_the_system_itself(kernels: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_planted_offsets_of_hosts_are_recovered(launch: Launch, ranks: int) -> None:
-    """Verified by the kernel: on every rank, and within the error that it was told with."""
+    """Verified by the kernel: on every rank, and within the reported error."""
     done = launch(
         job(
             ("test.host_clocks", {"utc": 0.5}, FEW),
@@ -104,8 +104,8 @@ def test_planted_offsets_of_hosts_are_recovered(launch: Launch, ranks: int) -> N
         assert measurement.facts["bound"] < 0.25
 
 
-def test_one_host_tells_of_no_offset_and_two_of_theirs(kernels: Path, tmp_path: Path) -> None:
-    """The second host has a name of its own and started an hour earlier; its time is the same."""
+def test_one_host_reports_no_offset_and_two_report_theirs(kernels: Path, tmp_path: Path) -> None:
+    """The second host has another name and started an hour earlier; its time of day is the same."""
     hostname = "echo elsewhere >/proc/sys/kernel/hostname && exec "
     job_path, stream = tmp_path / "job.json", tmp_path / "stream.jsonl"
     job_path.write_bytes(job(("network.barrier", {}, FEW)))
@@ -139,38 +139,38 @@ def test_a_sample_is_from_the_appointed_start_to_the_last_finish(launch: Launch)
     (series,) = m.series
     assert m.verified is True and m.batch == 1
     assert min(series.values) >= 1e-3
-    # Operations follow each other: none is appointed before the one before is done.
+    # Operations are sequential: none is appointed before the previous one is done.
     for i in range(1, len(series.starts)):
         assert series.starts[i] >= series.starts[i - 1] + series.values[i - 1] - 1e-9
     assert all(median is not None and median >= 1e-3 for median in m.rank_medians)
-    # Whatever was done and not kept was a late start.
+    # All operations that were not kept were late starts.
     assert m.verification is not None
     dropped = m.facts["late_starts"] - m.facts["late_kept"]
     assert m.verification.value == len(series.values) + dropped
 
 
-def test_late_starts_are_dropped_and_made_again(launch: Launch) -> None:
-    """Three times a rank comes 2 ms after the time that rank 0 reckoned with."""
+def test_late_starts_are_dropped_and_repeated(launch: Launch) -> None:
+    """Three times a rank is 2 ms later than rank 0 expects."""
     limits = {"max_samples": 10, "precision": 1e-9, "budget": 5.0}
     late = {"seconds": 1e-4, "late": 2e-3, "times": 3}
     (m,) = launch(job(("test.appointed", late, limits)), 2).measurements
     assert m.verification is not None
-    # The first is late; from then on the appointments are made further ahead.
+    # The first is late; then the appointments have a longer lead time.
     assert m.facts["late_starts"] >= 1
     dropped = m.facts["late_starts"] - m.facts["late_kept"]
     assert dropped >= 1
     assert m.verification.value == len(m.series[0].values) + dropped
 
 
-def test_ranks_that_are_never_in_time_do_not_hang_it(launch: Launch) -> None:
-    """Later than any appointment is made ahead: after some patience late starts count."""
+def test_ranks_that_are_always_late_do_not_hang_it(launch: Launch) -> None:
+    """Later than the maximum lead time: after some attempts late starts count."""
     limits = {"max_samples": 6, "precision": 1e-9, "budget": 60.0}
     late = {"seconds": 1e-4, "late": 0.1, "times": 1_000_000}
     (m,) = launch(job(("test.appointed", late, limits)), 2).measurements
     assert m.verified is True and m.stop == "samples"
     assert m.facts["late_kept"] >= 1
     assert m.facts["late_starts"] >= m.facts["late_kept"]
-    # A late start's time counts from the appointed one: it holds the wait.
+    # A late start's time counts from the appointed time: it includes the wait.
     assert max(m.series[0].values) > 5e-3
 
 
@@ -181,14 +181,14 @@ def test_a_spent_budget_ends_the_wait_for_a_good_start(launch: Launch) -> None:
     assert m.facts["late_kept"] >= 1
 
 
-def test_more_ranks_than_cores_get_through(launch: Launch) -> None:
+def test_more_ranks_than_cores_complete(launch: Launch) -> None:
     limits = {"max_samples": 10, "budget": 1.0}
     done = launch(job(("test.appointed", {"seconds": 1e-5}, limits)), 5)
     assert done.status == 0
     assert done.measurements[0].facts["late_starts"] >= 0
 
 
-def test_the_barriers_skew_is_told_where_clocks_are_common(launch: Launch) -> None:
+def test_the_barriers_skew_is_reported_with_common_clocks(launch: Launch) -> None:
     start = {"start": "barrier"}
     plain, barrier = launch(job(("test.slow_rank", {}), ("test.appointed", start)), 2).measurements
     assert "barrier_skew" not in plain.facts and "clock_error" not in plain.facts

@@ -1,4 +1,4 @@
-"""What goes wrong, and that nothing complete is lost, nothing hangs and everything is said."""
+"""Failures: nothing complete is lost, nothing hangs and everything is reported."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ def test_bad_job_is_one_sentence_and_no_stream(
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_a_numa_node_that_is_not_there_ends_the_launch_with_a_sentence(
-    launch: Launch, ranks: int
-) -> None:
+def test_a_missing_numa_node_ends_the_launch_with_a_sentence(launch: Launch, ranks: int) -> None:
     done = launch(job(("test.sleep", {}), binding="numa:4000"), ranks=ranks)
     assert (done.status, done.records) == (2, [])
     (said,) = done.complaints
@@ -79,7 +77,7 @@ def errors(done: Finished) -> list[str | None]:
     return [m.error for m in done.measurements]
 
 
-def test_unknown_names_fail_alone(launch: Launch) -> None:
+def test_unknown_names_fail_only_their_measurement(launch: Launch) -> None:
     done = launch(
         job(
             ("test.nowhere", {}),
@@ -103,7 +101,7 @@ def test_unknown_names_fail_alone(launch: Launch) -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_whoever_throws_wherever_the_job_goes_on(launch: Launch, ranks: int) -> None:
+def test_after_any_exception_the_job_continues(launch: Launch, ranks: int) -> None:
     places = ("construct", "setup", "run", "verify")
     last = ranks - 1
     done = launch(
@@ -128,7 +126,7 @@ def test_whoever_throws_wherever_the_job_goes_on(launch: Launch, ranks: int) -> 
 
 @pytest.mark.parametrize(("ranks", "rank"), [(1, 0), (2, 1)])
 @pytest.mark.parametrize("how", ["nan", "wrong"])
-def test_what_is_not_verified_is_said(launch: Launch, ranks: int, rank: int, how: str) -> None:
+def test_a_failed_verification_is_reported(launch: Launch, ranks: int, rank: int, how: str) -> None:
     done = launch(job(("test.nan", {"how": how, "rank": rank}), ("test.sleep", {})), ranks)
     bad, good = done.measurements
     assert done.status == 4
@@ -153,7 +151,7 @@ CRASHES = {
 
 
 @pytest.mark.parametrize("how", CRASHES)
-def test_a_crash_has_a_last_word(launch: Launch, how: str) -> None:
+def test_a_crash_leaves_an_error_message(launch: Launch, how: str) -> None:
     done = launch(job(("test.sleep", {}), ("test.crash", {"how": how, "rank": 0})), 2)
     assert done.status != 0
     (complaint,) = done.complaints
@@ -192,7 +190,7 @@ def _wait_for(stream: Path, kind: type[msgspec.Struct], count: int = 1) -> list[
     ("number", "chosen"),
     [(signal.SIGTERM, [0, 1]), (signal.SIGTERM, [1]), (signal.SIGINT, [0, 1])],
 )
-def test_a_polite_signal_ends_the_stream_well(
+def test_sigterm_ends_the_stream_regularly(
     kernels: Path, tmp_path: Path, number: signal.Signals, chosen: list[int]
 ) -> None:
     stream, job_path = tmp_path / "s.jsonl", tmp_path / "j.json"
@@ -206,7 +204,7 @@ def test_a_polite_signal_ends_the_stream_well(
     try:
         ranks = _wait_for(stream, RankRecord, 2)
         _wait_for(stream, MeasurementBegin, 2)
-        time.sleep(0.3)  # well into the samples
+        time.sleep(0.3)  # during the samples
         for rank in chosen:
             os.kill(ranks[rank].pid, number)
         assert process.wait(30) == 0
@@ -221,7 +219,7 @@ def test_a_polite_signal_ends_the_stream_well(
     assert records[-1] == StreamEnd(2, "signal")
 
 
-def test_a_signal_before_the_fewest_samples_is_an_interruption(
+def test_a_signal_before_the_minimum_of_samples_is_an_interruption(
     kernels: Path, tmp_path: Path
 ) -> None:
     stream, job_path = tmp_path / "s.jsonl", tmp_path / "j.json"
@@ -253,7 +251,7 @@ def test_a_stream_that_cannot_be_opened(launch: Launch, tmp_path: Path, ranks: i
     assert str(path) in complaint and "No such file or directory" in complaint
 
 
-def test_a_stream_that_holds_records_is_left_alone(launch: Launch, tmp_path: Path) -> None:
+def test_a_stream_that_holds_records_is_not_changed(launch: Launch, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b'{"record":"begin","measurement":"m0","kernel":"k"}\n')
     before = path.read_bytes()
@@ -287,19 +285,19 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_disk_that_fills_up_harms_nothing_complete(launch: Launch, small_disk: Path) -> None:
+def test_a_full_disk_harms_nothing_complete(launch: Launch, small_disk: Path) -> None:
     many = {"precision": 1e-9, "max_samples": 150}
     done = launch(job(*[("test.sleep", {"seconds": 1e-4}, many)] * 20), 2, small_disk / "s.jsonl")
     assert done.status == 3
     (complaint,) = done.complaints
     assert "s.jsonl" in complaint and "No space left on device" in complaint
-    # Reading has already shown that every line is whole.
+    # Reading has already shown that every line is complete.
     assert isinstance(done.records[0], StreamStart)
     assert 0 < len(done.measurements) < 20
     assert done.all(StreamEnd) == []
 
 
-def test_a_reader_that_goes_away_ends_it(kernels: Path, tmp_path: Path) -> None:
+def test_a_closed_reader_ends_it(kernels: Path, tmp_path: Path) -> None:
     job_path = tmp_path / "j.json"
     many = {"precision": 1e-9, "budget": 60.0, "max_samples": 50}
     job_path.write_bytes(job(*[("test.sleep", {"seconds": 0.01}, many)] * 50))
@@ -320,13 +318,13 @@ def test_a_reader_that_goes_away_ends_it(kernels: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_failures_between_measurements_that_go_well(launch: Launch, ranks: int) -> None:
+def test_failures_between_successful_measurements(launch: Launch, ranks: int) -> None:
     measurements = [
         ("test.sleep", {"seconds": 1e-4}),
         ("test.sleep", {"seconds": 0.0, "max_batch": 1000}),
         ("test.slow_rank", {"seconds": 1e-3}),
         ("test.loosened", {}),
-        ("test.telling", {}),
+        ("test.series", {}),
         ("test.throw", {"in": "setup", "rank": 0}),
         ("test.throw", {"in": "run", "rank": ranks - 1}),
         ("test.nan", {"rank": ranks - 1}),

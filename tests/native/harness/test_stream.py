@@ -1,4 +1,4 @@
-"""The stream of a launch that goes well: every record, what stands in it, and that it is right."""
+"""The stream of a successful launch: every record, its content, and its correctness."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def test_stream_is_complete_and_in_order(launch: Launch, ranks: int) -> None:
     assert 0 < done.measurements[0].start < ends[0] <= done.measurements[1].start
 
 
-def test_a_kernels_own_series_stand_beside_its_time(launch: Launch) -> None:
-    (record,) = launch(job(("test.telling", {})), ranks=2).measurements
+def test_a_kernels_own_series_are_stored_with_its_time(launch: Launch) -> None:
+    (record,) = launch(job(("test.series", {})), ranks=2).measurements
     time, fastest, phase, *hops = record.series
     assert [s.metric for s in record.series] == ["time", "fastest", "phase", "hop", "hop"]
     assert len(time.starts) == len(time.values) == len(fastest.values) == len(phase.values)
     assert all(quick < slow for quick, slow in zip(fastest.values, time.values, strict=True))
-    # Each sample was made ready once.
+    # before_sample() was called once per sample.
     assert phase.values == [0.25 * (i + 1) for i in range(len(time.values))]
     assert (phase.unit, phase.rank, phase.peer, phase.starts) == ("s", None, None, [])
     assert [(h.rank, h.peer, h.unit, h.values) for h in hops] == [
@@ -83,7 +83,7 @@ def test_a_kernels_own_series_stand_beside_its_time(launch: Launch) -> None:
     ]
 
 
-def test_ranks_say_where_they_sit(launch: Launch) -> None:
+def test_ranks_report_where_they_run(launch: Launch) -> None:
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
         pytest.skip("two ranks can be pinned apart only where there are two CPUs")
@@ -104,7 +104,7 @@ def test_ranks_are_numbered_in_the_jobs_order_and_keep_their_seats(launch: Launc
         ranks = done.all(RankRecord)
         assert [r.rank for r in ranks] == [0, 1, 2]
         seats[order] = [r.local_rank for r in ranks]
-        # The first rank writes the stream, wherever it sits, and a kernel's ranks are these.
+        # The first rank writes the stream, on any host, and a kernel's ranks are these.
         assert [m.status for m in done.measurements] == ["ok"]
     assert seats == {"block": [0, 1, 2], "reversed": [2, 1, 0], "1,0,2": [1, 0, 2]}
     if len(os.sched_getaffinity(0)) >= 2:
@@ -113,8 +113,8 @@ def test_ranks_are_numbered_in_the_jobs_order_and_keep_their_seats(launch: Launc
         assert here == there
 
 
-def test_a_host_is_what_bears_one_name(launch: Launch, kernels: Path, tmp_path: Path) -> None:
-    """The MPI believes that all five ranks share a node; two hosts' names tell otherwise."""
+def test_a_host_is_defined_by_its_name(launch: Launch, kernels: Path, tmp_path: Path) -> None:
+    """The MPI reports that all five ranks share a node; two host names contradict it."""
     if subprocess.run(["unshare", "--uts", "true"], capture_output=True).returncode:
         pytest.skip("only root may give processes another host name")
     named = tmp_path / "named"
@@ -130,6 +130,11 @@ def test_a_host_is_what_bears_one_name(launch: Launch, kernels: Path, tmp_path: 
         assert [r.host for r in ranks] == [f"host{host}" for host in hosts]
         for host, size in (("host0", 3), ("host1", 2)):
             assert sorted(r.local_rank for r in ranks if r.host == host) == list(range(size))
+        # Both hosts see the counters of this machine, which count once.
+        (found,) = (m.covariates for m in done.measurements)
+        cpus = sum(s.startswith("cpu") for s in Path("/proc/stat").read_text().splitlines()) - 1
+        assert found["online_cpus"] == cpus
+        assert found["other_cpu_seconds"] <= cpus * (found["sampling_seconds"] + 0.02)
 
 
 def test_an_order_of_other_ranks_is_a_wrong_job(launch: Launch) -> None:
@@ -154,7 +159,7 @@ def test_shared_cores_and_numa_nodes_pin_each_rank_to_a_cpu_of_its_own(
     assert first != second and {first, second} <= set(here)
 
 
-def test_binding_none_pins_nothing_and_too_many_ranks_are_told(launch: Launch) -> None:
+def test_binding_none_pins_nothing_and_too_many_ranks_are_reported(launch: Launch) -> None:
     cpus = len(os.sched_getaffinity(0))
     (free,) = launch(job(("test.sleep", {}), binding="none")).all(RankRecord)
     (near,) = launch(job(("test.sleep", {}), binding="numa:0")).all(RankRecord)
@@ -203,9 +208,9 @@ def test_short_operations_are_batched(launch: Launch) -> None:
     (start,) = done.all(StreamStart)
     grain = max(start.clock.overhead, start.clock.resolution)
     assert free.batch is not None and free.verification is not None
-    # Every operation is real: those of the samples kept, and some that calibration threw away.
+    # Every operation is executed: those of the samples kept, and some dropped by calibration.
     assert free.verification.value >= free.batch * len(free.series[0].values)
-    # Two samples in calibration lasted long enough; a later one may be a little quicker.
+    # Two samples in calibration lasted long enough; a later one may be slightly faster.
     assert max(free.series[0].values) * free.batch >= max(1000 * grain, 10e-6)
     assert capped.batch is not None and capped.batch <= 3
     assert free.stop == "samples" and len(free.series[0].values) == 10
@@ -220,11 +225,11 @@ def test_a_sample_is_the_slowest_rank_per_operation(launch: Launch) -> None:
         2,
     )
     slow, blind = done.measurements
-    assert min(slow.series[0].values) >= 0.002  # two operations a count
+    assert min(slow.series[0].values) >= 0.002  # two operations per count
     assert slow.batch == 2
     assert slow.facts == {"slow": 1}
     assert slow.rank_medians[1] >= 0.002 > slow.rank_medians[0]
-    # The rank that counts is the quick one, and the slow one has no median.
+    # The fast rank counts, and the slow one has no median.
     assert min(blind.series[0].values) < 0.002
     assert blind.rank_medians[1] is None and blind.rank_medians[0] is not None
 
@@ -236,7 +241,7 @@ def test_covariates_are_those_of_the_table(launch: Launch, kernels: Path) -> Non
     (m,) = done.measurements
     assert set(m.covariates) == set(table)
     found = m.covariates
-    # A rank can't have used more CPU time than there was (ticks of up to 10 ms aside).
+    # A rank can't have used more CPU time than elapsed (except ticks of up to 10 ms).
     assert 0.05 * len(m.series[0].values) <= found["sampling_seconds"] <= m.wall
     used = found["user_seconds"] + found["system_seconds"]
     assert 0 < used <= found["sampling_seconds"] + 0.02
@@ -247,7 +252,7 @@ def test_covariates_are_those_of_the_table(launch: Launch, kernels: Path) -> Non
     assert found["worst_involuntary_switches"] == found["involuntary_switches"]
     assert found["memory_latency"] is None or 1e-9 < found["memory_latency"] < 1e-4
     if found["asleep_seconds"] is not None:
-        # Asleep, waiting or running: that is all a thread can do. It spun, so it hardly slept.
+        # A thread is asleep, waiting or running. It spun, so it hardly slept.
         parts = found["asleep_seconds"] + found["wait_seconds"] + used
         assert parts == pytest.approx(found["sampling_seconds"], abs=0.03)
         assert found["worst_wait_seconds"] == found["wait_seconds"]
@@ -255,7 +260,7 @@ def test_covariates_are_those_of_the_table(launch: Launch, kernels: Path) -> Non
     assert all(v is None or (math.isfinite(v) and v >= 0) for v in found.values())
 
 
-def test_who_waited_for_a_cpu_is_told_from_who_slept(launch: Launch) -> None:
+def test_waiting_for_a_cpu_is_distinguished_from_sleeping(launch: Launch) -> None:
     if not Path("/proc/self/schedstat").exists():
         pytest.skip("This system's scheduler doesn't tell how long a thread waited.")
     cpu = min(os.sched_getaffinity(0))
@@ -292,10 +297,10 @@ def test_work_on_a_neighbouring_cpu_is_counted_and_that_of_ranks_is_not(launch: 
         finally:
             other.kill()
     found = busy.covariates
-    # Whatever else runs there counts, too; ticks of 10 ms are counted at both ends.
+    # Other load there counts, too; ticks of 10 ms are counted at both ends.
     assert found["neighbour_cpu_seconds"] > 0.8 * found["sampling_seconds"]
     assert found["neighbour_cpu_seconds"] <= found["sampling_seconds"] + 0.03
-    # Ranks on both CPUs have no neighbours, and ranks that may move none that are known.
+    # Ranks on both CPUs have no neighbours; for ranks that may move none are known.
     (both,) = launch(orders, 2).measurements
     assert both.covariates["neighbour_cpu_seconds"] == 0.0
     loose = job(("test.slow_rank", {"rank": 0, "seconds": 0.02}, limits), binding="none")
@@ -333,20 +338,20 @@ def test_progress_is_written_for_long_measurements_only(launch: Launch) -> None:
     progress = done.all(Progress)
     long, short = ([p for p in progress if p.measurement == name] for name in ("m0", "m1"))
     assert 1 <= len(long) <= 5
-    assert not short or done.measurements[1].wall > 0.2  # on a machine too busy to be short
+    assert not short or done.measurements[1].wall > 0.2  # unless the machine is too busy
     assert all(b.elapsed - a.elapsed >= 0.2 for a, b in itertools.pairwise(long))
     assert all(p.samples > 0 and p.median >= 0.01 for p in long)
 
 
-def test_a_kernel_tells_how_far_a_sample_is(launch: Launch) -> None:
+def test_a_kernel_reports_the_progress_of_a_sample(launch: Launch) -> None:
     limits = {"min_samples": 2, "max_samples": 2, "budget": 30.0}
-    done = launch(job(("test.how_far", {"steps": 1000, "seconds": 0.8}, limits)), 2)
+    done = launch(job(("test.progress", {"steps": 1000, "seconds": 0.8}, limits)), 2)
     progress = done.all(Progress)
     assert done.measurements[0].verified
     within = [p for p in progress if p.share is not None]
     assert {0, 1} == {p.samples for p in within}
     assert all(p.rate == 2 * p.share and 0 < p.share <= 1 for p in within)
-    # Rarely, though it was told 2000 times; and a sample's share grows.
+    # Few records, though it was reported 2000 times; and a sample's share grows.
     assert all(b.elapsed - a.elapsed >= 0.25 for a, b in itertools.pairwise(progress))
     for count in (0, 1):
         shares = [p.share for p in within if p.samples == count]
@@ -361,7 +366,7 @@ def test_stream_can_go_to_standard_output(launch: Launch) -> None:
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_barrier_holds_everyone_back(launch: Launch, ranks: int) -> None:
+def test_barrier_holds_all_ranks_back(launch: Launch, ranks: int) -> None:
     done = launch(job(("network.barrier", {}, {"max_samples": 10})), ranks)
     (m,) = done.measurements
     assert done.status == 0 and m.verified is True

@@ -1,4 +1,4 @@
-"""linpack: solutions by truth at every grid, residuals, planted faults."""
+"""linpack: solutions against references on every grid, residuals, planted faults."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SWAPS = ("auto", "exchange", "spread")
 PHASES = {"panel", "broadcast", "swap", "update", "solve"}
 
 
-# ---- The truth ----------------------------------------------------------------------------------
+# ---- The reference ------------------------------------------------------------------------------
 
 
 def _mixed(z: np.ndarray) -> np.ndarray:
@@ -73,15 +73,15 @@ def _total(record: MeasurementRecord, metric: str) -> np.ndarray:
 
 
 def _assert_solved(record: MeasurementRecord) -> None:
-    """The record's x is the system's, as far as its condition lets anybody know it."""
+    """The record's x solves the system, as accurately as its condition allows."""
     assert_verified(record)
     n = int(record.parameters["n"])
     kind = str(record.parameters.get("matrix", "random"))
     a, b = _system(n, kind, int(record.parameters.get("seed", 1)))
     x = _total(record, "solution")
     assert x.shape == (n,)
-    # Backward error, by another program than the one that measures it: a small multiple of the
-    # unit roundoff for elimination with partial pivoting on such matrices.
+    # Backward error, computed by a different program: a small multiple of the unit roundoff for
+    # elimination with partial pivoting on such matrices.
     size = np.linalg.norm(a, np.inf) * np.linalg.norm(x, np.inf) + np.linalg.norm(b, np.inf)
     backward = np.linalg.norm(a @ x - b, np.inf) / size
     assert backward < 2.0**-53 * 8 * max(n, 8)
@@ -106,8 +106,8 @@ def _solution(n: int, nb: int, **further: Value) -> Order:
 @pytest.mark.parametrize(
     ("p", "q"),
     [
-        *((1, 1), (1, 2), (2, 2), (2, 3)),
-        *(pytest.param(*each, marks=pytest.mark.long) for each in ((2, 1), (3, 1), (1, 5))),
+        *((1, 1), (1, 2), (2, 2)),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in ((2, 1), (2, 3), (3, 1), (1, 5))),
     ],
 )
 @pytest.mark.sanitizable
@@ -126,10 +126,10 @@ def test_solutions_are_right_at_every_grid(p: int, q: int) -> None:
         _assert_solved(record)
 
 
-@pytest.mark.parametrize("p", [1, 2, 4])
+@pytest.mark.parametrize("p", [2, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 4))])
 @pytest.mark.sanitizable
 def test_every_scheme_solves(p: int) -> None:
-    """A grid row, a grid column and a square, with two systems after each other in one memory."""
+    """A grid row, a grid column and a square, with two systems in succession in one memory."""
     orders = [
         _solution(90, 16, p=p, broadcast=broadcast, swap=swap, depth=depth)
         for (broadcast, swap), depth in product(
@@ -148,24 +148,24 @@ def test_every_scheme_solves(p: int) -> None:
 @pytest.mark.parametrize(("ranks", "p"), [(1, 1), (2, 2)])
 @pytest.mark.sanitizable
 def test_threads_solve_too(ranks: int, p: int) -> None:
-    """With rows enough for every thread to have some of a panel's, and with too few."""
+    """With enough rows for every thread to have some of a panel's, and with too few."""
     orders = [_solution(n, nb, p=p) for n, nb in ((300, 16), (ranks * 1200, 100))]
     for record in measure(faulty(), *orders, ranks=ranks, threads=3, samples=(1, 1)):
         _assert_solved(record)
 
 
 @pytest.mark.sanitizable
-def test_shares_told_rise_to_one() -> None:
+def test_reported_shares_rise_to_one() -> None:
     """By the panels' share of the operations: after half of the columns 7/8 are done."""
     (record,) = measure(faulty(), _solution(80, 10), samples=(1, 1))
     left = 1 - np.arange(1, 9) / 8
-    assert _total(record, "told") == pytest.approx(1 - left**3)
+    assert _total(record, "shares") == pytest.approx(1 - left**3)
 
 
 # ---- The kernel ---------------------------------------------------------------------------------
 
 
-def test_what_is_left_open_is_resolved_and_told() -> None:
+def test_open_parameters_are_resolved_and_reported() -> None:
     orders: list[Order] = [
         ("linpack", {"n": 150}),
         ("linpack", {"n": 150, "nb": 16, "p": 4, "depth": 0, "swap": "spread"}),
@@ -186,7 +186,7 @@ def test_what_is_left_open_is_resolved_and_told() -> None:
     assert {"panel", "update", "solve"} <= {each.metric for each in found[0].series}
 
 
-def test_order_follows_the_memory_that_is_free() -> None:
+def test_order_follows_the_available_memory() -> None:
     """A five-hundredth of it; a third of the order takes a ninth."""
     orders: list[Order] = [
         ("linpack", {"fill": 2e-3, "nb": 32}),
@@ -202,7 +202,7 @@ def test_order_follows_the_memory_that_is_free() -> None:
     assert 0.8 * 2e-3 * available < 8 * n**2 < 1.1 * 2e-3 * available
 
 
-def test_what_does_not_fit_is_refused_in_words() -> None:
+def test_too_large_systems_are_refused_with_a_message() -> None:
     orders: list[Order] = [
         ("linpack", {"n": 100, "p": 2}),
         ("linpack", {"n": 10_000_000}),
@@ -223,12 +223,12 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
     ]
     for record, each in zip(refused, words, strict=True):
         assert record.status == "failed" and each in str(record.error), record.error
-    assert_verified(good)  # what failed before left nothing behind
+    assert_verified(good)  # the earlier failure left nothing behind
 
 
 @pytest.mark.parametrize(("ranks", "p"), [(1, 1), (2, 1), (2, 2)])
 @pytest.mark.sanitizable
-def test_wrong_pivots_and_factors_are_seen(ranks: int, p: int) -> None:
+def test_wrong_pivots_and_factors_are_detected(ranks: int, p: int) -> None:
     orders = [
         ("linpack", {"n": 257, "nb": 32, "p": p, "fault": fault})
         for fault in ("none", "pivot", "factor")
@@ -240,6 +240,7 @@ def test_wrong_pivots_and_factors_are_seen(ranks: int, p: int) -> None:
         assert not record.verification.value <= 16
 
 
+@pytest.mark.sanitized
 @pytest.mark.sanitizable
 def test_it_is_clean_under_sanitizers() -> None:
     orders = [_solution(n, nb, p=2) for n, nb in ((1, 4), (37, 5), (70, 16))]

@@ -1,4 +1,4 @@
-"""Linpack's messages: broadcasts against what the root has, interchanges against whole rows."""
+"""Linpack's messages: broadcasts against the root's data, interchanges against whole rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ask(questions: list[str], ranks: int = 1, threads: int = 1) -> list[list[str
 
 
 def dealt(size: int, block: int, parts: int) -> list[str]:
-    """Indices put down one by one."""
+    """Indices enumerated one by one."""
     owners, locals_ = [], []
     counts = [0] * parts
     below = [[0] for _ in range(parts)]
@@ -78,8 +78,9 @@ Messages = dict[tuple[int, int], list[tuple[int, int]]]
 
 
 def follow(answer: list[str], ranks: int, root: int, count: int) -> Messages:
-    """Carries out a schedule on paper: everybody has everything in the end, once, and nobody sends
-    what it has not yet. Of each pair of ranks what goes from one to the other, in order."""
+    """Simulates a schedule: all ranks have everything at the end, once, and no rank sends data that
+    it does not have yet. Returns for each pair of ranks the data sent, in order.
+    """
     incoming: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     outgoing: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     for word in answer:
@@ -121,7 +122,7 @@ def follow(answer: list[str], ranks: int, root: int, count: int) -> Messages:
         max_size=15,
     )
 )
-def test_schedules_bring_everything_to_everyone_once(
+def test_schedules_deliver_everything_to_every_rank_once(
     cases: list[tuple[int, int, int, int]],
 ) -> None:
     cases = [(scheme, ranks, root % ranks, count) for scheme, ranks, root, count in cases]
@@ -136,7 +137,7 @@ def edges(scheme: int, ranks: int, root: int) -> set[tuple[int, int]]:
     return set(follow(answer, ranks, root, count))
 
 
-def test_schemes_are_what_they_are_called() -> None:
+def test_schemes_match_their_names() -> None:
     assert edges(RING, 5, 3) == {(3, 4), (4, 0), (0, 1), (1, 2)}
     assert edges(MODIFIED_RING, 5, 3) == {(3, 4), (3, 0), (0, 1), (1, 2)}
     assert edges(TWO_RINGS, 7, 0) == {(0, 1), (1, 2), (2, 3), (0, 4), (4, 5), (5, 6)}
@@ -145,7 +146,7 @@ def test_schemes_are_what_they_are_called() -> None:
     assert edges(BANDWIDTH, 4, 0) == shares
 
 
-def test_the_next_root_is_served_first_and_serves_nobody() -> None:
+def test_the_next_root_is_served_first_and_serves_no_rank() -> None:
     for scheme in (MODIFIED_RING, MODIFIED_TWO_RINGS):
         (answer,) = ask([f"schedule {scheme} 6 2 {3 * PIECE}"])
         given_away = [word.split(",") for word in answer if ",-," in word]
@@ -154,11 +155,11 @@ def test_the_next_root_is_served_first_and_serves_nobody() -> None:
         assert not [word for word in given_away if word[0] == "3"]
 
 
-def test_a_message_that_is_to_go_behind_another_waits_for_it() -> None:
+def test_a_message_scheduled_behind_another_waits_for_it() -> None:
     assert ask(["order"], 3) == [["0"]]
 
 
-def test_long_messages_go_in_pieces_where_somebody_passes_them_on() -> None:
+def test_long_messages_are_sent_in_pieces_if_a_rank_passes_them_on() -> None:
     for scheme, ranks, pieces in ((RING, 2, 1), (RING, 3, 4), (BANDWIDTH, 2, 2)):
         (answer,) = ask([f"schedule {scheme} {ranks} 0 {4 * PIECE}"])
         sent = follow(answer, ranks, 0, 4 * PIECE)
@@ -167,8 +168,8 @@ def test_long_messages_go_in_pieces_where_somebody_passes_them_on() -> None:
     assert sum(",-," in word for word in answer) == 2 * 64
 
 
-def test_every_scheme_brings_the_roots_values() -> None:
-    """On 1 to 7 ranks, two at once, by progress() alone and by waiting."""
+def test_every_scheme_delivers_the_roots_values() -> None:
+    """On 1 to 7 ranks, two concurrently, by progress() alone and by waiting."""
     questions = []
     for scheme, ranks in itertools.product(range(6), range(1, MOST_RANKS + 1)):
         for count in (0, 1, 2 * ranks + 1):
@@ -183,8 +184,9 @@ def test_every_scheme_brings_the_roots_values() -> None:
 
 
 def swap_cases(draws: random.Random, ranks: int) -> list[str]:
-    """Panels of all kinds: short, the last, that keep all their rows, that take them from one rank
-    alone, with rows taken twice."""
+    """All kinds of panels: short, the last, that keep all their rows, that take them from one rank
+    alone, with rows taken twice.
+    """
     questions = []
     for scheme, kind in itertools.product(
         (AUTOMATIC, EXCHANGE, SPREAD), ("any", "kept", "far", "narrow", "last", "wide")
@@ -213,7 +215,7 @@ def swap_cases(draws: random.Random, ranks: int) -> list[str]:
             f"swap {scheme} {ranks} {size} {block} {first} {count} {columns} {start} {padding} "
             + " ".join(map(str, pivots))
         )
-    # Several chunks of columns at once.
+    # Several chunks of columns.
     for scheme in (EXCHANGE, SPREAD):
         block = 32
         pivots = [draws.randrange(j, 4 * block) for j in range(block)]
@@ -244,14 +246,14 @@ def test_interchanges_by_threads() -> None:
 def search(
     ranks: int, seeds: range, seconds: float = 20.0, n: int = 0, noise: float = 0.0
 ) -> list[list[float]]:
-    """Of each machine: what the choice takes against the best there is, the order, the time."""
+    """Per machine: the time of the choice relative to the optimum, the order, the elapsed time."""
     answers = ask([f"search {ranks} {seconds} {n} {noise} {seed}" for seed in seeds])
     return [[float(word) for word in answer] for answer in answers]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 6, 12, 36])
-def test_the_search_comes_within_three_per_cent_of_the_best_there_is(ranks: int) -> None:
-    """On machines of known speed, drawn at random; on the odd one a better grid goes unseen."""
+def test_the_search_is_within_three_per_cent_of_the_optimum(ranks: int) -> None:
+    """On machines of known speed, drawn at random; occasionally a better grid is missed."""
     for noise in (0.0, 0.02):
         found = search(ranks, range(40), noise=noise)
         ratios = sorted(ratio for ratio, *_ in found)
@@ -275,6 +277,6 @@ def test_a_given_order_is_kept_and_odd_numbers_of_ranks_have_a_grid() -> None:
 def test_a_search_without_time_still_chooses() -> None:
     for _, order, elapsed, trials, *_ in search(4, range(5), seconds=1e-6):
         assert order >= 1 and elapsed < 1.0 and trials >= 1
-    # Orders that are too much for the time cost few trials, not one of each candidate.
+    # Orders too large for the time cost few trials, not one of each candidate.
     for _, order, _, trials, *_ in search(4, range(5), seconds=20.0, n=90_000):
         assert order == 90_000 and 1 <= trials <= 4

@@ -1,4 +1,4 @@
-"""linpack.search through the real harness: what it tells of what it tried."""
+"""linpack.search through the real harness: its report of the candidates tried."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CANDIDATE = re.compile(
 
 
 def check(record: MeasurementRecord, ranks: int) -> list[tuple[str, ...]]:
-    """What must hold of any search; the candidates it tells of."""
+    """Check invariants of any search; return the candidates that it reports."""
     assert_verified(record)
     facts = record.facts
     texts = [facts[f"candidate_{i}"] for i in range(int(facts["candidates"]))]
@@ -28,14 +28,14 @@ def check(record: MeasurementRecord, ranks: int) -> list[tuple[str, ...]]:
     assert int(facts["p"]) * int(facts["q"]) == ranks
     assert record.parameters["n"] == facts["n"]
     assert int(facts["memory_available"]) > 0
-    # Nothing twice, and panels of a tenth of the order at most.
+    # No duplicates, and panels of a tenth of the order at most.
     assert len({tuple(settings) for *settings, _ in candidates}) == len(candidates)
     assert all(10 * int(nb) <= max(int(n), 10) for nb, _, _, _, _, n, _ in candidates)
     return candidates
 
 
-def test_a_search_tells_its_choice_and_all_it_tried() -> None:
-    # How large a problem a second allows is the machine's affair; 700 rows allow several panels.
+def test_a_search_reports_its_choice_and_all_candidates_tried() -> None:
+    # The order that a second allows depends on the machine; 700 rows allow several panels.
     asked = [("linpack.search", {"seconds": 1.0}), ("linpack.search", {"n": 700, "seconds": 60.0})]
     for record in measure(plain(), *asked, samples=(1, 1)):
         tried = check(record, 1)
@@ -63,7 +63,7 @@ def test_a_wrong_factor_is_not_verified() -> None:
     assert bad.verification.value is None or bad.verification.value > 16
 
 
-def test_what_cannot_be_searched_is_said() -> None:
+def test_impossible_searches_are_reported() -> None:
     big, never, negative = measure(
         plain(),
         ("linpack.search", {"n": 90_000_000}),
@@ -76,6 +76,7 @@ def test_what_cannot_be_searched_is_said() -> None:
     assert "'n' must not be negative" in str(negative.error)
 
 
+@pytest.mark.sanitized
 @pytest.mark.sanitizable
 def test_a_search_runs_clean_under_the_sanitizers() -> None:
     (record,) = measure(

@@ -22,10 +22,10 @@ DEFAULTS = {p.name: p.default for p in KERNEL.parameters}
 
 
 def blocks_after(op: str, ranks: int) -> list[list[set[tuple[int, int]]]]:
-    """What each rank must hold afterwards, by block: the (rank, block) that it is made of.
+    """The expected content of each rank afterwards, by block: the (rank, block) of its origin.
 
     The vector of a broadcast or a reduction is cut into as many blocks as there are ranks, so that
-    algorithms that pass on parts are no worse off.
+    algorithms that pass on parts are not at a disadvantage.
     """
     everybody, blocks = range(ranks), range(ranks)
     sums = [{(r, b) for r in everybody} for b in blocks]
@@ -45,11 +45,11 @@ def blocks_after(op: str, ranks: int) -> list[list[set[tuple[int, int]]]]:
 
 
 def least_messages(op: str, ranks: int) -> int:
-    """Blocks that have to cross between ranks, by counting them one by one.
+    """Blocks that must be sent between ranks, counted one by one.
 
-    A block made of one rank's crosses once for every other rank that ends up with it. A sum of all
-    ranks' takes ranks - 1 crossings to come together somewhere (at the best place: with one who
-    needs it), and one more for each further rank that needs it.
+    A block of one rank is sent once to every other rank that needs it. A sum over all ranks takes
+    ranks - 1 messages to be combined on some rank (at best one that needs it), and one more for
+    each further rank that needs it.
     """
     crossings = 0
     needed: dict[frozenset[tuple[int, int]], set[int]] = {}
@@ -67,8 +67,8 @@ def least_messages(op: str, ranks: int) -> int:
 
 @pytest.mark.parametrize("ranks", [2, 3, 7, 16])
 @pytest.mark.parametrize("op", COLLECTIVES)
-def test_work_is_what_must_cross_between_ranks(op: str, ranks: int) -> None:
-    split = op in ("bcast", *REDUCTIONS)  # whose vector the counting cuts into blocks
+def test_work_is_what_must_be_sent_between_ranks(op: str, ranks: int) -> None:
+    split = op in ("bcast", *REDUCTIONS)  # the counting cuts the vector of these into blocks
     size = 8 * ranks * 11
     block = size // ranks if split else size
     asked = 0 if op == "barrier" else size
@@ -76,14 +76,14 @@ def test_work_is_what_must_cross_between_ranks(op: str, ranks: int) -> None:
     assert work == {"bytes": float(least_messages(op, ranks) * (block if asked else 0))}
 
 
-def test_left_open_bytes_are_eight_and_none_for_a_barrier() -> None:
+def test_default_bytes_are_eight_and_none_for_a_barrier() -> None:
     assert KERNEL.work({**DEFAULTS, "op": "bcast"}, 3, 1) == {"bytes": 16.0}
     assert KERNEL.work({**DEFAULTS, "op": "barrier"}, 3, 1) == {"bytes": 0.0}
     assert KERNEL.memory({**DEFAULTS, "op": "barrier"}, 3, 1) == 0.0
 
 
 @pytest.mark.parametrize("op", COLLECTIVES)
-def test_memory_holds_what_goes_in_and_what_comes_out(op: str) -> None:
+def test_memory_holds_both_buffers(op: str) -> None:
     ranks, size = 6, 48
     out = size * (ranks if op in ("alltoall", "alltoallv", "scatter") else 1)
     into = size * (ranks if op in ("alltoall", "alltoallv", "allgather", "gather") else 1)
@@ -103,7 +103,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_what_does_not_fit_is_refused_before_anything_is_launched(words: str) -> None:
+def test_too_large_buffers_are_refused_before_a_launch(words: str) -> None:
     factors = {name: (FactorLevel(value, "plan"),) for name, value in REFUSED[words].items()}
     measure_4 = Measure(NAME, {"ppn": (FactorLevel(4, "plan"),), **factors}, where="plan")
     with pytest.raises(AssayError, match=words):
@@ -113,7 +113,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_launched(words: str) ->
     assert words in said
 
 
-def test_what_fits_is_not_refused() -> None:
+def test_possible_sizes_are_not_refused() -> None:
     for op, root in product(COLLECTIVES, (0, 3)):
         if root and op not in ROOTED:
             continue
@@ -134,7 +134,7 @@ def test_too_much_memory_is_refused_before_anything_is_launched() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "sizes"), [(2, (0, 8, 5000)), (3, (5000,))])
 def test_every_operation_at_every_kind_of_size(ranks: int, sizes: tuple[int, ...]) -> None:
-    """Odd counts of ranks and elements; every root; every way of timing; every byte is checked."""
+    """Odd numbers of ranks and elements; every root; every timing; every byte is checked."""
     cases = [
         {"op": op, "bytes": size, "root": root, "timing": timing}
         for op, size, timing in [
@@ -154,7 +154,7 @@ def test_every_operation_at_every_kind_of_size(ranks: int, sizes: tuple[int, ...
         assert_good(record)
         assert record.parameters == {**DEFAULTS, **case}
         timing = case.get("timing", "appointed")
-        # Rows of calls alone; how many there are to a row, their speed decides.
+        # Only in a loop; the number of calls depends on their speed.
         assert record.batch is not None
         assert record.batch == 1 or timing == "loop"
         rows |= record.batch > 1
@@ -174,7 +174,7 @@ def test_defaults_are_the_catalogues() -> None:
 
 
 def gets(op: str) -> int:
-    """Bytes that each rank that gets anything gets, of 240 and two ranks."""
+    """Bytes of each receiving rank, for 240 bytes and two ranks."""
     if op == "reduce_scatter":
         return 120
     return 480 if op in ("allgather", "alltoall", "alltoallv", "gather") else 240
@@ -183,7 +183,7 @@ def gets(op: str) -> int:
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_damage_is_found() -> None:
-    """A byte of what the timed operations left, or after it; then operations that do nothing."""
+    """A byte of the result of the timed operations, or after it; then idle operations."""
     cases = [
         {"op": op, "bytes": 0 if op == "barrier" else 240, "fault": fault}
         for op in COLLECTIVES
@@ -197,7 +197,7 @@ def test_damage_is_found() -> None:
     found = measure_faults(*((NAME, case) for case in cases), ranks=2, harmless=harmless)
     for case, record in zip(cases, found, strict=True):
         wrong = record.verification.value
-        # Ranks that get anything: all of them but the root, the root alone, or all.
+        # Receiving ranks: all except the root, the root alone, or all.
         getting = {"bcast": 1, "reduce": 1, "gather": 1}.get(case["op"], 2)
         if case["fault"] == "none" or harmless(case):
             continue
@@ -217,7 +217,7 @@ def test_a_barrier_that_does_nothing_is_found() -> None:
 
 
 @pytest.mark.slow
-def test_wrong_parameters_are_told() -> None:
+def test_wrong_parameters_are_reported() -> None:
     wrong = {
         "carries no bytes": {"op": "barrier", "bytes": 8},
         "a multiple of 8, not 12": {"op": "reduce", "bytes": 12},
@@ -237,6 +237,7 @@ def test_wrong_parameters_are_told() -> None:
     assert "at least 2 ranks" in alone.error
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers() -> None:

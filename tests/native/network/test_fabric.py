@@ -55,7 +55,9 @@ def test_work_is_what_messages_carry() -> None:
         (BISECTION, 4, {"cut": "given", "half": "1"}, "must name 2"),
     ],
 )
-def test_what_does_not_fit_is_said_before_a_launch(kernel, ranks, parameters, words) -> None:
+def test_impossible_parameters_are_refused_before_a_launch(
+    kernel, ranks, parameters, words
+) -> None:
     complaint = kernel.check(defaults(kernel, **parameters), Placement(ppn=ranks))
     assert complaint is not None and words in complaint
 
@@ -69,12 +71,12 @@ def test_what_does_not_fit_is_said_before_a_launch(kernel, ranks, parameters, wo
         (BISECTION, Placement(ppn=4), {"cut": "given", "half": "3-0", "pairs": 2}),
     ],
 )
-def test_what_fits_passes(kernel, placement, parameters) -> None:
+def test_possible_parameters_pass(kernel, placement, parameters) -> None:
     assert kernel.check(defaults(kernel, **parameters), placement) is None
 
 
 @pytest.mark.slow
-def test_every_pair_is_told_once() -> None:
+def test_every_pair_is_reported_once() -> None:
     orders = [{}, {"concurrent": "yes", "bytes": 0}, {"bytes": 70_001, "trips": 2}, {"most": 4}]
     for ranks in (2, 5):
         records = measure(plain(), *((PAIRS.name, each) for each in orders), ranks=ranks)
@@ -103,8 +105,8 @@ def test_every_pair_is_told_once() -> None:
 
 
 @pytest.mark.slow
-def test_nodes_are_told_from_ranks(monkeypatch) -> None:
-    """MPICH takes one host for two nodes, every other rank on the second, if it is told to."""
+def test_nodes_are_distinguished_from_ranks(monkeypatch) -> None:
+    """MPICH can be made to treat one host as two nodes, every other rank on the second."""
     monkeypatch.setenv("MPIR_CVAR_NUM_CLIQUES", "2")
     orders = [
         (PAIRS.name, {}),
@@ -122,7 +124,7 @@ def test_nodes_are_told_from_ranks(monkeypatch) -> None:
 
 
 @pytest.mark.slow
-def test_a_ring_tells_each_hop() -> None:
+def test_a_ring_reports_each_hop() -> None:
     orders = [
         {"bytes": 8},
         {"mode": "together"},
@@ -176,7 +178,7 @@ def test_cuts_pair_the_halves() -> None:
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_damage_is_found() -> None:
-    """A wrong byte in what the timed messages left; then a message that comes one byte short."""
+    """A wrong byte in the timed messages; then a message that is one byte short."""
     cases = [
         (kernel.name, {"bytes": size, "fault": fault, **more})
         for kernel, more in ((PAIRS, {}), (RING, {}), (RING, {"mode": "together"}), (BISECTION, {}))
@@ -189,7 +191,7 @@ def test_damage_is_found() -> None:
 
 
 @pytest.mark.slow
-def test_wrong_parameters_are_told() -> None:
+def test_wrong_parameters_are_reported() -> None:
     wrong = {
         "at least 2 nodes": (PAIRS.name, {"between": "nodes"}),
         "'most' must be between 1 and 8192, not 9000": (PAIRS.name, {"most": 9000}),
@@ -214,6 +216,7 @@ def test_wrong_parameters_are_told() -> None:
         assert record.status == "failed", kernel.name
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers() -> None:

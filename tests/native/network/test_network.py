@@ -68,19 +68,19 @@ def test_defaults_are_the_catalogues() -> None:
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_damage_is_found() -> None:
-    """A wrong byte in what the timed messages left; then messages that come one byte short."""
+    """A wrong byte in the timed messages; then messages that are one byte short."""
     cases = [(m, b, f) for m in MODES for b in (1, 1000) for f in ("none", "byte", "short")]
     wanted = [{"mode": m, "bytes": b, "fault": f} for m, b, f in cases]
     found = measure_faults(*((NAME, w) for w in wanted), ranks=2)
     for (mode, size, fault), record in zip(cases, found, strict=True):
-        # Of messages of 1000 bytes, and of each power of two below, the last byte; both ways.
+        # The last byte of messages of 1000 bytes, and of each power of two below; both ways.
         rounds = 1 if size == 1 else 11
         short = rounds if mode in ("put", "get") else 2 * rounds
         assert record.verification.value == {"none": 0, "byte": 1, "short": short}[fault]
 
 
 @pytest.mark.slow
-def test_wrong_parameters_are_told() -> None:
+def test_wrong_parameters_are_reported() -> None:
     high = int(PINGPONG.parameter("bytes").high)
     wrong = {
         "between 0 and 1073741824, not 1073741825": {"bytes": high + 1},
@@ -97,6 +97,7 @@ def test_wrong_parameters_are_told() -> None:
     assert alone.status == "failed" and "at least 2 ranks" in alone.error
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers() -> None:
@@ -107,7 +108,7 @@ def test_runs_clean_under_the_sanitizers() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_what_the_kernel_refuses_is_refused_before_the_launch(ranks: int) -> None:
+def test_parameters_that_the_kernel_refuses_are_refused_before_the_launch(ranks: int) -> None:
     wanted = [{"from": f, "to": t} for f in (0, 2, 3) for t in (-1, 0, 1, 2)]
     for parameters, record in zip(
         wanted, measure(plain(), *((NAME, w) for w in wanted), ranks=ranks), strict=True

@@ -1,4 +1,4 @@
-"""network.multi_pingpong and network.concurrent: pairs that talk at once."""
+"""network.multi_pingpong and network.concurrent: pairs that communicate concurrently."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def timing_ranks(record: MeasurementRecord) -> list[int]:
 
 
 def assert_both_ends(record: MeasurementRecord) -> None:
-    """Good, and with a slowest and a fastest of every sample that agree with the ranks' own."""
+    """Good, and with slowest and fastest of every sample consistent with the ranks' own series."""
     assert is_good(record), record
     assert [series.metric for series in record.series] == ["time", "fastest"]
     slowest, fastest = (series.values for series in record.series)
@@ -46,7 +46,7 @@ def test_an_odd_number_of_ranks_is_refused_before_the_launch() -> None:
 @pytest.mark.parametrize(
     ("nodes", "ppn", "most"), [(1, 2, 1), (1, 5, 2), (2, 1, 1), (2, 4, 4), (3, 2, 2), (4, 8, 8)]
 )
-def test_there_are_only_so_many_senders(nodes: int, ppn: int, most: int) -> None:
+def test_the_number_of_senders_is_limited(nodes: int, ppn: int, most: int) -> None:
     placement = Placement(nodes=nodes, ppn=ppn)
     for senders in range(most + 1):
         assert CONCURRENT.check({"senders": senders}, placement) is None
@@ -55,7 +55,7 @@ def test_there_are_only_so_many_senders(nodes: int, ppn: int, most: int) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 4])
-def test_all_ranks_talk_in_pairs(ranks: int) -> None:
+def test_all_ranks_communicate_in_pairs(ranks: int) -> None:
     cases = [(p, b) for p in ("halves", "neighbours") for b in (0, 8, 4099, 70_001)]
     found = measure(
         plain(), *((MULTI.name, {"bytes": b, "pairing": p}) for p, b in cases), ranks=ranks
@@ -69,7 +69,7 @@ def test_all_ranks_talk_in_pairs(ranks: int) -> None:
 
 
 @pytest.mark.slow
-def test_one_or_several_send_at_once() -> None:
+def test_one_or_several_send_concurrently() -> None:
     two, four = (
         measure(
             plain(), *((CONCURRENT.name, {"bytes": 4099, "senders": k}) for k in range(4)), ranks=n
@@ -94,7 +94,7 @@ def test_one_or_several_send_at_once() -> None:
 
 @pytest.mark.slow
 def test_a_rank_of_another_node_is_sent_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MPICH takes even and odd ranks for two nodes: messages leave shared memory, one-sided too."""
+    """MPICH treats even and odd ranks as nodes: messages bypass shared memory, one-sided too."""
     monkeypatch.setenv("MPIR_CVAR_ODD_EVEN_CLIQUES", "1")
     sent, put, got = measure(
         plain(),
@@ -124,7 +124,7 @@ def test_damage_is_found() -> None:
 
 
 @pytest.mark.slow
-def test_wrong_parameters_are_told() -> None:
+def test_wrong_parameters_are_reported() -> None:
     odd, negative, word = measure(
         plain(),
         (MULTI.name, {}),
@@ -139,6 +139,7 @@ def test_wrong_parameters_are_told() -> None:
     assert alone.status == "failed" and "at least 2 ranks" in alone.error
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers() -> None:

@@ -1,4 +1,4 @@
-"""network.stream: windows of messages, one way and both ways at once, in every mode."""
+"""network.stream: windows of messages, in one and both directions, in every mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernel_runs import assert_good, measure, measure_faults, plain, sanitized
 
 STREAM = find_kernel("network.stream")
 NAME = STREAM.name
-# Two ranks that send to each other by MPI_Send alone may wait for ever: there is no such mode.
+# Two ranks that send to each other by MPI_Send alone may deadlock: there is no such mode.
 WAYS = [way for way in product(MODES, DIRECTIONS) if way != ("blocking", "bidirectional")]
 
 
@@ -41,9 +41,9 @@ def test_memory_of_a_rank(direction: str, buffers: str, bytes_: int) -> None:
     assert STREAM.memory(parameters, 2, 1) == bytes_
 
 
-def test_what_would_wait_for_ever_is_refused_before_the_launch() -> None:
+def test_a_possible_deadlock_is_refused_before_the_launch() -> None:
     said = STREAM.check(of({"mode": "blocking", "direction": "bidirectional"}), Placement(ppn=2))
-    assert said is not None and "MPI_Send at once may wait for ever" in said
+    assert said is not None and "MPI_Send may deadlock" in said
     for mode, direction in WAYS:
         assert STREAM.check(of({"mode": mode, "direction": direction}), Placement(ppn=2)) is None
 
@@ -52,8 +52,8 @@ def test_what_would_wait_for_ever_is_refused_before_the_launch() -> None:
 @pytest.mark.parametrize(
     ("ranks", "sizes", "windows"), [(2, (0, 1, 70_001), (1, 5)), (3, (4099,), (5,))]
 )
-def test_every_way(ranks: int, sizes: tuple[int, ...], windows: tuple[int, ...]) -> None:
-    """Windows of one and of several; the ranks whose clocks count are those that send."""
+def test_every_mode(ranks: int, sizes: tuple[int, ...], windows: tuple[int, ...]) -> None:
+    """Windows of one and of several messages; the ranks that send are those whose time counts."""
     wanted = [
         {
             "mode": m,
@@ -87,9 +87,9 @@ def test_defaults_are_the_catalogues() -> None:
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_damage_is_found() -> None:
-    """A wrong byte; the first and the last message of a window in each other's place; a byte less.
+    """A wrong byte; the first and the last message of a window swapped; a missing byte.
 
-    Messages that share one buffer can't change places.
+    Messages that share one buffer can't be swapped.
     """
     cases = list(product(WAYS, ("one", "each"), ("none", "byte", "swap", "short")))
     wanted = [
@@ -109,7 +109,7 @@ def test_damage_is_found() -> None:
 
 
 @pytest.mark.slow
-def test_wrong_parameters_are_told() -> None:
+def test_wrong_parameters_are_reported() -> None:
     wrong = {
         "'window' must be between 1 and 4096, not 0": {"window": 0},
         "not 4097": {"window": 4097},
@@ -124,14 +124,15 @@ def test_wrong_parameters_are_told() -> None:
 
 
 @pytest.mark.slow
-def test_memory_that_is_not_there_is_told_by_both_ranks() -> None:
-    """One-sided too, where neither may wait for the other in making the window."""
+def test_missing_memory_is_reported_by_both_ranks() -> None:
+    """One-sided too, where neither may wait for the other when creating the window."""
     huge = {"bytes": 1 << 30, "window": 4096, "buffers": "each"}
     wanted = [{**huge, "mode": m, "direction": d} for m, d in WAYS]
     for record in measure(plain(), *((NAME, w) for w in wanted), ranks=2):
         assert record.status == "failed" and "two buffers take" in record.error
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers() -> None:

@@ -28,7 +28,7 @@ BT = find_kernel("npb.bt")
 SP = find_kernel("npb.sp")
 KERNELS = ("npb.bt", "npb.sp")
 SYSTEMS = {"bt": (BT_SIZES, BT_SYSTEM), "sp": (SP_SIZES, SP_SYSTEM)}
-# This machine's own lanes and two of them.
+# This machine's own number of lanes, and two lanes.
 each_target = pytest.mark.parametrize(
     "target", ["native", pytest.param("x86-64", marks=pytest.mark.long)]
 )
@@ -95,7 +95,7 @@ def ask(target: str, *questions: str) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Solved:
-    """Arrays [component][row][line]; ``state`` has a row more at either end."""
+    """Arrays [component][row][line]; ``state`` has one more row at either end."""
 
     state: Array
     rhs: Array
@@ -145,7 +145,7 @@ def _speeds(u: Array) -> tuple[Array, float]:
 @pytest.mark.slow
 @each_target
 def test_waves_are_eigenvectors(target: str) -> None:
-    """Without time the sweeps only change coordinates: to waves along y, z, and back."""
+    """With a zero time step the sweeps only change coordinates: to waves along y, z, and back."""
     rows = 6
     along_x, along_y, along_z = (_solve(target, f"sp{d}", rows, 1, 0.0, 0.1) for d in range(3))
     for line in range(along_x.rhs.shape[2]):
@@ -244,7 +244,7 @@ def test_catalogue_knows_memory() -> None:
             points = sizes[name][0]
             need = memory(points, system, ranks, threads, int(lanes))
             assert need == float.fromhex(native)
-            # The catalogue's is that of the widest vectors.
+            # The catalogue assumes the widest vectors.
             catalogue = kernel.memory({"class": name}, ranks, threads)
             assert catalogue == memory(points, system, ranks, threads, 8)
             assert catalogue == pytest.approx(need, rel=0.1)
@@ -253,12 +253,12 @@ def test_catalogue_knows_memory() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["bt", "sp"])
 @pytest.mark.parametrize(("name", "ranks", "threads"), [("A", 1, 1), ("B", 1, 2), ("B", 3, 1)])
-def test_memory_need_is_what_the_process_grows_by(
+def test_memory_need_equals_the_growth_of_the_process(
     which: str, name: str, ranks: int, threads: int
 ) -> None:
     lines = PROGRAM.ask(f"built-{which} {name} {threads}", ranks=ranks, launched=True)
     assert len(lines) == ranks
-    of_mpi = 4e6 if ranks > 1 else 0  # what it takes for messages, up to 3 MB with two neighbours
+    of_mpi = 4e6 if ranks > 1 else 0  # for messages, up to 3 MB with two neighbours
     for words in lines:
         grown, need = map(float.fromhex, words)
         assert 0.85 * need <= grown <= 1.02 * need + of_mpi
@@ -291,18 +291,19 @@ def test_class_w_verifies(ranks: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["none", "field", "step"])
 @pytest.mark.sanitizable
-def test_wrong_runs_are_found(fault: str) -> None:
+def test_wrong_runs_are_detected(fault: str) -> None:
     orders = [(kernel, {"class": "S", "fault": fault}) for kernel in KERNELS]
     measure_faults(*orders, ranks=2, samples=(2, 2))
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("ranks", "threads"),
     [(3, 2), *(pytest.param(*each, marks=pytest.mark.long) for each in ((1, 2), (3, 1), (4, 1)))],
 )
 @pytest.mark.sanitizable
-def test_they_are_clean_under_sanitizers(ranks: int, threads: int) -> None:
+def test_they_pass_the_sanitizers(ranks: int, threads: int) -> None:
     orders = [(kernel, {"class": "S"}) for kernel in KERNELS]
     for record in measure_twice(sanitized(), *orders, ranks=ranks, threads=threads):
         assert_verified(record)

@@ -1,4 +1,4 @@
-"""The CFD core of npb.lu, npb.bt and npb.sp, shown by tests/support/npb_cfd_check.cpp."""
+"""The CFD core of npb.lu, npb.bt and npb.sp, tested by tests/support/npb_cfd_check.cpp."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PROGRAM = CheckProgram("npb_cfd_check.cpp", ("npb/cfd/operator.cpp", "npb/cfd/st
 
 
 def ask(*questions: str) -> list[list[float]]:
-    """The native code's answers, one list of numbers a question."""
+    """The native code's answers, one list of numbers per question."""
     return [[float.fromhex(word) for word in line] for line in PROGRAM.ask(*questions)]
 
 
 @pytest.mark.slow
-def test_operator_is_the_plain_one_however_the_cube_is_cut() -> None:
-    """Within the rounding of some 100 operations; rows taken in pieces of any number."""
+def test_operator_equals_the_plain_one_for_any_cuts_of_the_cube() -> None:
+    """Within the rounding of some 100 operations; with any numbers of rows per piece."""
     cuts = [(5, (1, 1, 1), 5), (12, (1, 1, 1), 3), (12, (2, 1, 1), 12), (12, (1, 2, 1), 1)]
     cuts += [(13, (1, 1, 2), 4), (13, (3, 2, 4), 2), (9, (4, 4, 4), 9), (20, (1, 3, 1), 7)]
     answers = ask(*(f"apply {n} {x} {y} {z} {rows}" for n, (x, y, z), rows in cuts))

@@ -1,4 +1,4 @@
-"""npb.ft: transforms, transposes and cuts by truth, whole runs against the official checksums."""
+"""npb.ft: transforms, transposes and cuts against references, whole runs against checksums."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _numbers(words: list[str]) -> np.ndarray:
 
 
 def test_operations_are_the_official_ones() -> None:
-    """As published for classes A and B: 7.14 and 92.1 thousand million."""
+    """As published for classes A and B: 7.14 and 92.1 billion."""
     work = {name: FT.work({"class": name}, 3, 2)["operations"] for name in FT_SIZES}
     assert work["A"] == pytest.approx(7.136e9, rel=1e-3)
     assert work["B"] == pytest.approx(92.05e9, rel=1e-3)
@@ -87,12 +87,12 @@ def test_what_ranks_send_is_what_moves() -> None:
     st.tuples(*[st.integers(3, 9)] * 2, st.integers(1, 9)),
     st.integers(1, 3000),
 )
-def test_ranks_get_work_as_even_as_can_be(logs: tuple[int, int, int], ranks: int) -> None:
+def test_ranks_get_work_as_evenly_as_possible(logs: tuple[int, int, int], ranks: int) -> None:
     nx, ny, nz = points = (2 ** logs[0], 2 ** logs[1], 2 ** logs[2])
     across, along = ft_grid(points, ranks)
     assert 1 <= across * along <= ranks
     assert across <= min(nx, ny) // 8 and along <= min(ny, nz)
-    # Never worse than the plain choices: one rank, and slabs on as many as there are planes.
+    # Never worse than the simple choices: one rank, and slabs on at most as many ranks as planes.
     slabs = min(ranks, ny, nz)
 
     def busiest(across: int, along: int) -> int:
@@ -134,9 +134,12 @@ def test_grids_and_memory_are_the_native_ones() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "threads"), [(1, 1), (2, 3), (3, 1), (7, 1), (28, 2)])
+@pytest.mark.parametrize(
+    ("ranks", "threads"),
+    [(1, 1), (2, 3), (3, 1), (7, 1), pytest.param(28, 2, marks=pytest.mark.long)],
+)
 def test_memory_need_is_a_tight_upper_bound(ranks: int, threads: int) -> None:
-    """Of a grid of our own, class W turned over, which 28 ranks cut into pencils."""
+    """For a grid of ours, class W transposed, which 28 ranks cut into pencils."""
     points = (256, 128, 16)
     across, along = ft_grid(points, ranks)
     assert (across > 1) == (ranks == 28)
@@ -159,7 +162,7 @@ def test_transforms_are_the_defined_ones(target: str) -> None:
         matrix = np.cos(angle) - 1j * np.sin(angle)
         scale = np.linalg.norm(lines[0].astype(complex))
         for given_, forward, inverse in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
-            # The error of one value is a few roundings of each of log2(size) stages, of a sum that
+            # The error of one value is a few roundings in each of log2(size) stages, of a sum that
             # is as large as the input's norm.
             tolerance = 2.0**-53 * scale * np.log2(size)
             assert np.max(np.abs(matrix @ given_ - forward)) < tolerance
@@ -170,7 +173,7 @@ def test_transforms_are_the_defined_ones(target: str) -> None:
 
 @pytest.mark.slow
 @each_target
-def test_lanes_are_turned_over(target: str) -> None:
+def test_lanes_are_transposed(target: str) -> None:
     rows = np.array([[int(word) for word in line] for line in ask("lanes", target=target)])
     lanes = len(rows)
     square = 10 * np.arange(lanes)[:, None] + np.arange(lanes)
@@ -179,7 +182,9 @@ def test_lanes_are_turned_over(target: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    "ranks", [1, 3, *(pytest.param(each, marks=pytest.mark.long) for each in (2, 5))]
+)
 def test_transposes_move_every_element_to_its_place(ranks: int) -> None:
     """Every choice of dimensions; more ranks than indices in one of them."""
     for (whole, cut), own_stays in zip(
@@ -239,7 +244,7 @@ def _checksums(points: tuple[int, int, int], times: int) -> list[complex]:
 def test_states_are_the_equations(
     target: str, points: tuple[int, int, int], across: int, along: int, threads: int, cache: int
 ) -> None:
-    """Small grids by brute force; slabs and pencils, even and uneven, past the caches or not."""
+    """Small grids by brute force; slabs and pencils, even and uneven, with and without caches."""
     answer = ask(
         *("solve", *points, 3, across, along, threads, cache),
         target=target,
@@ -274,14 +279,15 @@ def test_class_w_verifies(ranks: int) -> None:
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.sanitizable
 def test_perturbed_runs_fail(ranks: int) -> None:
-    """Another initial state in all samples or in one, and a diffusion 10^-7 too fast."""
+    """A different initial state in all samples or in one, and a diffusion 10^-7 too fast."""
     faults = ("none", "seed", "first", "diffusion")
     orders = [("npb.ft", {"class": "S", "fault": fault}) for fault in faults]
     measure_faults(*orders, ranks=ranks, samples=(2, 2))
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
-def test_it_is_clean_under_sanitizers() -> None:
+def test_it_passes_the_sanitizers() -> None:
     (record,) = measure_twice(sanitized(), ("npb.ft", {"class": "S"}), ranks=3, threads=2)
     assert_verified(record)

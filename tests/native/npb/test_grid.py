@@ -54,7 +54,7 @@ def model(cutting: Cutting, blocks: Blocks) -> float:
 
 
 def best_of_all(cutting: Cutting, ranks: int) -> Blocks:
-    """Every grid there is, looked at."""
+    """Every possible grid, enumerated."""
     extents, may_cut, least, _ = cutting
     counts = [
         [n for n in range(1, ranks + 1) if n == 1 or (may and extent // n >= least)]
@@ -103,12 +103,12 @@ def neighbours(nx: int, ny: int, nz: int) -> list[int]:
     return found
 
 
-def test_grids_known_beforehand() -> None:
+def test_known_grids() -> None:
     cube = "256 256 256 0 1 1 4 1"
     grids = {1: "1 1 1", 2: "1 1 2", 3: "1 1 3", 4: "1 1 4", 16: "1 4 4", 64: "1 8 8"}
     answers = ask([f"grid {cube} {ranks}" for ranks in grids])
     assert [" ".join(answer[:3]) for answer in answers] == list(grids.values())
-    # 11 ranks would leave two planes of 144 to most; 9 have blocks of 12 x 4 x 4.
+    # 11 ranks would leave two planes of 144 points to most; 9 have blocks of 12 x 4 x 4.
     (answer,) = ask(["grid 12 12 12 0 1 1 2 0 11"])
     assert answer[:3] == ["1", "3", "3"]
 
@@ -118,7 +118,7 @@ def test_grids_known_beforehand() -> None:
 # extents, may cut, least, face cost; periodic; depth; corners; components; padding of rows
 SHAPES = [
     ("11 9 13 1 1 1 2 0", "1 1 1", "1 1 1", 1, 1, 0),
-    ("8 9 20 0 0 1 2 0", "1 1 1", "0 2 2", 1, 1, 0),  # whole planes, sent where they lie
+    ("8 9 20 0 0 1 2 0", "1 1 1", "0 2 2", 1, 1, 0),  # whole planes, sent without packing
     ("8 12 14 0 1 1 2 0", "1 1 1", "0 2 2", 1, 1, 0),
     ("10 11 12 0 1 1 2 0", "0 0 0", "0 2 2", 0, 5, 3),
     ("10 11 12 1 1 1 2 0", "0 0 0", "2 2 2", 0, 5, 1),
@@ -127,7 +127,13 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("ranks", "threads"), [(1, 1), (2, 2), (3, 1), (4, 1), (7, 1), (8, 2)])
+@pytest.mark.parametrize(
+    ("ranks", "threads"),
+    [
+        *((1, 1), (2, 2), (3, 1), (4, 1)),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in ((7, 1), (8, 2))),
+    ],
+)
 def test_every_ghost_arrives(ranks: int, threads: int) -> None:
     questions = [
         f"halo {cutting} {periodic} {depth} {corners} {components} {padding} {threads}"
@@ -140,8 +146,8 @@ def test_every_ghost_arrives(ranks: int, threads: int) -> None:
         assert (messages > 0) == (sent > 0) == (working > 1), question
 
 
-def test_messages_and_bytes_are_told() -> None:
-    # Four slabs of 8 x 9 planes, two ghost planes each way; each of the slabs sends two messages.
+def test_messages_and_bytes_are_reported() -> None:
+    # Four slabs of 8 x 9 planes, two ghost planes in each direction; each slab sends two messages.
     (answer,) = ask(["halo 8 9 20 0 0 1 2 0 1 1 1 0 0 2 1 1 0 1"], 4)
     assert answer == ["4", "0", "0", "8", str(8 * 2 * 8 * 9 * 8)]
     # Not periodic: the outermost have one neighbour. Five components.

@@ -1,4 +1,4 @@
-"""npb.is: work and memory, whole runs against the official ranks, and that a wrong one is found."""
+"""npb.is: work and memory, whole runs against the official ranks, and detection of wrong ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_memory_falls_with_ranks() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", ["S", "W", "A", "B", "C"])
 def test_official_ranks_are_the_numbers_of_lesser_keys(size: str) -> None:
-    """So they are of class D (5 s) and E (110 s of a core), too."""
+    """The same holds for class D (5 s) and E (110 s on one core)."""
     (words,) = COUNTING.ask(f"ranks {size}")
     assert len(words) == 2 * 5 * 10
     assert words[::2] == words[1::2]
@@ -55,7 +55,9 @@ def test_official_ranks_are_the_numbers_of_lesser_keys(size: str) -> None:
     "target", ["-march=native", pytest.param("-march=x86-64", marks=pytest.mark.long)]
 )
 def test_keys_are_split_by_whether_they_lie_in_a_range(target: str) -> None:
-    """Whole vectors of keys and what is left, ranges that are empty, all there is, or at an end."""
+    """Whole vectors of keys and the rest; ranges that are empty, cover everything, or end at a
+    limit.
+    """
     random = Random(5)
     ranges = [(0, 1 << 31), (0, 0), (700, 300), (0, 500), (1 << 30, 1 << 30), ((1 << 31) - 9, 9)]
     cases = [
@@ -73,7 +75,7 @@ def test_keys_are_split_by_whether_they_lie_in_a_range(target: str) -> None:
 
 
 def draw(random: Random, lowest: int, values: int) -> int:
-    """A key anywhere, or near one of the range's ends."""
+    """An arbitrary key, or one near the range's ends."""
     near = [lowest + random.randint(-2, 2), lowest + values + random.randint(-2, 2)]
     key = random.choice([*near, random.randrange(1 << 31)])
     return min(max(key, 0), (1 << 31) - 1)
@@ -99,7 +101,7 @@ def test_class_w_verifies(ranks: int) -> None:
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("fault", ["seed", "count"])
 @pytest.mark.sanitizable
-def test_what_is_ranked_wrongly_is_found(fault: str, ranks: int) -> None:
+def test_wrong_rankings_are_detected(fault: str, ranks: int) -> None:
     order = ("npb.is", {"class": "S", "fault": fault})
     (record,) = measure_faults(order, ranks=ranks, samples=(2, 2))
     assert (record.verification.value or 0) > 0
@@ -108,15 +110,16 @@ def test_what_is_ranked_wrongly_is_found(fault: str, ranks: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [1000, pytest.param(7, marks=pytest.mark.long)])
 @pytest.mark.sanitizable
-def test_more_keys_than_one_call_may_move_go_in_pieces(most: int) -> None:
+def test_more_keys_than_one_call_may_send_are_sent_in_pieces(most: int) -> None:
     (record,) = measure_twice(
         faulty(), ("npb.is", {"class": "S", "most": most}), ranks=5, threads=2
     )
     assert_verified(record)
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
-def test_it_is_clean_under_sanitizers() -> None:
+def test_it_passes_the_sanitizers() -> None:
     (record,) = measure_twice(sanitized(), ("npb.is", {"class": "S"}), ranks=3, threads=2)
     assert_verified(record)

@@ -1,4 +1,4 @@
-"""npb.lu: its sweeps against explicit blocks, whole runs against official values, faults found."""
+"""npb.lu: sweeps against explicit blocks, runs against official values, detection of faults."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_one_rank_sends_nothing_but_its_part_of_the_norm() -> None:
 
 
 def test_messages_of_two_ranks_by_hand() -> None:
-    """Class S: halos of 12 x 12 points two deep, both ways; 10 planes four to a message."""
+    """Class S: halos of 12 x 12 points two deep, both ways; 10 planes, four per message."""
     work = LU.work({"class": "S"}, 2, 1)
     assert work["messages"] == 2 * 51 + 2 * 50 * 3 + 2
     assert work["sent"] == 8 * 5 * (51 * 2 * 2 * 144 + 2 * 50 * 10 * 10 + 2)
@@ -72,7 +72,7 @@ def test_catalogue_knows_grid_and_memory() -> None:
     for (name, ranks, threads), (native, lanes) in zip(needs, answers, strict=True):
         points = LU_SIZES[name][0]
         assert lu_memory(points, ranks, threads, int(lanes)) == float.fromhex(native)
-        # The catalogue's is that of the widest vectors.
+        # The catalogue assumes the widest vectors.
         catalogue = LU.memory({"class": name}, ranks, threads)
         assert catalogue == lu_memory(points, ranks, threads, 8)
         assert catalogue == pytest.approx(float.fromhex(native), rel=0.1)
@@ -82,10 +82,10 @@ def test_catalogue_knows_grid_and_memory() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "ranks", "threads"), [("A", 1, 1), ("B", 1, 2), ("B", 3, 1)])
-def test_memory_need_is_what_the_process_grows_by(name: str, ranks: int, threads: int) -> None:
+def test_memory_need_equals_the_growth_of_the_process(name: str, ranks: int, threads: int) -> None:
     lines = PROGRAM.ask(f"built {name} {threads}", ranks=ranks, launched=True)
     assert len(lines) == ranks
-    of_mpi = 4e6 if ranks > 1 else 0  # what it takes for messages, up to 3 MB with two neighbours
+    of_mpi = 4e6 if ranks > 1 else 0  # for messages, up to 3 MB with two neighbours
     for words in lines:
         grown, need = map(float.fromhex, words)
         assert 0.85 * need <= grown <= 1.02 * need + of_mpi
@@ -132,7 +132,7 @@ def _sweeps_by_blocks(n: int, dt: float) -> tuple[Vector, Vector]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "dt"), [(6, 0.5), (11, 0.0015)])
 def test_sweeps_are_those_with_explicit_blocks(n: int, dt: float) -> None:
-    """However the planes are cut, and the same bits however rows are."""
+    """For any cuts of planes, and bit for bit for any cuts of rows."""
     lower, upper = _sweeps_by_blocks(n, dt)
     cuts = [(1, 1), (1, 2), (2, 1), (3, 2), (1, n - 2), (2, n - 2)]
     answers = ask(*(f"sweeps {n} {dt} {x} {y}" for x, y in cuts))
@@ -178,12 +178,13 @@ def test_class_w_verifies(ranks: int) -> None:
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("fault", ["forcing", "sweep"])
 @pytest.mark.sanitizable
-def test_what_is_computed_wrongly_is_found(fault: str, ranks: int) -> None:
+def test_wrong_computations_are_detected(fault: str, ranks: int) -> None:
     measure_faults(("npb.lu", {"class": "S", "fault": fault}), ranks=ranks, samples=(2, 2))
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
-def test_it_is_clean_under_sanitizers() -> None:
+def test_it_passes_the_sanitizers() -> None:
     (record,) = measure_twice(sanitized(), ("npb.lu", {"class": "S"}), ranks=3, threads=2)
     assert_verified(record)

@@ -24,8 +24,8 @@ from kernel_runs import (
 MG = find_kernel("npb.mg")
 Field = NDArray[np.float64]
 
-# By the number of dimensions in which a neighbour is another: of the residual's operator, of the
-# smoother of classes S, W and A, of the restriction (RNR-94-007, 2.2).
+# By the number of dimensions in which a neighbour differs: coefficients of the residual's operator,
+# of the smoother of classes S, W and A, of the restriction (RNR-94-007, 2.2).
 LAPLACIAN = (-8 / 3, 0, 1 / 6, 1 / 12)
 SMOOTHER = (-3 / 8, 1 / 32, -1 / 64, 0)
 RESTRICTION = (1 / 2, 1 / 4, 1 / 8, 1 / 16)
@@ -82,7 +82,7 @@ def numbers(words: list[str]) -> Field:
 
 
 def apply(coefficients: tuple[float, ...], field: Field) -> Field:
-    """The sum over all 27 neighbours on the periodic cube, each by itself."""
+    """The sum over all 27 neighbours on the periodic cube, one by one."""
     steps = itertools.product((-1, 0, 1), repeat=3)
     return np.asarray(
         sum(coefficients[sum(map(abs, s))] * np.roll(field, s, axis=(0, 1, 2)) for s in steps)
@@ -90,12 +90,12 @@ def apply(coefficients: tuple[float, ...], field: Field) -> Field:
 
 
 def restrict(field: Field) -> Field:
-    """Coarse point i lies on fine point 2 i + 1."""
+    """Coarse point i coincides with fine point 2 i + 1."""
     return apply(RESTRICTION, field)[1::2, 1::2, 1::2]
 
 
 def interpolate(coarse: Field) -> Field:
-    """On top of coarse points their values, between them the means, one dimension at a time."""
+    """On coarse points their values, between them the means, one dimension at a time."""
     for axis in range(3):
         between = (coarse + np.roll(coarse, 1, axis)) / 2
         fine = np.stack([between, coarse], axis + 1)
@@ -115,9 +115,12 @@ def draw(extent: int, seed: int) -> Field:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extent", [4, 16, 32])  # too short for vectors, and not
-@pytest.mark.parametrize("tiles", [(1, 1), (2, 1), (1, 3), (3, 2)])
-def test_finest_sweep_is_its_stages_one_by_one(extent: int, tiles: tuple[int, int]) -> None:
-    """Tiles in place of each other's neighbours' data among them: the frame keeps it."""
+@pytest.mark.parametrize(
+    "tiles",
+    [(1, 1), (3, 2), *(pytest.param(each, marks=pytest.mark.long) for each in ((2, 1), (1, 3)))],
+)
+def test_the_finest_sweep_equals_its_separate_stages(extent: int, tiles: tuple[int, int]) -> None:
+    """Tiles are updated in place next to each other's input: the frame keeps the old values."""
     u, right, correction = draw(extent, 1), draw(extent, 2), draw(extent // 2, 3)
     question = f"fine {extent} {tiles[0]} {tiles[1]} {words(u, right, correction)}"
     answer = numbers(ask(question)[0])
@@ -144,7 +147,7 @@ def test_coarser_levels(extent: int) -> None:
     expected = expected + apply(SMOOTHER, right - apply(LAPLACIAN, expected))
     for answer in answers[:2]:
         assert np.allclose(numbers(answer), expected.ravel(), rtol=0, atol=1e-13)
-    assert answers[0] == answers[1]  # however it is cut
+    assert answers[0] == answers[1]  # for any cuts
     assert np.allclose(numbers(answers[2]), restrict(right).ravel(), rtol=0, atol=1e-14)
     assert np.allclose(numbers(answers[3]), apply(SMOOTHER, smallest).ravel(), rtol=0, atol=1e-15)
 
@@ -162,7 +165,7 @@ def test_charges_are_at_the_extremes_of_the_numbers() -> None:
 
 
 @pytest.mark.slow
-def test_catalogue_and_native_code_cut_and_count_alike() -> None:
+def test_catalogue_and_native_code_cut_and_count_equally() -> None:
     cases = list(itertools.product("SAE", (1, 2, 3, 5, 16, 37, 64, 1000), (1, 3)))
     assert MG.memory is not None
     answers = ask(*(f"memory {name} {ranks} {threads}" for name, ranks, threads in cases))
@@ -184,9 +187,9 @@ def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> No
     names = [series.metric for series in record.series]
     if ranks > 1:
         assert_phases(record, "compute", "halo", "gather", "allreduce")
-    else:  # a rank by itself adds up its norm in no time that a clock need see
+    else:  # a single rank adds up its norm in negligible time
         assert [name for name in names if name != "allreduce"] == ["time", "compute"]
-    # However it is cut, rounding alone differs.
+    # For any cuts only rounding differs.
     assert record.verification is not None and (record.verification.value or 0) < 1e-11
     assert record.facts["working_ranks"] == levels_of("S", ranks).working
 
@@ -194,7 +197,7 @@ def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> No
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_class_w_verifies_in_the_memory_told(ranks: int) -> None:
+def test_class_w_verifies_in_the_stated_memory(ranks: int) -> None:
     (record,) = measure_twice(plain(), ("npb.mg", {"class": "W"}), ranks=ranks)
     assert_verified(record)
     allocated = float(record.facts["bytes_of_rank"])
@@ -205,15 +208,16 @@ def test_class_w_verifies_in_the_memory_told(ranks: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.sanitizable
-def test_what_is_wrong_is_found(ranks: int) -> None:
-    """Other charges, a smoother that is out by a millionth, a start that isn't from zero."""
+def test_wrong_runs_are_detected(ranks: int) -> None:
+    """Different charges, a smoother wrong by a millionth, a start that isn't zero."""
     faults = ("none", "seed", "smoother", "start")
     orders = [("npb.mg", {"class": "S", "fault": fault}) for fault in faults]
     measure_faults(*orders, ranks=ranks, samples=(2, 2))
 
 
+@pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
-def test_it_is_clean_under_sanitizers() -> None:
+def test_it_passes_the_sanitizers() -> None:
     (record,) = measure_twice(sanitized(), ("npb.mg", {"class": "S"}), ranks=3, threads=2)
     assert_verified(record)

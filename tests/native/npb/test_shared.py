@@ -1,4 +1,4 @@
-"""Classes, constants and formulas of the NPB: both languages read the same, and nothing else."""
+"""Classes, constants and formulas of the NPB: both languages read the same files, only those."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_both_languages_compute_the_same_terms(question: str) -> None:
             assert native == expected
 
 
-# ---- And nothing else ---------------------------------------------------------------------------
+# ---- And no others ------------------------------------------------------------------------------
 
 
 def test_every_shared_file_is_read_by_both_languages() -> None:
@@ -175,7 +175,7 @@ def test_every_constant_is_used_by_both_languages() -> None:
 
 
 def test_no_table_of_classes_is_left_in_native_code() -> None:
-    """An element that begins with a class's name is what such a table consists of."""
+    """Such a table consists of elements that begin with a class's name."""
     for path in sorted(NPB.rglob("*.?pp")):
         assert not re.search(r'\{\s*(\.name\s*=\s*)?"[A-Z]"\s*,', path.read_text()), path
 
@@ -189,8 +189,9 @@ def test_no_table_of_classes_is_left_in_python() -> None:
 
 
 def test_native_code_has_no_formula_of_memory_of_its_own() -> None:
-    """Each function that says what a rank needs includes its shared file. That of MG adds up the
-    sizes that its fields are allocated with."""
+    """Each function for the memory of a rank includes its shared file. That of MG adds up the sizes
+    of its fields' allocations.
+    """
     found = {}
     for path in sorted(NPB.rglob("*.?pp")):
         for body in re.findall(
@@ -231,7 +232,9 @@ def test_what_is_no_macro_is_refused(folder: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["a // 2", "a ** 2", "a and b", "a.b", "[a]", "'a'", "a % 2", "a if b else 1", "~a"]
 )
-def test_what_means_something_else_in_one_language_is_refused(folder: Path, text: str) -> None:
+def test_expressions_with_another_meaning_in_one_language_are_refused(
+    folder: Path, text: str
+) -> None:
     name = f"{len(text)}{ord(text[2]) if len(text) > 2 else 0}.def"
     (folder / name).write_text(f"NPB_TERM(x, {text})\n")
     with pytest.raises((ValueError, SyntaxError)):

@@ -1,15 +1,15 @@
-#include "noise/telling.hpp"
+#include "noise/reported_ranks.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 namespace assay {
 
-bool Told::traces(int rank) const {
+bool ReportedRanks::traces(int rank) const {
   return std::find(traced.begin(), traced.end(), rank) != traced.end();
 }
 
-Told choose_told(MPI_Comm comm, double level) {
+ReportedRanks choose_reported(MPI_Comm comm, double level) {
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(comm, &rank);
@@ -21,15 +21,15 @@ Told choose_told(MPI_Comm comm, double level) {
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return levels[static_cast<std::size_t>(a)] > levels[static_cast<std::size_t>(b)];
   });
-  Told told;
+  ReportedRanks reported;
   const auto last = order.begin() + std::min(size, kMostRanks);
-  told.summarised = std::find(order.begin(), last, rank) != last;
+  reported.summarised = std::find(order.begin(), last, rank) != last;
   std::vector<int> candidates = order;
   if (size > kMostTraces) candidates = {0, order[0], order[1], order.back()};
   std::sort(candidates.begin(), candidates.end());
   candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
-  told.traced = candidates;
-  return told;
+  reported.traced = candidates;
+  return reported;
 }
 
 std::string listed(const std::vector<int>& ranks) {
@@ -66,7 +66,7 @@ void check_trace(double span, std::int64_t count) {
 void Traces::allocate() {
   const std::int64_t traces = std::max<std::int64_t>(1, kMostValues / count_);
   kept_.reserve(static_cast<std::size_t>(traces * count_));
-  // Touched now, so that no page fault passes for noise.
+  // Touched now, so that no page fault counts as noise.
   spare_.assign(static_cast<std::size_t>(count_), 0.0);
   kept_.assign(kept_.capacity(), 0.0);
   kept_.clear();
@@ -95,22 +95,23 @@ void Traces::note() {
   current_ = nullptr;
 }
 
-std::int64_t Traces::segments(const Told& told) const {
-  if (told.traced.empty()) return 0;  // the measurement was interrupted
-  const auto room = kMostValues / (count_ * static_cast<std::int64_t>(told.traced.size()));
+std::int64_t Traces::segments(const ReportedRanks& reported) const {
+  if (reported.traced.empty()) return 0;  // the measurement was interrupted
+  const auto room = kMostValues / (count_ * static_cast<std::int64_t>(reported.traced.size()));
   const auto have = static_cast<std::int64_t>(kept_.size()) / count_;
   return std::min(std::max<std::int64_t>(1, room), have);
 }
 
-void Traces::tell(std::vector<Series>& all, const Told& told, const std::string& metric,
-                  const std::string& unit) const {
-  if (!told.traces(context_.rank)) return;
-  const auto end = kept_.begin() + static_cast<std::ptrdiff_t>(segments(told) * count_);
+void Traces::add_series(std::vector<Series>& all, const ReportedRanks& reported,
+                        const std::string& metric, const std::string& unit) const {
+  if (!reported.traces(context_.rank)) return;
+  const auto end = kept_.begin() + static_cast<std::ptrdiff_t>(segments(reported) * count_);
   all.push_back({metric, unit, context_.rank, {}, {kept_.begin(), end}});
 }
 
-void tell_noise(const Context& context, const Told& told, const std::vector<double>& noise,
-                const std::vector<double>& detours, std::vector<Series>& all) {
+void add_noise_series(const Context& context, const ReportedRanks& reported,
+                      const std::vector<double>& noise, const std::vector<double>& detours,
+                      std::vector<Series>& all) {
   std::vector<double> mean = noise;
   std::vector<double> greatest = detours;
   const int samples = static_cast<int>(noise.size());
@@ -121,7 +122,7 @@ void tell_noise(const Context& context, const Told& told, const std::vector<doub
     all.push_back({"noise", "1", {}, {}, mean});
     all.push_back({"detour", "s", {}, {}, greatest});
   }
-  if (!told.summarised || noise.empty()) return;
+  if (!reported.summarised || noise.empty()) return;
   const double own = std::accumulate(noise.begin(), noise.end(), 0.0) / samples;
   all.push_back({"noise", "1", context.rank, {}, {own}});
   const double worst = *std::max_element(detours.begin(), detours.end());

@@ -1,4 +1,5 @@
-// Which ranks are told of, and how much: what keeps the records of the noise kernels bounded.
+// Selection of the ranks that are reported, and traces: this bounds the records of the noise
+// kernels.
 #pragma once
 
 #include <mpi.h>
@@ -14,17 +15,17 @@ namespace assay {
 
 // The bounds of a record. A value takes some 12 bytes: these come to under 800 kB.
 constexpr std::int64_t kMostCount = 16384;   // values of one trace
-constexpr std::int64_t kMostValues = 20000;  // of all traces, unless one trace a rank takes more
+constexpr std::int64_t kMostValues = 20000;  // of all traces, unless one trace per rank takes more
 constexpr int kMostTraces = 4;               // ranks whose traces are kept
-constexpr int kMostRanks = 1024;             // ranks whose own numbers are kept
+constexpr int kMostRanks = 1024;             // ranks reported individually
 
-// Of all ranks, those that are told of. Collective; `level` is how noisy this rank was.
-struct Told {
+// The ranks that are reported. Collective; `level` is how noisy this rank was.
+struct ReportedRanks {
   std::vector<int> traced;  // rank 0, the two noisiest and the quietest; all, if there are no more
   bool summarised = false;  // whether this rank is among the noisiest kMostRanks
   bool traces(int rank) const;
 };
-Told choose_told(MPI_Comm comm, double level);
+ReportedRanks choose_reported(MPI_Comm comm, double level);
 
 // "0, 3, 7"
 std::string listed(const std::vector<int>& ranks);
@@ -33,11 +34,11 @@ std::string listed(const std::vector<int>& ranks);
 std::int64_t checked_count(Parameters& parameters, std::int64_t fallback);
 double checked_span(Parameters& parameters, const std::string& name, double fallback);
 
-// A trace may last so many seconds: between two of them a run can be stopped.
+// Maximum seconds of a trace: a run can be stopped between two traces.
 constexpr double kLongestTrace = 60.0;
 void check_trace(double span, std::int64_t count);
 
-// The values of every sample on this rank: the first traces whole, of all of them the statistics.
+// The values of every sample on this rank: the first traces in full, of all traces the statistics.
 class Traces {
  public:
   Traces(const Context& context, std::int64_t count) : context_(context), count_(count) {}
@@ -47,7 +48,7 @@ class Traces {
   // Room for the values of the sample that is about to be taken.
   double* next();
 
-  // Takes note of the sample taken last; to be called once for each, outside of what is timed.
+  // Evaluates the last sample; to be called once for each, outside of the timed part.
   void note();
 
   std::size_t samples() const { return means_.size(); }
@@ -55,11 +56,11 @@ class Traces {
   double least() const { return least_; }
   double greatest() const { return greatest_; }
 
-  // This rank's traces as one series, one after the other, if it is traced.
-  void tell(std::vector<Series>& all, const Told& told, const std::string& metric,
-            const std::string& unit) const;
-  // Traces that each traced rank tells.
-  std::int64_t segments(const Told& told) const;
+  // Adds this rank's traces as one series, one after the other, if the rank is traced.
+  void add_series(std::vector<Series>& all, const ReportedRanks& reported,
+                  const std::string& metric, const std::string& unit) const;
+  // Traces that each traced rank reports.
+  std::int64_t segments(const ReportedRanks& reported) const;
 
  private:
   Context context_;
@@ -72,9 +73,11 @@ class Traces {
   double greatest_ = 0.0;
 };
 
-// Noise and greatest detour of each sample over all ranks, and this rank's own: the series that the
-// two traces have in common. Collective. `noise` and `detours`: of this rank, one a sample.
-void tell_noise(const Context& context, const Told& told, const std::vector<double>& noise,
-                const std::vector<double>& detours, std::vector<Series>& all);
+// Adds noise and greatest detour of each sample over all ranks, and this rank's own: the series
+// that the two traces have in common. Collective. `noise` and `detours`: of this rank, one value
+// per sample.
+void add_noise_series(const Context& context, const ReportedRanks& reported,
+                      const std::vector<double>& noise, const std::vector<double>& detours,
+                      std::vector<Series>& all);
 
 }  // namespace assay
