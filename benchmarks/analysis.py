@@ -1,14 +1,14 @@
-"""How long questions over a million measurements take.
+"""Times of questions over a million measurements.
 
     python benchmarks/analysis.py history [--runs 500] [--cells 334] [--launches 6] [--keep FOLDER]
     python benchmarks/analysis.py steadiness [--cells 60] [--launches 16667]
 
-A store of nightly runs is made, with a step and a drift in some cells and a new kernel at the step,
-and `assay history` is asked of it, each time in a process of its own: seconds on the wall clock
-from its start to its end, and CPU seconds of all its threads.
+A store of nightly runs is generated, with a step and a drift in some cells and a new kernel at the
+step, and `assay history` is run on it, each time in a new process: wall-clock seconds from start to
+end, and CPU seconds of all its threads.
 
-Of steadiness what is timed is what a report finds of results that are in memory: how they are
-spread, what their factors and covariates do to them, and the walltimes to ask for.
+For steadiness the analysis of results in memory is timed: their spread, the effects of factors and
+covariates, and the recommended walltimes.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def make(root: Path, runs: int, cells: int, launches: int) -> None:
 
 
 def timed(what: str, words: list[str]) -> None:
-    """Run it three times; the median of the wall clock, and the CPU time of that one."""
+    """Run it three times; the median of the wall-clock time, and the CPU time of that run."""
     taken = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -128,7 +128,7 @@ def timed(what: str, words: list[str]) -> None:
 
 
 def steadiness(cells: int, launches: int) -> None:
-    """Everything that is found of so many results, in this process, the imports apart."""
+    """Analyse this many results in this process, without the imports."""
     from assay.model.cell import Cell
     from assay.model.placement import Placement
     from assay.model.plan import Plan
@@ -178,7 +178,7 @@ def steadiness(cells: int, launches: int) -> None:
         parts.append(("causes", time.perf_counter()))
         return parts
 
-    find([results(cell, 100) for cell in plan[:2]])  # what is imported late is there
+    find([results(cell, 100) for cell in plan[:2]])  # loads late imports
     repeats = [results(cell, launches) for cell in plan]
     cpu = time.process_time()
     parts = find(repeats)

@@ -1,14 +1,14 @@
-"""Causes of variation made on purpose, and what the report then names.
+"""Causes of variation created on purpose, and the causes that the report then names.
 
     .venv/bin/python benchmarks/causes.py [--launches N] [--only NAME …] [--seed N] [--kernels PATH]
 
-Each experiment launches one kernel some forty times; in half of the launches, drawn at random,
-something is done to it: a process competes for one core; a rank is stopped and continued, as a CPU
-limiter does; a control group has a share of a CPU; memory is limited to half of what a file takes;
-a link of a virtual cluster is shaped and drops packets. A run is made of the launches, and what its
-report names first is printed.
-Bounded to about a minute each. As root, ranks that compute and what disturbs them go ahead of all
-else (SCHED_RR), so that it doesn't matter what the machine does besides; the link needs root.
+Each experiment launches one kernel some forty times; half of the launches, drawn at random, are
+disturbed: a process competes for one core; a rank is stopped and continued, as by a CPU limiter; a
+control group has a share of a CPU; memory is limited to half of a file's size; a link of a virtual
+cluster is shaped and drops packets. The launches form a run, and the first cause in its report is
+printed. Bounded to about a minute each. As root, computing ranks and their disturbances have
+priority over all else (SCHED_RR), so that other load on the machine doesn't matter; the link needs
+root.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from assay.model.plan import Plan
 from assay.model.replication import Replication
 from assay.questions.steadiness.causes.answer import part
 from assay.questions.steadiness.causes.findings import CauseFindings, find
-from assay.records.directory import RunDirectory, create_run
+from assay.records.creation import create_run
+from assay.records.directory import RunDirectory
 from assay.records.model import RunData
 from assay.records.reading import measurement_id, read_run
 from assay.records.schema import Job, MeasurementOrder
@@ -51,25 +52,25 @@ from assay.records.stream import read_stream
 from assay.stats.repeats.repeats import repeats_of
 
 LAUNCHES = 40
-# Bytes of a file that is read again and again, and of the memory that the ranks may then have.
+# Bytes of a file that is read repeatedly, and of the memory that the ranks may then use.
 FILE, LIMIT = 128 << 20, 80 << 20
-# Seconds after which a launch is given up, and what disturbs it ends by itself.
+# Seconds after which a launch is given up, and its disturbance ends automatically.
 PATIENCE = 60.0
-# A share of a CPU, in microseconds of each period of so many.
+# A share of a CPU, in microseconds per period of this length.
 QUOTA, PERIOD = 8_000, 20_000
-# A shaped link: so many bits a second, and so short a queue that it drops what comes too fast.
+# A shaped link: bits per second, and a queue so short that it drops bursts.
 SHAPED_RATE, SHAPED_QUEUE = 100_000_000, 12_000
 
-# What a launch's process does before its program begins.
+# Called in a launch's process before its program begins.
 Prepare = Callable[[], None]
-# What is done to a launch, of the stream that it writes, for as long as it runs.
+# A disturbance of a launch, given the stream that it writes, for as long as it runs.
 Disturb = Callable[[Path], AbstractContextManager[Prepare | None]]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """``cause``: what the report should name first; ``samples``: the fewest and the most. ``calm``:
-    what is done to the launches that aren't disturbed.
+    """``cause``: the expected first cause; ``samples``: minimum and maximum. ``calm``: applied to
+    the launches that aren't disturbed.
     """
 
     name: str
@@ -85,15 +86,15 @@ class Experiment:
 
     @property
     def ahead(self) -> bool:
-        """Whether ranks go ahead of all else; network and disk would wait for them in vain, and a
-        quota holds nobody back who does.
+        """Whether ranks have priority over all else; network and disk would be blocked by them, and
+        a quota doesn't throttle real-time processes.
         """
         return self.kernel == "npb.ep" and self.name != "quota"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an experiment. ``slowdown``: median cost with over median cost without."""
+    """The outcome of an experiment. ``slowdown``: median cost with over median cost without."""
 
     experiment: Experiment
     data: RunData
@@ -108,11 +109,11 @@ class Outcome:
         return [share.cause for share in self.causes.cells[0].named] if self.causes else []
 
 
-# ---- what is done to launches ------------------------------------------------------------------
+# ---- disturbances of launches ------------------------------------------------------------------
 
 
 def _ahead(cpu: int | None = None, priority: int = 1) -> None:
-    """This thread, or a child before its program begins, goes ahead of all else; on one CPU."""
+    """Give this thread, or a child before its program begins, real-time priority; on one CPU."""
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
     if cpu is not None:
@@ -121,7 +122,7 @@ def _ahead(cpu: int | None = None, priority: int = 1) -> None:
 
 @contextlib.contextmanager
 def _beside(cpu: int, setup: str, turn: str) -> Iterator[None]:
-    """A Python program on one CPU, once it is set up; a turn lasts some milliseconds."""
+    """A Python program on one CPU, once it is set up; one time slice lasts some milliseconds."""
     program = (
         f"import time; until = time.monotonic() + {PATIENCE}; {setup}; print(flush=True)\n"
         f"while time.monotonic() < until: {turn}"
@@ -138,19 +139,19 @@ def _beside(cpu: int, setup: str, turn: str) -> Iterator[None]:
 
 
 def competing(cpu: int) -> Disturb:
-    """A process that takes some 30 ms of that CPU at a time, whenever it is its turn.
+    """A process that takes some 30 ms of that CPU whenever it is scheduled.
 
-    If it kept the CPU for the whole slices of SCHED_RR, of 100 ms, ranks that wait for each other
-    would take seconds to begin.
+    If it used the whole time slices of SCHED_RR, of 100 ms, ranks that wait for each other would
+    take seconds to begin.
     """
     return lambda _: _beside(cpu, "import os", "sum(range(2_000_000)); os.sched_yield()")
 
 
 def parent_of_groups(controller: str) -> Path | None:
-    """Where a control group that limits "memory" or "cpu" can be made; None if nowhere.
+    """Where a control group that limits "memory" or "cpu" can be created; None if nowhere.
 
-    Of version 1 within this process's own group; of version 2, where a group that holds processes
-    holds no groups, beside it.
+    In version 1 within this process's own group; in version 2, where a group with processes can't
+    hold groups, next to it.
     """
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -191,7 +192,7 @@ def grouped(where: Path, of_old: dict[str, int], of_new: dict[str, str]) -> Dist
 
 
 def _remove(group: Path) -> None:
-    """Remove a control group, once those who are about to end have left it."""
+    """Remove a control group, once its ending processes have left it."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -205,12 +206,12 @@ def _remove(group: Path) -> None:
 
 
 def limited(where: Path) -> Disturb:
-    """Half the memory that the ranks' file takes."""
+    """Half the memory of the ranks' file."""
     return grouped(where, {"memory.limit_in_bytes": LIMIT}, {"memory.max": str(LIMIT)})
 
 
 def rationed(where: Path, limit: bool) -> Disturb:
-    """Before all others that want a CPU as much; with a limit, no more than a share of one."""
+    """Real-time priority for a CPU; with a limit, at most a share of one."""
     old = {"cpu.cfs_period_us": PERIOD, "cpu.cfs_quota_us": QUOTA if limit else -1}
     return grouped(
         where,
@@ -220,10 +221,10 @@ def rationed(where: Path, limit: bool) -> Disturb:
 
 
 def stopping(rank: int, span: float = 0.02) -> Disturb:
-    """SIGSTOP and SIGCONT to a rank in turn, each for ``span`` s."""
+    """SIGSTOP and SIGCONT to a rank alternately, each for ``span`` s."""
 
     def limit(stream: Path, over: threading.Event) -> None:
-        _ahead(priority=2)  # the moments that it takes don't wait for the ranks
+        _ahead(priority=2)  # its own short work doesn't wait for the ranks
         handle = _handle_of(stream, rank, over)
         if handle is None:
             return
@@ -254,7 +255,7 @@ def stopping(rank: int, span: float = 0.02) -> Disturb:
 
 
 def _handle_of(stream: Path, rank: int, over: threading.Event) -> int | None:
-    """A handle of the rank's process, which can't become another's, as soon as it is told."""
+    """A handle of the rank's process, which can't become another's, once the pid is reported."""
     while not over.wait(0.005):
         ranks = read_stream(stream).ranks if stream.exists() else []
         pid = next((each.pid for each in ranks if each.rank == rank), None)
@@ -293,7 +294,7 @@ def shaped(cluster: VirtualCluster) -> Disturb:
 
 
 def experiments(names: Sequence[str] = ()) -> Generator[Experiment]:
-    """Those of the names given, or all that this machine and its user allow."""
+    """The named experiments, or all that this machine and its user allow."""
     cpus = sorted(os.sched_getaffinity(0))
     two = len(cpus) > 1
     wanted = names or NAMES
@@ -339,7 +340,7 @@ def execute_campaign(
     launches: int = LAUNCHES,
     seed: int = 1,
 ) -> Outcome:
-    """Launch it so many times, disturbed in half of them, drawn by the seed; read the run."""
+    """Launch it this many times, disturbed in half of them, drawn by the seed; read the run."""
     began = time.monotonic()
     cell = Cell(experiment.kernel, experiment.parameters, experiment.placement, toolchain.name)
     plan = Plan("causes", "Causes made on purpose", (cell,), Replication(), seed)
@@ -410,7 +411,7 @@ def _launch(
             timeout=PATIENCE,
             check=False,
             preexec_fn=prepare,
-            cwd=run.path,  # files that are measured lie there, and are removed with it
+            cwd=run.path,  # measured files are created there, and removed with it
         )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")

@@ -1,12 +1,12 @@
-"""Collectives from a common start: beside ReproMPI's clock and windows, and beside a barrier's.
+"""Collectives with a common start: compared with ReproMPI's clock and windows, and with barriers.
 
     .venv/bin/python benchmarks/clock.py --reprompi PATH --imb PATH
 
-assay starts the ranks of each call at one time of a common clock (timing=appointed); so does
-ReproMPI with --clock-sync=HCA3 --proc-sync=window, its median over the valid calls of a launch
-beside assay's of a launch. IMB as it comes puts a barrier before each call and counts from when
-each rank leaves it: its t_max stands beside the same numbers of assay, to show what the barrier
-does. No goals: where methods differ, so do numbers.
+assay starts the ranks of each call at one time of a global clock (timing=appointed); so does
+ReproMPI with --clock-sync=HCA3 --proc-sync=window; its median over the valid calls of a launch is
+compared with assay's of a launch. IMB by default puts a barrier before each call and measures from
+each rank's exit: its t_max is compared with the same statistic of assay, to show the effect of the
+barrier. No goals: different methods give different numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from messages import AS_ROOT, COLLECTIVE_SIZES, COLLECTIVES, KEEP_MEMORY, RANKS,
 
 # Microseconds from one start to the next; the longest of these calls takes a hundred.
 WINDOW = "400"
-# ReproMPI's reduce_scatter takes a block for each rank, assay's a vector for all.
+# ReproMPI's reduce_scatter takes a block per rank, assay's a vector for all.
 LEFT_OUT = ("reduce_scatter", "barrier")
 
 
@@ -55,7 +55,7 @@ def reprompi(mpirun: str, executable: Path, benchmark: str, size: int) -> float:
 def compare_clock(
     executable: Path | None, imb: Path | None, mpirun: str, *, quick: bool
 ) -> Comparison:
-    """Rows for each collective and size, as far as there are peers."""
+    """Rows for each collective and size, as far as peers are available."""
     comparison = Comparison()
     if executable is None:
         comparison.skipped.append("clock: name ReproMPI's mpibenchmark with --reprompi.")

@@ -1,4 +1,4 @@
-"""What the comparisons share: running programs, alternating them, ratios, facts of the machine."""
+"""Common parts of the comparisons: running programs, alternation, ratios, machine facts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ ASSAY = [sys.executable, "-m", "assay"]
 
 @dataclass
 class Row:
-    """One line of the table: assay beside a peer, or beside a bound.
+    """One line of the table: assay compared with a peer or with a bound.
 
     ``assay`` and ``peer`` are medians of ``assay_values`` and ``peer_values`` in ``unit``.
-    ``ratio`` is above 1 where assay is better, whichever way the quantity points; ``best_ratio``
-    is the same of the best values, ``paired`` the median of the ratios round by round, which is
-    what goals are judged by, with its 95% interval. ``met`` None: there is no goal for this line.
-    ``load``: of the last minute, just before.
+    ``ratio`` is above 1 where assay is better, whether more or less is better for the quantity;
+    ``best_ratio`` is the same for the best values, ``paired`` the median of the ratios per round,
+    by which goals are judged, with its 95% interval. ``met`` None: there is no goal for this line.
+    ``load``: load average of the last minute, before the measurement.
     """
 
     topic: str
@@ -61,15 +61,19 @@ class Row:
 
 @dataclass
 class Comparison:
-    """What a script found: its rows, and a sentence for each that it had to leave out."""
+    """The results of a script: its rows, and a sentence for each row that it left out.
+
+    ``peers``: the records of the executables beside assay (``peers.Peer``), as dictionaries.
+    """
 
     rows: list[Row] = field(default_factory=list)
+    peers: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
 
 
 class PeerError(Exception):
-    """A program that is compared with is missing, failed, or printed something unexpected."""
+    """A program for comparison is missing, failed, or printed something unexpected."""
 
 
 def compare(
@@ -87,7 +91,7 @@ def compare(
     note: str = "",
     details: Mapping[str, Any] | None = None,
 ) -> Row:
-    """A row of two series that took turns; the goal is met if ``paired`` reaches ``at_least``."""
+    """A row of two alternating series; the goal is met if ``paired`` reaches ``at_least``."""
     best: Callable[[Sequence[float]], float] = max if better == "more" else min
     pairs = [advantage(a, b, better) for a, b in zip(assay, peer, strict=True)]
     paired = statistics.median(pairs)
@@ -114,7 +118,7 @@ def compare(
 
 
 def advantage(assay: float, peer: float, better: str) -> float:
-    """How many times as good assay is: above 1 where it is better."""
+    """The ratio of performance: above 1 where assay is better."""
     return assay / peer if better == "more" else peer / assay
 
 
@@ -127,7 +131,7 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 def alternate(
     rounds: int, *measure: Callable[[], float], warm: bool = False
 ) -> tuple[list[float], ...]:
-    """Each in its turn, ``rounds`` times, in an order that reverses every round: A, B, B, A, …"""
+    """Call each in turn, ``rounds`` times, in an order that reverses every round: A, B, B, A, …"""
     if warm:
         for each in measure:
             each()
@@ -146,7 +150,7 @@ def run(
     accept: Sequence[int] = (0,),
     cwd: Path | None = None,
 ) -> tuple[str, float]:
-    """What a program prints, and the seconds it took. Raises PeerError if it fails."""
+    """A program's output, and its seconds. Raises PeerError if it fails."""
     began = time.perf_counter()
     try:
         done = subprocess.run(
@@ -170,7 +174,7 @@ def run(
 
 @dataclass
 class Measured:
-    """One ``assay measure``: the printed cells, the seconds it took, and the streams' records."""
+    """One ``assay measure``: the printed cells, its seconds, and the streams' records."""
 
     cells: list[dict[str, Any]]
     wall: float
@@ -214,14 +218,14 @@ def measure(kernel: str, *words: str, environment: Mapping[str, str] | None = No
 
 @dataclass
 class Quick:
-    """One ``assay measure`` that keeps nothing: the printed cells and the seconds it took."""
+    """One ``assay measure`` that keeps nothing: the printed cells and its seconds."""
 
     cells: list[dict[str, Any]]
     wall: float
 
     @property
     def precise(self) -> int:
-        """Cells each of whose launches reached its precision by itself."""
+        """Cells each of whose launches reached its precision."""
         return sum(
             cell["precise_launches"] == max(m["n"] for m in cell["metrics"].values())
             for cell in self.cells
@@ -235,7 +239,7 @@ def measure_quickly(
     before: Sequence[str] = (),
     cwd: Path | None = None,
 ) -> Quick:
-    """As a person at a terminal would, the whole command timed; ``before``: words before it."""
+    """As a user at a terminal would, the whole command timed; ``before``: words before it."""
     text, wall = run([*before, *ASSAY, "measure", kernel, *words, "--json"], cwd=cwd)
     cells = json.loads(text)
     return Quick(cells if isinstance(cells, list) else [cells], wall)
@@ -243,7 +247,7 @@ def measure_quickly(
 
 @contextmanager
 def environment(words: Mapping[str, str]) -> Iterator[None]:
-    """All that is started meanwhile finds these in its environment."""
+    """Set variables in the environment of all programs started within the context."""
     before = dict(os.environ)
     os.environ.update(words)
     try:
@@ -254,7 +258,7 @@ def environment(words: Mapping[str, str]) -> Iterator[None]:
 
 
 def build() -> None:
-    """Make the kernels ready, so that no measurement waits for the compiler."""
+    """Build the kernels, so that no measurement waits for the compiler."""
     run([*ASSAY, "kernels", "--build"])
 
 
@@ -275,7 +279,7 @@ def cores() -> int:
 
 
 def machine() -> dict[str, Any]:
-    """Model, cores, memory, kernel and what virtualises: what the numbers belong to."""
+    """Model, cores, memory, kernel and virtualisation of the machine."""
     cpuinfo = Path("/proc/cpuinfo").read_text()
     meminfo = Path("/proc/meminfo").read_text()
     model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.M)
@@ -308,12 +312,13 @@ def versions() -> dict[str, str]:
 
 
 def part(comparison: Comparison, load_before: float) -> dict[str, Any]:
-    """What a script found, as it stands in a result file under its name."""
+    """The results of a script, as stored in a result file under its name."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "load": {"before": load_before, "after": load()},
         "versions": {**versions(), **comparison.versions},
         "rows": [asdict(row) for row in comparison.rows],
+        "peers": comparison.peers,
         "skipped": comparison.skipped,
     }
 
@@ -328,7 +333,7 @@ UNITS = {
 
 
 def show(value: float | None, unit: str) -> str:
-    """A value for people: three or four digits and a scaled unit."""
+    """A value as text: three or four digits and a scaled unit."""
     if value is None:
         return "–"
     factor, name = next(
@@ -368,11 +373,13 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
 
 
 def finish(comparison: Comparison) -> None:
-    """Print what one script found by itself."""
+    """Run one script alone and print its results."""
     print(table([asdict(row) for row in comparison.rows]))
     for row in comparison.rows:
         if row.note:
             print(f"- {row.what}: {row.note}")
+    for peer in comparison.peers:
+        print(f"peer: {peer['name']}, SHA-256 {peer['sha256']}, source: {peer['source']}")
     for sentence in comparison.skipped:
         print(f"skipped: {sentence}")
 

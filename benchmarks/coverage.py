@@ -1,4 +1,4 @@
-"""How often the 95% intervals hold the truth, over synthetic series whose truth is known.
+"""Coverage of the 95% intervals, over synthetic series with known parameters.
 
     .venv/bin/python benchmarks/coverage.py [--series 20000] [--seed 2004]
 
@@ -24,7 +24,7 @@ from assay.stats.core.launches import ENOUGH, launch_interval
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
 
-# Median 0 each: what is drawn less its true median.
+# Median 0 each: draws less their true median.
 DISTRIBUTIONS: dict[str, Draw] = {
     "normal": lambda rng, shape: rng.standard_normal(shape),
     "exponential": lambda rng, shape: rng.standard_exponential(shape) - math.log(2.0),
@@ -37,7 +37,7 @@ WORST_CASE_PRECISIONS = tuple(np.geomspace(0.08, 4.0, 30))
 
 
 def rows_at_once(size: int) -> int:
-    """As many series as keep a block under a hundred megabytes."""
+    """The number of series that keep a block under a hundred megabytes."""
     return max(1, min(20_000, 3_000_000 // size))
 
 
@@ -59,7 +59,7 @@ def median_rows(rows: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]
 
 
 def launch_rows(rows: Floats) -> tuple[Floats, Floats]:
-    """The interval of each row of launches, which from twenty on allows for dependence."""
+    """The interval of each row of launches, which from twenty on accounts for dependence."""
     low, high = median_rows(rows)
     if rows.shape[1] >= ENOUGH:
         found = [launch_interval(row) for row in rows]
@@ -197,7 +197,7 @@ def stopped(
 
 
 def worst(outcome: list[tuple[float, float]]) -> tuple[float, float]:
-    """The least coverage, with the mean number of launches there."""
+    """The minimum coverage, and the mean number of launches there."""
     return min(outcome)
 
 

@@ -1,8 +1,8 @@
-"""compute.dgemm beside the same BLAS library called directly.
+"""compute.dgemm compared with direct calls of the same BLAS library.
 
     .venv/bin/python benchmarks/dgemm.py
 
-The peer is a bare loop, in a process of its own, around ``scipy_cblas_dgemm`` of the very shared
+The peer is a bare loop, in a separate process, around ``scipy_cblas_dgemm`` of the same shared
 library that the embedded toolchain links (package scipy-openblas32): the same operation (C = A B,
 column-major, alpha 1, beta 0), matrices of the same kind on huge pages, the same number of BLAS
 threads, and for one thread the same core.
@@ -52,7 +52,7 @@ def library() -> Path:
 
 
 def matrix(n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """N×N numbers in [-1, 1), from a page on, with huge pages where the system gives them."""
+    """N×N numbers in [-1, 1), page-aligned, on huge pages if the system provides them."""
     room = -(-n * n * 8 // (1 << 21)) + 1
     memory = mmap.mmap(-1, room << 21)
     memory.madvise(mmap.MADV_HUGEPAGE)
@@ -64,7 +64,7 @@ def matrix(n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
 
 
 def time_calls(n: int, threads: int, cpu: int | None, seconds: float) -> list[float]:
-    """Seconds of each direct call, one after another for about that long, the first few dropped."""
+    """Seconds of each direct call, in succession for about that long, the first few dropped."""
     if cpu is not None:
         os.sched_setaffinity(0, {cpu})
     blas = ctypes.CDLL(str(library()))

@@ -15,7 +15,7 @@ SIZES = (10, 15, 20, 30, 50, 100, 200, 500, 1000)
 
 
 def quantiles(n: int, series: int, seed: int) -> tuple[float, ...]:
-    """Those of sqrt(n) * dip of n uniform values, for the probabilities of a greater one."""
+    """The quantiles of sqrt(n) * dip of n uniform values, for these exceedance probabilities."""
     rng = np.random.default_rng([seed, n])
     found = [dip(rng.random(n)) for _ in range(series)]
     return tuple(round(float(q), 4) for q in np.sqrt(n) * np.quantile(found, 1 - np.array(_P)))

@@ -1,4 +1,4 @@
-"""Kernels launched without assay around them: what one launch takes of memory and CPU time."""
+"""Kernels launched without assay: memory and CPU time of one launch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def executable() -> Path:
 
 
 def peak_memory(mpirun: str, ranks: int, command: Sequence[str | Path]) -> tuple[float, str]:
-    """Bytes of the largest rank at most, and what the program printed."""
+    """Peak bytes of the largest rank, and the program's output."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         wrapped = [sys.executable, "-S", "-E", str(_PEAK), folder, *map(str, command)]
         text, _ = run([mpirun, "-n", str(ranks), *wrapped])
         peaks = [float(path.read_text()) for path in Path(folder).iterdir()]
     if len(peaks) != ranks:
-        raise PeerError(f"{len(peaks)} of {ranks} ranks told their memory.")
+        raise PeerError(f"{len(peaks)} of {ranks} ranks reported their memory.")
     return max(peaks), text
 
 

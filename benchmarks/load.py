@@ -1,12 +1,12 @@
-"""How assay bears load: plans of 10,000 cells, runs of as many, stores of 2,000 runs.
+"""assay under load: plans of 10,000 cells, runs of as many, stores of 2,000 runs.
 
     python benchmarks/load.py plan
     python benchmarks/load.py run [--cells 10000] [--real]
     python benchmarks/load.py store [--runs 2000] [--keep FOLDER]
 
-Each prints a line a quantity: seconds on the wall clock, the median of several where that is cheap,
-CPU seconds of all threads, which a busy machine changes little, and the most memory that a process
-ever held, from the kernel's own count of it.
+Each prints one line per quantity: wall-clock seconds (the median of several where that is cheap),
+CPU seconds of all threads, which other load hardly changes, and the peak memory of a process, from
+the kernel's own counter.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def say(what: str, value: float, unit: str = "s") -> None:
 
 
 def best_of(times: int, action: Callable[[], Any]) -> tuple[float, Any]:
-    """The median of the seconds that an action takes, and what the last one gave."""
+    """The median of an action's seconds, and its last result."""
     taken = []
     result = None
     for _ in range(times):
@@ -59,7 +59,7 @@ def best_of(times: int, action: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def plan_text(cells: int, samples: int = 5) -> str:
-    """A plan of so many trivial cells: message sizes within a node."""
+    """A plan of this many trivial cells: message sizes within a node."""
     return f"""\
 schema = 1
 title = "Load"
@@ -88,7 +88,7 @@ def measure_plan() -> None:
     from assay.model.plan import PlanContext
     from assay.plans.schedule import block_order
     from assay.plans.suites import load_plan
-    from assay.records.directory import create_run
+    from assay.records.creation import create_run
 
     with tempfile.TemporaryDirectory() as folder:
         one = Path(folder, "one.toml")
@@ -158,7 +158,7 @@ def measure_runs(cells: int, real: bool) -> None:
 
 
 def child(words: Sequence[str]) -> None:
-    """assay itself, and at the end the peak of its own resident memory."""
+    """Run assay, and report the peak of its resident memory at the end."""
     from assay.cli.app import main
 
     try:
@@ -177,12 +177,12 @@ TEMPLATES = 4
 
 
 def write_template(root: Path, number: int, cells: int) -> Path:
-    """One run as a campaign files it: streams, tables, seal."""
+    """One run as a campaign stores it: streams, tables, seal."""
     from assay.model.cell import Cell
     from assay.model.placement import Placement
     from assay.model.plan import Plan
     from assay.model.replication import Replication
-    from assay.records.directory import create_run
+    from assay.records.creation import create_run
     from assay.records.reading import read_run
     from assay.records.schema import (
         ClockRecord,
@@ -247,8 +247,8 @@ def write_template(root: Path, number: int, cells: int) -> Path:
 
 
 def copy_run(template: Path, root: Path, number: int) -> None:
-    """The template under another name and time: manifest, seal and measurements are its own, the
-    samples and streams are hard links to the template's.
+    """A copy of the template with another name and time: manifest, seal and measurements are new,
+    the samples and streams are hard links to the template's.
     """
     import polars as pl
 

@@ -1,25 +1,25 @@
-"""Messages and collectives beside the OSU micro-benchmarks and IMB over the same MPI library.
+"""Messages and collectives compared with the OSU micro-benchmarks and IMB over the same MPI.
 
     .venv/bin/python benchmarks/messages.py --osu DIR --imb PATH
 
-One launch of each in turn, one number a launch: assay's, osu's and IMB's mean. Bandwidths
-are set against osu_bw and osu_bibw (windows of 64 messages), message rates against osu_mbw_mr (of
-one pair), latencies against IMB's PingPong, collectives against IMB's t_max.
+One launch of each in turn, one number per launch: the means of assay, OSU and IMB. Bandwidths are
+compared with osu_bw and osu_bibw (windows of 64 messages), message rates with osu_mbw_mr (of one
+pair), latencies with IMB's PingPong, collectives with IMB's t_max.
 
-Collectives are called in rows, with nothing between the calls, by assay (timing=loop) and by IMB
-(-sync off), on doubles where there is arithmetic (-red_data_type double). The MPI library takes
-memory for some of them in each call; whether the C library gives it back to the system afterwards,
-to be brought in page by page in the next call, depends on what the process did before. So that it
-is the same on both sides the C library is told to keep it (MALLOC_TRIM_THRESHOLD_ and
+Collectives are called in a loop, with nothing between the calls, by assay (timing=loop) and by IMB
+(-sync off), on doubles where there is arithmetic (-red_data_type double). The MPI library allocates
+memory for some of them in each call; whether the C library returns it to the system afterwards, so
+that the next call faults it in page by page, depends on the history of the process. For equal
+conditions on both sides the C library is set to keep it (MALLOC_TRIM_THRESHOLD_ and
 MALLOC_MMAP_THRESHOLD_).
 
-IMB takes its buffers from MPI_Alloc_mem, which gives it any multiple of 16 B; assay's begin at a
-page. Where a received buffer does not, an allreduce of 4 KiB takes 5% longer. So that both are of
-one kind, aligned_memory.c stands in for MPI_Alloc_mem.
+IMB takes its buffers from MPI_Alloc_mem, which aligns them to any multiple of 16 B; assay's are
+page-aligned. With an unaligned receive buffer, an allreduce of 4 KiB takes 5% longer. For equal
+conditions aligned_memory.c replaces MPI_Alloc_mem.
 
-Two things make a number of IMB's no time of a call, so that there is no goal for it: it reads the
-clock before and after each call, which is a good part of the shortest; and in a row of calls with a
-root, some ranks run ahead of the others.
+For two reasons a number of IMB is no time of a call, so that it has no goal: IMB reads the clock
+before and after each call, which is a considerable part of the shortest calls; and in successive
+calls with a root, some ranks run ahead of the others.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ KEEP_MEMORY = {
 }
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 SIZES = (8, 1 << 10, 1 << 16, 1 << 20)
-COLLECTIVES = {  # as IMB calls them
+COLLECTIVES = {  # IMB's names
     "bcast": "Bcast",
     "reduce": "Reduce",
     "allreduce": "Allreduce",
@@ -67,16 +67,17 @@ COLLECTIVES = {  # as IMB calls them
 }
 COLLECTIVE_SIZES = (8, 1 << 12, 1 << 18)
 ROOTED = ("bcast", "reduce", "gather", "scatter")
-# A reading of the clock may be that much of IMB's time: half of the 5% that are asked.
+# Maximum share of a clock reading in IMB's time: half of the requested 5%.
 CLOCK_SHARE = 0.025
 RANKS = 2
-# Tried with a program of a few lines, one process of which takes turns between both: 2.44 beside
-# 2.22 million messages of 8 B a second, 1.78 beside 1.67 of 1 KiB, on two cores of an Intel Xeon.
+# Tried with a program of a few lines, one process of which alternates between both: 2.44 against
+# 2.22 million messages of 8 B per second, 1.78 against 1.67 of 1 KiB, on two cores of an Intel
+# Xeon.
 BARRIERS = (
     "no goal: osu_mbw_mr puts barriers before each window (seen in 7.0 and 7.4), with which the "
     "same loop comes to 6 to 10% less; assay's windows follow each other."
 )
-# Looks at whether more rounds are needed, in times the fewest.
+# Checks whether more rounds are needed, at these multiples of the minimum.
 MORE_ROUNDS = (1.7, 2.8, 5.0)
 
 
@@ -112,7 +113,7 @@ def imb(
 
 @cache
 def _aligner(mpirun: str) -> tempfile.TemporaryDirectory[str]:
-    """A folder that is there until the end, with what lets memory of MPI's begin at pages."""
+    """A temporary folder, with a library that aligns MPI's memory to pages."""
     folder = tempfile.TemporaryDirectory(prefix="assay-bench-")
     library = Path(folder.name, "aligned_memory.so")
     source = Path(__file__).with_name("aligned_memory.c")
@@ -126,7 +127,7 @@ def assay(
     of: Callable[[float], float] = lambda seconds: seconds,
     keep: bool = False,
 ) -> float:
-    """The mean of one launch, in seconds, as the peers' are means, or what ``of`` makes of it."""
+    """The mean of one launch, in seconds, like the peers' means, or the result of ``of``."""
     more = KEEP_MEMORY if keep else {}
     words = (*words, "--ppn", str(RANKS), "--launches", "1")
     return of(measure(kernel, *words, environment=more).means()[0])
@@ -135,7 +136,7 @@ def assay(
 def compare_messages(
     folder: Path | None, executable: Path | None, mpirun: str, *, quick: bool
 ) -> Comparison:
-    """Rows for messages and collectives, as far as there are peers."""
+    """Rows for messages and collectives, as far as peers are available."""
     comparison = Comparison()
     rounds = 3 if quick else 9
     if folder is None:
@@ -168,14 +169,14 @@ def _imb_version(mpirun: str, executable: Path) -> str:
 def alternate_until_known(
     rounds: int, share: float, *both: Callable[[], float]
 ) -> tuple[list[float], list[float]]:
-    """Both in turns, ``rounds`` times, and up to five times as often while the interval of their
-    ratio leaves open whether it is within ``share`` of 1: where launches differ by 30%, nine
-    rounds tell nothing of 3%.
+    """Both alternately, ``rounds`` times, and up to five times as many while the interval of their
+    ratio leaves open whether it is within ``share`` of 1: where launches differ by 30%, nine rounds
+    can't resolve 3%.
     """
     ours, theirs = alternate(rounds, *both)
     for times in MORE_ROUNDS:
         known = interval([b / a for a, b in zip(ours, theirs, strict=True)])
-        if known is None:  # a quick look
+        if known is None:  # a quick check
             break
         low, high = (end - 1.0 for end in known)
         if (-share <= low and high <= share) or low > share or high < -share:
@@ -192,7 +193,7 @@ def _within(row: Row, share: float) -> Row:
 
 
 def latencies(mpirun: str, executable: Path, rounds: int) -> list[Row]:
-    """Ping-pong beside IMB's, which prints half a round trip too."""
+    """Ping-pong compared with IMB's, which prints half a round trip too."""
     rows = []
     for size in SIZES:
         say(f"ping-pong, {size} B")
@@ -214,7 +215,7 @@ def latencies(mpirun: str, executable: Path, rounds: int) -> list[Row]:
 
 
 def streams(mpirun: str, folder: Path, rounds: int) -> list[Row]:
-    """Bandwidth both ways and one way, and the message rate, beside osu's programs."""
+    """Bandwidth both ways and one way, and the message rate, compared with OSU's programs."""
     cases = [
         ("osu_bw", "unidirectional", 1 << 16, "B/s"),
         ("osu_bw", "unidirectional", 1 << 20, "B/s"),
@@ -256,14 +257,14 @@ def streams(mpirun: str, folder: Path, rounds: int) -> list[Row]:
 
 
 def collectives(mpirun: str, executable: Path, rounds: int, sizes: tuple[int, ...]) -> list[Row]:
-    """Each collective in a row of calls, beside IMB's slowest rank."""
+    """Each collective in successive calls, compared with IMB's slowest rank."""
     rows = []
     clock = clock_reading()
     for op, benchmark in COLLECTIVES.items():
         for size in sizes if op != "barrier" else (0,):
             what = f"{op}, {size} B, {RANKS} ranks"
             say(what)
-            # IMB's size of a reduce_scatter is what each rank gets of it, assay's what each gives.
+            # IMB's size of a reduce_scatter is the result per rank, assay's the input per rank.
             given = size * RANKS if op == "reduce_scatter" else size
             words = (f"op={op}", f"bytes={given}") if size else (f"op={op}",)
             now = load()
@@ -286,14 +287,14 @@ def collectives(mpirun: str, executable: Path, rounds: int, sizes: tuple[int, ..
 
 
 def clock_reading() -> float:
-    """Seconds that reading the clock takes a kernel here."""
+    """Seconds of a clock reading in a kernel here."""
     words = ("op=barrier", "--ppn", str(RANKS), "--launches", "1")
     (start,) = measure("network.collective", *words).records("start")
     return float(start["clock"]["overhead"])
 
 
 def unsound(op: str, seconds: float, clock: float) -> str:
-    """Why IMB's number, as it is made, is no time of a call; empty where it is one."""
+    """Why IMB's number is no time of a call; empty if it is one."""
     if op in ROOTED:
         return "no goal: in a row of calls with a root, ranks run ahead of each other."
     if clock > CLOCK_SHARE * seconds:

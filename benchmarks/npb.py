@@ -1,11 +1,14 @@
-"""All NAS Parallel Benchmarks beside NASA's MPI programs.
+"""All NAS Parallel Benchmarks compared with NASA's MPI programs.
 
     .venv/bin/python benchmarks/npb.py --npb-bin DIR --npb-mpirun PATH
 
-DIR holds the reference's executables by their usual names (``ep.A.x``, ``cg.A.x``); one that is not
-there is left out with a sentence. Compared are the official Mop/s of the timed part, which both
-count by the same formulas (the reference prints more digits of them than of its seconds), and the
-memory that the largest rank had at most. A run that does not verify is refused.
+DIR holds the reference's executables by their usual names (``ep.A.x``, ``cg.A.x``); a missing one
+is reported and left out. A second folder (``--npb-vec-bin``) may hold those built with VERSION=VEC,
+which have the same names. Each executable runs as it is and with huge pages, and the fastest of
+these variants is the one compared; the rates of all are kept. The official Mop/s of the timed part
+are compared, which both sides count by the same formulas (the reference prints more digits of them
+than of its seconds), and the peak memory of the largest rank. A run that does not verify is
+refused, and so is an executable that holds checkpointing code or writes files (``peers.py``).
 """
 
 from __future__ import annotations
@@ -13,8 +16,8 @@ from __future__ import annotations
 import re
 import statistics
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +40,7 @@ from common import (
     say,
 )
 from direct import direct, executable, peak_memory
+from peers import HUGE_PAGES, nothing_written, peer_of
 
 from assay.kernels import known_kernel
 from assay.waiting import POLITE_WAITING
@@ -46,22 +50,57 @@ GOALS = {"ep": 3.0, "cg": 1.0, "mg": 1.0, "ft": 1.0, "is": 1.0, "lu": 1.0, "bt":
 GOAL_OF_ALL = 1.5
 # The reference's BT and SP take square numbers of ranks only.
 SQUARES = ("bt", "sp")
-# Peaks of memory nearer to each other than that take so many launches.
+# For peaks of memory closer than this, this many launches are made.
 NEAR, MORE_LAUNCHES = 0.03, 8
-# Seconds for all rounds of a line, within the fewest and most rounds.
+# Seconds for all rounds of a line, within the minimum and maximum number of rounds.
 LINE_TIME, MIN_ROUNDS, MAX_ROUNDS = 240.0, 3, 7
 
 
 def verified(text: str, executable: Path, ranks: int) -> str:
-    """What the reference printed. Raises PeerError unless it verified."""
+    """The reference's output. Raises PeerError unless it verified."""
     if not re.search(r"Verification\s*=\s*SUCCESSFUL", text):
         raise PeerError(f"{executable.name} on {ranks} rank(s) did not verify.")
     return text
 
 
-def reference(mpirun: str, executable: Path, ranks: int) -> float:
-    """Operations per second as the reference prints them."""
-    text = verified(run([mpirun, "-n", str(ranks), executable])[0], executable, ranks)
+@dataclass(frozen=True)
+class Variant:
+    """An executable of the reference and the environment that it runs in."""
+
+    name: str
+    program: Path
+    settings: Mapping[str, str]
+
+
+def variants_of(name: str, size: str, folders: Mapping[str, Path]) -> list[Variant]:
+    """The executables of a benchmark in these folders, by how they were built, each as it is and
+    with huge pages.
+    """
+    found = []
+    for built, folder in folders.items():
+        program = folder / f"{name}.{size}.x"
+        if program.exists():
+            found.append(Variant(built, program, {}))
+            found.append(Variant(f"{built}, huge pages", program, HUGE_PAGES))
+    return found
+
+
+def best_variant(rates: Mapping[str, float], variants: Sequence[Variant]) -> Variant:
+    """The variant with the highest rate."""
+    return max(variants, key=lambda variant: rates[variant.name])
+
+
+def reference(
+    mpirun: str, executable: Path, ranks: int, settings: Mapping[str, str] | None = None
+) -> float:
+    """Operations per second as the reference prints them.
+
+    Raises PeerError if it does not verify or writes files.
+    """
+    with nothing_written(executable) as folder:
+        command = [mpirun, "-n", str(ranks), executable.resolve()]
+        text, _ = run(command, settings, cwd=folder)
+    verified(text, executable, ranks)
     rate = re.search(r"Mop/s total\s*=\s*([\d.]+)", text)
     if not rate:
         raise PeerError(f"{executable.name} printed no Mop/s.")
@@ -85,7 +124,7 @@ def has(name: str, size: str) -> bool:
 
 
 def ranks_of(name: str) -> tuple[int, ...]:
-    """On how many ranks both sides can run, of those that are compared."""
+    """The compared numbers of ranks on which both sides can run."""
     return (1, 4) if name in SQUARES else (1, 2)
 
 
@@ -95,10 +134,21 @@ def label(name: str, size: str, ranks: int) -> str:
 
 
 def compare_npb(
-    folder: Path | None, mpirun: str, sizes: Sequence[str], *, quick: bool
+    folder: Path | None,
+    mpirun: str,
+    sizes: Sequence[str],
+    *,
+    quick: bool,
+    vec: Path | None = None,
+    source: str = "not given",
 ) -> Comparison:
-    """Rates, their geometric means and memory, class by class."""
+    """Rates, their geometric means and memory, class by class.
+
+    ``folder``: the reference's executables; ``vec``: those built with VERSION=VEC; ``source``: of
+    both, for the record.
+    """
     comparison = Comparison()
+    folders = {"standard": folder or Path("missing")} | ({"VERSION=VEC": vec} if vec else {})
     kernels = executable()
     for size in sizes:
         rates: dict[str, list[Row]] = {}
@@ -106,24 +156,35 @@ def compare_npb(
             if not has(name, size):
                 comparison.skipped.append(f"npb.{name} class {size}: assay has none.")
                 continue
-            program = (folder or Path("missing")) / f"{name}.{size}.x"
-            if not program.exists():
+            variants = variants_of(name, size, folders)
+            if not variants:
                 comparison.skipped.append(
-                    f"npb.{name} class {size}: there is no reference executable {program.name}; "
+                    f"npb.{name} class {size}: there is no reference executable {name}.{size}.x; "
                     "name its folder with --npb-bin."
                 )
-            else:
+                continue
+            try:
+                peers = [peer_of(each.program, source, each.settings) for each in variants]
                 for ranks in ranks_of(name):
                     say(label(name, size, ranks))
-                    # Both sides' ranks sleep while they wait where they outnumber the cores.
+                    # Waiting ranks of both sides sleep if there are more ranks than cores.
                     with environment(POLITE_WAITING if ranks > cores() else {}):
-                        once = Once.of(mpirun, ranks, program)
-                        row = rate_row(name, size, ranks, mpirun, program, once, quick=quick)
-                        memory = memory_row(kernels, name, size, ranks, mpirun, program, once.peak)
+                        tried = {
+                            each.name: reference(mpirun, each.program, ranks, each.settings)
+                            for each in variants
+                        }
+                        best = best_variant(tried, variants)
+                        once = Once.of(mpirun, ranks, best)
+                        row = rate_row(name, size, ranks, mpirun, best, once, quick=quick)
+                        memory = memory_row(kernels, name, size, ranks, mpirun, best, once.peak)
+                    row.details.update(variant=best.name, variants=tried)
                     comparison.versions["NPB"] = once.version
                     rates.setdefault(name, []).append(row)
                     comparison.rows += [row, memory]
-                    say(f"  {row.paired:.3f} times the reference's rate")
+                    say(f"  {row.paired:.3f} times the reference's rate ({best.name})")
+                comparison.peers += [asdict(peer) for peer in peers]
+            except PeerError as error:
+                comparison.skipped.append(f"npb.{name} class {size}: {error}")
         if rates:
             comparison.rows.append(mean_row(size, rates))
     return comparison
@@ -131,30 +192,33 @@ def compare_npb(
 
 @dataclass(frozen=True)
 class Once:
-    """The reference's first run: seconds, version, bytes of its largest rank."""
+    """A run of the reference: seconds, version, bytes of its largest rank."""
 
     seconds: float
     version: str
     peak: float
 
     @classmethod
-    def of(cls, mpirun: str, ranks: int, program: Path) -> Once:
+    def of(cls, mpirun: str, ranks: int, variant: Variant) -> Once:
         """Raises PeerError unless it verified."""
         began = time.monotonic()
-        peak, text = peak_memory(mpirun, ranks, [program])
+        with environment(variant.settings):
+            peak, text = peak_memory(mpirun, ranks, [variant.program])
         took = time.monotonic() - began
-        version = re.search(r"Version\s*=\s*(\S+)", verified(text, program, ranks))
+        version = re.search(r"Version\s*=\s*(\S+)", verified(text, variant.program, ranks))
         return cls(took, version[1] if version else "unknown", peak)
 
 
 def rate_row(
-    name: str, size: str, ranks: int, mpirun: str, program: Path, once: Once, *, quick: bool
+    name: str, size: str, ranks: int, mpirun: str, variant: Variant, once: Once, *, quick: bool
 ) -> Row:
-    """Mop/s of both sides, in turns: as many rounds as there is time for."""
+    """Mop/s of both sides, alternately: as many rounds as there is time for."""
     now = load()
     rounds = 2 if quick else max(MIN_ROUNDS, min(MAX_ROUNDS, int(LINE_TIME / (2 * once.seconds))))
     ours, theirs = alternate(
-        rounds, partial(assay_rate, name, size, ranks), partial(reference, mpirun, program, ranks)
+        rounds,
+        partial(assay_rate, name, size, ranks),
+        partial(reference, mpirun, variant.program, ranks, variant.settings),
     )
     crowded = f"{ranks} ranks shared {cores()} cores, on both sides." if ranks > cores() else ""
     return compare(
@@ -168,17 +232,17 @@ def rate_row(
         at_least=GOALS[name],
         goal=f"≥ {GOALS[name]:g}",
         load=now,
-        note=crowded,
+        note=" ".join(filter(None, (f"NPB: {variant.name}.", crowded))),
     )
 
 
 def memory_row(
-    kernels: Path, name: str, size: str, ranks: int, mpirun: str, program: Path, first: float
+    kernels: Path, name: str, size: str, ranks: int, mpirun: str, variant: Variant, first: float
 ) -> Row:
-    """What the largest rank had at most, MPI and all; the reference's ``first`` is known.
+    """Peak memory of the largest rank, including MPI; the reference's ``first`` is known.
 
-    Pages of files that happen to be in memory count, some hundred KiB more or less: where both
-    sides are near each other, more launches of both, in turns.
+    Resident pages of files count, which vary by some hundred KiB: if both sides are close, more
+    launches of both, alternately.
     """
     ours = [direct(kernels, f"npb.{name}", size, ranks, 1)[1]]
     theirs = [first]
@@ -186,7 +250,7 @@ def memory_row(
         ours, theirs = alternate(
             MORE_LAUNCHES,
             lambda: direct(kernels, f"npb.{name}", size, ranks, 1)[1],
-            lambda: peak_memory(mpirun, ranks, [program])[0],
+            lambda: Once.of(mpirun, ranks, variant).peak,
         )
     return compare(
         "npb",
@@ -237,6 +301,8 @@ def mean_row(size: str, rates: dict[str, list[Row]]) -> Row:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--npb-bin", type=Path, help="the folder of ep.A.x, cg.A.x, …")
+    options.add_argument("--npb-vec-bin", type=Path, help="the same, built with VERSION=VEC")
+    options.add_argument("--npb-source", default="not given", help="where their source is from")
     options.add_argument("--npb-mpirun", default=embedded_mpirun(), help="their launcher")
     options.add_argument(
         "--class", dest="sizes", nargs="+", choices=("S", "W", "A", "B", "C"), help="default: A B"
@@ -244,7 +310,16 @@ def main() -> None:
     given = options.parse_args()
     build()
     sizes = given.sizes or (("A",) if given.quick else ("A", "B"))
-    finish(compare_npb(given.npb_bin, given.npb_mpirun, sizes, quick=given.quick))
+    finish(
+        compare_npb(
+            given.npb_bin,
+            given.npb_mpirun,
+            sizes,
+            quick=given.quick,
+            vec=given.npb_vec_bin,
+            source=given.npb_source,
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Whether a number of ranks that is no power of two costs more: CPU time of assay's NPB.
+"""CPU time of assay's NPB on numbers of ranks that are no power of two.
 
     .venv/bin/python benchmarks/npb_even.py
 
-The same work on 1, 2, 3 and 4 ranks, all of them on one core, where a rank that waits yields to the
-others. What the core needs in all is then the work's CPU time: nothing is lost to waiting, no two
-ranks are better off than a third for having a core, and its cache, of their own, and it does not
-matter how many cores the machine has. On three ranks it should be within 15% of the mean of two
-and four. There is no peer: the reference's BT and SP don't run on three ranks.
+The same work on 1, 2, 3 and 4 ranks, all on one core, where a waiting rank yields to the others.
+The core's total time is then the work's CPU time: no time is lost to waiting, no rank has an
+advantage from a core and cache of its own, and the number of cores of the machine does not matter.
+On three ranks it should be within 15% of the mean of two and four. There is no peer: the
+reference's BT and SP don't run on three ranks.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ BENCHMARKS = ("ep", "cg", "mg", "ft", "is", "lu", "bt", "sp")
 SIZE = "A"
 RANKS = (1, 2, 3, 4)
 ROUNDS = 3
-# CPU time on three ranks may be so many times the mean of that on two and on four.
+# Limit of the CPU time on three ranks relative to the mean of that on two and on four.
 EVEN = 1.15
 
-# MPICH's collectives within a node wait without yielding, but for those of this name.
+# MPICH's collectives within a node wait without yielding, except those of this name.
 _YIELDING = {
     f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir"
     for name in ("ALLREDUCE", "BARRIER", "BCAST", "REDUCE")
@@ -36,7 +36,7 @@ _YIELDING = {
 
 @contextmanager
 def in_turns() -> Iterator[None]:
-    """All ranks on one core, where one that waits yields to the others."""
+    """All ranks on one core, where a waiting rank yields to the others."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
@@ -47,7 +47,7 @@ def in_turns() -> Iterator[None]:
 
 
 def even_row(kernels: Path, name: str, rounds: int) -> Row:
-    """CPU time of the same work on three ranks beside the mean of two and four, its neighbours."""
+    """CPU time of the same work on three ranks compared with the mean of two and four."""
     now = load()
     seconds: dict[int, list[float]] = {ranks: [] for ranks in RANKS}
     for _ in range(rounds):
@@ -77,7 +77,7 @@ def even_row(kernels: Path, name: str, rounds: int) -> Row:
 
 
 def compare_even(*, quick: bool) -> Comparison:
-    """A row for each benchmark."""
+    """One row per benchmark."""
     kernels = executable()
     return Comparison([even_row(kernels, name, 1 if quick else ROUNDS) for name in BENCHMARKS])
 

@@ -1,12 +1,12 @@
-"""What a cell costs beyond the work itself, and how fast `assay --help` is.
+"""Overhead of a cell, and the time of `assay --help`.
 
     .venv/bin/python benchmarks/overhead.py [--reframe PATH]
 
 A hundred trivial cells in one plan, `assay run PLAN --no-report`: the seconds of the whole command
-less those that the kernels spent sampling, divided by a hundred. One launch a cell, five samples in
-it: the fewest that make a measurement. Six launches per cell are shown too, the fewest that carry a
-95% interval. ReFrame beside it runs a hundred tests, each one process that does nothing; all of its
-time is overhead.
+less those that the kernels spent sampling, divided by a hundred. One launch per cell with five
+samples, the minimum of a measurement. Six launches per cell, the minimum for a 95% interval, are
+shown too. For comparison ReFrame runs a hundred tests, each one process that does nothing; all of
+its time is overhead.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Trivial(rfm.RunOnlyRegressionTest):
 
 
 def run_plan(kernel: str, launches: int, into: list[dict[str, Any]]) -> float:
-    """Seconds a cell and launch beyond sampling; appends where they went."""
+    """Seconds per cell and launch beyond sampling; appends their parts."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         plan = Path(folder) / "trivial.toml"
         plan.write_text(PLAN.format(kernel=kernel, launches=launches, factors=PLANS[kernel]))
@@ -103,7 +103,7 @@ def run_plan(kernel: str, launches: int, into: list[dict[str, Any]]) -> float:
 
 
 def run_reframe(executable: str) -> float:
-    """Seconds a test of a hundred that do nothing."""
+    """Seconds per test of a hundred that do nothing."""
     with tempfile.TemporaryDirectory(prefix="reframe-bench-") as folder:
         tests = Path(folder) / "trivial.py"
         tests.write_text(TESTS)

@@ -1,8 +1,8 @@
-"""Runs a program as one rank and writes how much memory it had at most.
+"""Runs a program as one rank and writes its peak memory.
 
     python -S peak_memory.py FOLDER PROGRAM [ARGUMENT …]
 
-FOLDER gets one file a process, named after its number, with the peak of its resident memory in
+FOLDER gets one file per process, named after its pid, with the peak of its resident memory in
 bytes. The exit status is the program's. Its start from this interpreter counts as some 10 MB.
 """
 

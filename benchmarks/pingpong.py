@@ -1,10 +1,10 @@
-"""network.pingpong beside osu_latency over the same MPI library.
+"""network.pingpong compared with osu_latency over the same MPI library.
 
     .venv/bin/python benchmarks/pingpong.py --osu-latency PATH
 
-8 B: many launches of each in turn, one number a launch. osu_latency prints the mean of its launch,
-assay reports the median; both are set beside it, the mean of assay's launch to tell what of a
-difference is the median's. The sweeps are timed by sweeps.py.
+8 B: many alternating launches, one number per launch. osu_latency prints the mean of its launch,
+assay reports the median; both the median and the mean of assay's launch are compared with it, to
+show how much of a difference is due to the median. sweeps.py times the sweeps.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""The recommended placement beside the best of all: on this machine and on a virtual cluster.
+"""The recommended placement against the best of all: here and on a virtual cluster.
 
     .venv/bin/python benchmarks/placement.py --classes S,W [--hosts 2,4] [--limit 1800]
     .venv/bin/python benchmarks/placement.py --controls
 
-Every placement of every benchmark is measured in every one of six launches. The search for the best
-is then given only what it asks for of them, block by block, and what it recommends stands beside
-what all of them say is best: the same launches on both sides, so that what else happens on the
-machine harms both alike. A goal is met if the recommended placement is the best, or its time's 95%
-interval reaches that of the best. A benchmark that fails anywhere is named. Hosts of the virtual
-cluster are network namespaces that share this machine's cores: it needs root, makes them and
-removes them.
+Every placement of every benchmark is measured in each of six launches. The search then gets only
+the results that it requests, block by block, and its recommendation is compared with the best by
+all results: the same launches on both sides, so that other load on the machine affects both alike.
+A goal is met if the recommended placement is the best, or its time's 95% interval overlaps that of
+the best. Failed benchmarks are named. Hosts of the virtual cluster are network namespaces that
+share this machine's cores: it needs root, creates them and removes them.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from assay.stats.core.model import MetricSummary
 
 KERNELS = ("cg", "ep", "mg", "ft", "lu", "is")
 LAUNCHES = 6
-# Seconds that one measurement goes on for, beyond the one sample that it always takes.
+# Seconds of one measurement, beyond the one sample that it always takes.
 CELL_BUDGET = 0.2
 HOSTS = (2, 4)
 LIMIT = 3600.0
@@ -78,10 +77,10 @@ rate = "1 Gbit/s"
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """What a search came to on what was measured of all its candidates.
+    """The result of a search on measurements of all its candidates.
 
     ``chosen``, ``best``: cells; ``times``: of all candidates by cell id. ``costs``: of each launch,
-    in s, by cell id. ``asked``: launches that the search asked for, of ``taken``.
+    in s, by cell id. ``asked``: launches that the search requested, of ``taken``.
     """
 
     search: PlacementSearch
@@ -94,7 +93,7 @@ class Judged:
 
     @property
     def right(self) -> bool:
-        """Whether the choice is the best of all, or their 95% intervals meet."""
+        """Whether the choice is the best of all, or their 95% intervals overlap."""
         chosen, best = self.times[self.chosen.id], self.times[self.best.id]
         if self.chosen.id == self.best.id:
             return True
@@ -106,7 +105,7 @@ class Judged:
 def write_plan(
     folder: Path, kernels: Sequence[str], classes: Sequence[str], nodes: Sequence[int], limit: float
 ) -> Path:
-    """A plan in which all candidates are measured whatever the search asks for."""
+    """A plan in which all candidates are measured whatever the search requests."""
     words = {
         "kernels": ", ".join(f'"npb.{name}"' for name in kernels),
         "classes": ", ".join(f'"{size}"' for size in classes),
@@ -119,7 +118,9 @@ def write_plan(
 
 
 def measured(plan: Path, limit: float, *words: str) -> RunData:
-    """All candidates, measured. Raises PeerError if assay can't, or hasn't after ``limit`` s."""
+    """Measure all candidates. Raises PeerError if assay fails, or hasn't finished after ``limit``
+    s.
+    """
     runs = plan.parent / "runs"
     command = [*ASSAY, "run", str(plan), "--no-report", "--here", "--runs", str(runs), *words]
     process = subprocess.Popen(
@@ -132,7 +133,7 @@ def measured(plan: Path, limit: float, *words: str) -> RunData:
     try:
         _, said = process.communicate(timeout=1.5 * limit)
     except subprocess.TimeoutExpired:
-        process.terminate()  # it ends its launches, and then itself
+        process.terminate()  # it ends its launches first
         process.communicate(timeout=60.0)
         raise PeerError(f"It wasn't done after {1.5 * limit:.0f} s.") from None
     if process.returncode not in (0, 1):
@@ -144,10 +145,10 @@ def measured(plan: Path, limit: float, *words: str) -> RunData:
 def replayed(
     search: PlacementSearch, costs: Mapping[str, Mapping[int, float]]
 ) -> tuple[Cell | None, int]:
-    """What the search chooses of what it asks for, and how many launches it asked for.
+    """The search's choice from the results that it requests, and the number of requested launches.
 
-    Of a cell it is given one launch after the other; past the last there is nothing to ask. Cells
-    without costs have failed.
+    It gets the launches of a cell one after the other; after the last there is nothing to request.
+    Cells without costs have failed.
     """
     given: dict[str, dict[int, float]] = {name: {} for name in search.ids}
     out = [name for name in search.ids if not costs.get(name)]
@@ -165,7 +166,7 @@ def replayed(
 
 
 def judge(run: RunData) -> tuple[list[Judged], list[str]]:
-    """Every search of a run in which all was measured, and a sentence for each cell that failed."""
+    """Every search of a run with all measurements, and a sentence for each failed cell."""
     summaries = {cell.id: cell for cell in summarise_cells(run)}
     broken = failures(run, list(summaries.values()))
     costs: dict[str, dict[int, float]] = {}
@@ -192,7 +193,7 @@ def judge(run: RunData) -> tuple[list[Judged], list[str]]:
 
 
 def row_of(found: Judged, where: str, now: float) -> Row:
-    """A line of the table: the recommended placement's launches beside the best's."""
+    """A line of the table: the recommended placement's launches against the best's."""
     ours, theirs = (list(found.costs[cell.id].values()) for cell in (found.chosen, found.best))
     count = min(len(ours), len(theirs))
     nodes = found.chosen.placement.nodes
@@ -258,7 +259,7 @@ def compare_placement(
     kernels: Sequence[str] = KERNELS,
     controls: bool = True,
 ) -> Comparison:
-    """Rows on this machine and, where that can be, on a virtual cluster of the most hosts.
+    """Rows on this machine and, if possible, on a virtual cluster of the maximum number of hosts.
 
     ``controls``: with the control experiments for memory contention.
     """

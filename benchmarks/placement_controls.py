@@ -1,8 +1,7 @@
-"""Control experiments for memory contention: what is named goes when it is taken away, and comes
-when it is put there.
+"""Control experiments for memory contention: a named cause appears with it and disappears without.
 
-Two ranks of a benchmark in main memory beside two of the same in the caches; and a benchmark on one
-core, alone and beside a neighbour that does nothing but stream through memory on another core.
+Two ranks of a benchmark in main memory against two of the same in the caches; and a benchmark on
+one core, alone and with a neighbour that only streams through memory on another core.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from assay.records.model import RunData
 from assay.stats.cells.summarise import find_series, steady, summarise_cells
 from assay.units import format_share
 
-# Names and what of them is in memory, and what stays in the caches of a core.
+# Names, the classes in memory, and those in the caches of a core.
 KERNELS = ("mg", "ft")
 LARGE, SMALL = "A", "S"
 ROUNDS = 6
@@ -51,7 +50,7 @@ kernel = "memory.stream"
 op = "triad"
 ppn = [1, 2]
 """
-# On the CPU that it is given; it ends with its parent, whose end closes its standard input.
+# On the given CPU; it ends with its parent, whose end closes its standard input.
 NEIGHBOUR = """
 import os, sys, threading
 import numpy as np
@@ -68,7 +67,7 @@ Measure = Callable[[str, str], RunData]
 
 
 def plan_text(launches: int, ppn: str, *, stream: bool) -> str:
-    """The plan of a control; ``ppn`` as TOML has it."""
+    """The plan of a control; ``ppn`` in TOML syntax."""
     kernels = ", ".join(f'"npb.{name}"' for name in KERNELS)
     work = WORK.format(kernels=kernels, large=LARGE, small=SMALL, ppn=ppn)
     return PLAN.format(launches=launches) + work + (STREAM if stream else "")
@@ -138,7 +137,7 @@ def of_ranks(run: RunData) -> Iterator[Row]:
 
 
 def of_neighbours(measure: Measure, cpu: int) -> Iterator[Row]:
-    """Computing on one core, alone and beside a neighbour: rounds in turn."""
+    """Computing on one core, alone and with a neighbour: alternating rounds."""
     alone: dict[tuple[str, str], list[float]] = {}
     beside: dict[tuple[str, str], list[float]] = {}
     text = plan_text(1, "1", stream=False)

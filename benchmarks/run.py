@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/run.py --osu-latency PATH --npb-bin DIR --npb-mpirun PATH \\
         --likwid-bench PATH --fio PATH --reframe PATH [--quick]
 
-What is not named, and not found, is left out and said to be. With --only, the other parts of the
-result file stay as they are. With --quick nothing is written.
+Programs that are neither named nor found are left out and reported. With --only, the other parts of
+the result file do not change. With --quick nothing is written.
 """
 
 from __future__ import annotations
@@ -61,12 +61,27 @@ def section(found: dict[str, Any]) -> str:
         f"{min(loads):.2f} to {max(loads):.2f} (the line before it included).",
         "Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".",
         "Flags: " + "; ".join(f"{name}: {flags}" for name, flags in found["flags"].items()) + ".",
+        *_peers(found),
         "",
         table(rows),
     ]
     notes = [f"- {row['what']}: {row['note']}" for row in rows if row["note"]]
     notes += [f"- Left out: {sentence}" for part in parts for sentence in part["skipped"]]
     return "\n".join([*lines, "", *notes] if notes else lines)
+
+
+def _peers(found: dict[str, Any]) -> list[str]:
+    """A sentence on the executables beside assay; none for files from before they were recorded."""
+    peers = [peer for part in found["parts"].values() for peer in part.get("peers", [])]
+    if not peers:
+        return []
+    sources = dict.fromkeys(peer["source"] for peer in peers)
+    settings = dict.fromkeys(peer["huge_pages"] for peer in peers)
+    digests = dict.fromkeys(f"{peer['name']} {peer['sha256'][:12]}" for peer in peers)
+    return [
+        f"Peers by SHA-256: {', '.join(digests)}; source: {', '.join(sources)}; transparent huge "
+        f"pages: {', '.join(settings)}."
+    ]
 
 
 def write_readme() -> None:
@@ -112,21 +127,45 @@ def main() -> None:
         help="stream, dgemm, linpack, npb-a, npb-b (classes A and B), npb-even, pingpong, "
         "messages, clock, sweeps, storage, overhead, placement",
     )
+    options.add_argument("--npb-vec-bin", metavar="DIR", type=Path, help="built with VERSION=VEC")
+    options.add_argument(
+        "--peer-source",
+        action="append",
+        default=[],
+        metavar="NAME=SOURCE",
+        help="where a peer's source is from, for the record, such as 'NPB=NPB3.4.2.tar.gz'",
+    )
     options.add_argument("--table", action="store_true", help="only write README.md anew")
     given = options.parse_args()
     if given.table:
         write_readme()
         return
     quick = given.quick
+    sources = dict(words.split("=", 1) for words in given.peer_source)
+
+    def npb(size: str) -> Comparison:
+        return compare_npb(
+            given.npb_bin,
+            given.npb_mpirun,
+            [size],
+            quick=quick,
+            vec=given.npb_vec_bin,
+            source=sources.get("NPB", "not given"),
+        )
+
     scripts: dict[str, Callable[[], Comparison]] = {
         "stream": lambda: compare_stream(given.likwid_bench, quick=quick),
         "dgemm": lambda: compare_dgemm(quick=quick),
         "linpack": lambda: compare_linpack(
-            given.hpl, embedded_mpirun(), quick=quick, virtual_cluster=given.virtual_cluster
+            given.hpl,
+            embedded_mpirun(),
+            quick=quick,
+            virtual_cluster=given.virtual_cluster,
+            source=sources.get("HPL", "not given"),
         ),
-        "npb-a": lambda: compare_npb(given.npb_bin, given.npb_mpirun, ["A"], quick=quick),
+        "npb-a": lambda: npb("A"),
         "npb-even": lambda: compare_even(quick=quick),
-        "npb-b": lambda: compare_npb(given.npb_bin, given.npb_mpirun, ["B"], quick=quick),
+        "npb-b": lambda: npb("B"),
         "pingpong": lambda: compare_pingpong(given.osu_latency, embedded_mpirun(), quick=quick),
         "messages": lambda: compare_messages(given.osu, given.imb, embedded_mpirun(), quick=quick),
         "clock": lambda: compare_clock(given.reprompi, given.imb, embedded_mpirun(), quick=quick),

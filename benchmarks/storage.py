@@ -1,10 +1,10 @@
-"""storage.file beside fio: the same pattern, size, record and method.
+"""storage.file compared with fio: the same pattern, size, record and method.
 
     .venv/bin/python benchmarks/storage.py --fio /usr/bin/fio [--directory DIR]
 
-Both write and read a file of their own in the same directory, one after the other, with pread and
-pwrite (fio's psync) on the same core; fio is told to allocate nothing beforehand. It counts whole
-milliseconds, so that a pass has to last a good part of a second.
+Both write and read a file of their own in the same directory, alternately, with pread and pwrite
+(fio's psync) on the same core; fio's preallocation is switched off. fio counts whole milliseconds,
+so that a pass has to last a considerable part of a second.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Case:
-    """One pattern in both programs' words; ``records``: of a random pass, else the whole file."""
+    """One pattern in both programs' options; ``records``: of a random pass, else the whole file."""
 
     what: str
     op: str
@@ -51,7 +51,7 @@ class Case:
 
 CASES = (
     Case("write, flushed, 1 MiB", "write", "fsync", MIB, "write", ("--end_fsync=1",)),
-    # fio's new file has its length before it is written, IOzone's and assay's grows; hence rewrite.
+    # fio's new file has its length before it is written, IOzone's and assay's grow; hence rewrite.
     Case("rewrite, direct, 1 MiB", "rewrite", "direct", MIB, "write",
          ("--direct=1", "--overwrite=1")),
     Case("read, buffered, 1 MiB", "read", "buffered", MIB, "read", ()),
@@ -64,7 +64,7 @@ CASES = (
 
 
 def fio_bandwidth(fio: str, case: Case, size: int, directory: Path, cpu: int) -> float:
-    """B/s of one pass of fio on that CPU over a file that it makes and that is removed again."""
+    """B/s of one pass of fio on that CPU over a temporary file."""
     with tempfile.TemporaryDirectory(prefix="fio-", dir=directory) as folder:
         job = [
             *(fio, "--name=peer", f"--directory={folder}", "--ioengine=psync", "--numjobs=1"),
@@ -77,9 +77,9 @@ def fio_bandwidth(fio: str, case: Case, size: int, directory: Path, cpu: int) ->
 
 
 def bandwidth_of(text: str, direction: str) -> float:
-    """B/s in fio's JSON (``bw_bytes``). Raises PeerError if it isn't there."""
+    """B/s in fio's JSON (``bw_bytes``). Raises PeerError if it is missing."""
     try:
-        # Warnings may come before it.
+        # Warnings may precede it.
         (job,) = json.loads(text[text.index("{") :])["jobs"]
         found: dict[str, Any] = job[direction]
         if job["error"] or not found["bw_bytes"]:

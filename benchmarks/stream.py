@@ -1,16 +1,15 @@
-"""memory.stream beside likwid-bench, on one core and on all.
+"""memory.stream compared with likwid-bench, on one core and on all.
 
     .venv/bin/python benchmarks/stream.py --likwid-bench $(which likwid-bench)
 
-Bytes are counted alike, as STREAM does: 16 an element for copy, 24 for triad, nothing for the write
-that reads first. So copy stands beside likwid's ``copy*`` and STREAM's triad a = b + s c beside
-likwid's ``stream*``. What likwid calls ``triad`` is another operation, a = b + c d, with four
-streams and 32 bytes an element (Schönauer's vector triad); no kernel of assay does that.
+Bytes are counted alike, as by STREAM: 16 per element for copy, 24 for triad, without the
+write-allocate reads. So copy is compared with likwid's ``copy*`` and STREAM's triad a = b + s c
+with likwid's ``stream*``. likwid's ``triad`` is another operation, a = b + c d, with four streams
+and 32 bytes per element (Schönauer's vector triad); no kernel of assay does that.
 
 likwid-bench prints the mean of its passes, so a launch of assay counts here with the mean of its
 passes too (all bytes over all time). Both get arrays of the same size on the same cores. Every
-variant of likwid-bench is tried; the best few take their turns with assay; the best of those is the
-one that is compared with.
+variant of likwid-bench is tried; the best few alternate with assay; the best of those is compared.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from common import (
 BYTES = {"copy": 16, "triad": 24}
 LIKWID_NAME = {"copy": "copy", "triad": "stream"}
 WITHIN = 0.02
-# What a word in a variant's name needs of the processor.
+# Processor features that a word in a variant's name requires.
 NEEDS = {"avx512": "avx512f", "avx": "avx", "fma": "fma"}
 
 
@@ -65,7 +64,7 @@ def likwid_bandwidth(likwid: str, test: str, total_bytes: int, threads: int) -> 
 
 
 def likwid_cpus(likwid: str, threads: int) -> list[int]:
-    """The CPUs that likwid-bench takes first."""
+    """The CPUs that likwid-bench uses first."""
     text, _ = run([likwid, "-p"])
     found = re.search(r"Tag S0:\s*([\d ]+)", text)
     return [int(cpu) for cpu in found[1].split()][:threads] if found else []
@@ -141,7 +140,7 @@ def _compare_one(
     turns: list[Callable[[], float]] = [assay_mean]
     turns += [partial(likwid_bandwidth, likwid, test, total, threads) for test in chosen]
     assay, *peers = alternate(2 if quick else 9, *turns)
-    # The one that assay does worst against, round by round.
+    # The one against which assay is worst, round by round.
     best = min(
         range(len(peers)),
         key=lambda index: statistics.median(

@@ -1,16 +1,16 @@
-"""Whole sweeps over message sizes beside OSU's: the seconds that the command takes.
+"""Whole sweeps over message sizes compared with OSU's: the seconds of the command.
 
     .venv/bin/python benchmarks/sweeps.py --osu DIR [--virtual-cluster]
 
-network.pingpong, 0 B to 4 MiB, beside osu_latency; bcast and allreduce, 1 and 8 B to 1 MiB, beside
-osu_bcast and osu_allreduce; all with OSU's defaults. OSU's programs launch once, take a set number
-of messages and give no interval. One launch of assay goes on until the 95% interval of each size's
-median *within that launch* is within ±1%, which is what stands beside them; of collectives OSU's
-takes less than starting Python and MPI does, and there is no goal. Then both are launched again and
-again, until the median *of launches* is known to ±1% at all sizes, or OSU's had a minute and assay
-half of it: time to ±1% on both sides, which assay is to reach in half of OSU's.
+network.pingpong, 0 B to 4 MiB, against osu_latency; bcast and allreduce, 1 and 8 B to 1 MiB,
+against osu_bcast and osu_allreduce; all with OSU's defaults. OSU's programs launch once, take a
+fixed number of messages and give no interval. One launch of assay continues until the 95% interval
+of each size's median *within that launch* is within ±1%; this is compared with them. For
+collectives OSU's takes less than the start of Python and MPI, and there is no goal. Then both are
+launched repeatedly, until the median *of launches* is known to ±1% at all sizes, or OSU's had a
+minute and assay half of it: time to ±1% on both sides, which assay is to reach in half of OSU's.
 With --virtual-cluster (needs root) the one launch between two hosts of assay's virtual cluster,
-joined at 1 Gbit/s, as OSU's users on a cluster have it.
+connected at 1 Gbit/s, as on a cluster of OSU's users.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ from assay.lab import network
 from assay.stats.core.intervals import median_interval
 
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-# Seconds after which OSU's side gives up; assay's, which is to take half of the time, some before
-# the half of it, for the last launch and the summary are still to come.
+# Seconds after which OSU's side gives up; assay's, which should take half of the time, slightly
+# before half of it, because the last launch and the summary follow.
 LONGEST, HALF = 60.0, 24.0
 # OSU's programs print microseconds with two digits: 0.16 may be 0.155 or 0.165, 3% of it.
 STEP = 0.01
 TIMES_AS_SOON = 2.0
-# Launches differ by more than samples within one do: many short launches rather than few long ones.
+# Launches differ more than samples within one: many short launches rather than few long ones.
 ACROSS = ("--launches", "6..400", "--samples", "5..200", "--budget", f"{HALF:g} s")
 ONE_LAUNCH = ("--launches", "1", "--samples", "40000", "--budget", "60 s")
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A kernel with its words, and OSU's program that takes the same sizes by default."""
+    """A kernel with its arguments, and OSU's program that takes the same sizes by default."""
 
     name: str
     words: tuple[str, ...]
@@ -70,7 +70,7 @@ class Sweep:
 
     @property
     def sizes(self) -> list[int]:
-        """Powers of two, after 0 where the kernel takes it."""
+        """Powers of two, preceded by 0 if the kernel allows it."""
         powers = [1 << k for k in range(self.high.bit_length()) if 1 << k >= self.low]
         return [0, *powers] if self.low == 0 else powers
 
@@ -83,7 +83,7 @@ SWEEPS = (
 
 
 def assay_seconds(sweep: Sweep, place: Place, how: Sequence[str], into: list[Quick]) -> float:
-    """The whole command's, which is kept in ``into`` too."""
+    """The seconds of the whole command; also appended to ``into``."""
     sizes = "bytes=" + ",".join(map(str, sweep.sizes))
     words = (*sweep.words, sizes, *place.measure, *how)
     into.append(measure_quickly(*words, before=place.before, cwd=place.cwd))
@@ -91,7 +91,7 @@ def assay_seconds(sweep: Sweep, place: Place, how: Sequence[str], into: list[Qui
 
 
 def osu_seconds(sweep: Sweep, place: Place, mpirun: str, folder: Path) -> float:
-    """The whole command's; raises PeerError unless it took the sweep's sizes."""
+    """The seconds of the whole command; raises PeerError unless it measured the sweep's sizes."""
     program = folder.resolve() / sweep.program
     command = [*place.before, mpirun, *place.mpirun, program]
     text, wall = run(command, AS_ROOT, cwd=place.cwd)
@@ -103,7 +103,7 @@ def osu_seconds(sweep: Sweep, place: Place, mpirun: str, folder: Path) -> float:
 
 
 def rows_at(place: Place, mpirun: str, folder: Path, rounds: int) -> Iterator[Row]:
-    """A row for each sweep."""
+    """One row per sweep."""
     for sweep in SWEEPS:
         say(f"{sweep.name}, the sweep, {place.name}")
         found: list[Quick] = []
@@ -125,7 +125,7 @@ def rows_at(place: Place, mpirun: str, folder: Path, rounds: int) -> Iterator[Ro
 
 
 def equally_sure(mpirun: str, folder: Path, rounds: int) -> Iterator[Row]:
-    """A row for each sweep: until the launches agree to ±1%, or a minute is over, on both sides."""
+    """One row per sweep: until the launches agree to ±1%, or a minute is over, on both sides."""
     for sweep in SWEEPS:
         say(f"{sweep.name}, the sweep, until launches agree")
         found: list[Quick] = []
@@ -160,9 +160,9 @@ def _headline(cell: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def osu_until_sure(sweep: Sweep, mpirun: str, folder: Path, reached: list[int]) -> float:
-    """Seconds of launch after launch, until the median of launches is known to ±1% at all sizes.
+    """Seconds of successive launches, until the median of launches is known to ±1% at all sizes.
 
-    That is the rule that assay goes by. How many sizes got there is put into ``reached``.
+    This is assay's own rule. The number of sizes that reached it is appended to ``reached``.
     """
     began = time.monotonic()
     numbers: dict[int, list[float]] = {}
@@ -194,7 +194,7 @@ def _row(
 def compare_sweeps(
     folder: Path | None, mpirun: str, *, quick: bool, virtual_cluster: bool
 ) -> Comparison:
-    """Rows within the node and, if asked for, between two hosts."""
+    """Rows within the node and, on request, between two hosts."""
     comparison = Comparison()
     if folder is None:
         comparison.skipped.append("sweeps: name the folder of OSU's programs with --osu.")

@@ -1,15 +1,14 @@
-"""What watching costs: its CPU time, a program's time with and without, and a heartbeat's.
+"""The cost of watching: its CPU time, a program's time with and without, and a heartbeat's.
 
     .venv/bin/python benchmarks/watch.py [--rounds N] [--seconds S] [--only cpu|wall]
 
-The CPU time that all its processes take is what a program can lose that keeps all cores busy, and
-is the same whatever else the machine does. That of long runs less that of short ones leaves
-starting and ending out, which are told by themselves.
+The CPU time of all processes of assay watch is the maximum loss of a program that keeps all cores
+busy, and doesn't depend on other load of the machine. The difference between long and short runs
+excludes startup and end, which are reported separately.
 
-The program's steps are amounts of CPU work on every core, so that whatever watching takes, it
-takes from the program. With and without take turns (A B B A …); the ratio of each pair is what
-counts. The heartbeat is timed by a loop around it, in CPU time, with nobody listening and with a
-ring.
+The program's steps are amounts of CPU work on every core, so that watching takes its time from the
+program. Runs with and without alternate (A B B A …); the ratio of each pair counts. The heartbeat
+is timed in a loop, in CPU time, without and with a ring.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ int main(void) {
   printf("%g\n", ((b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec)) / many);
 }
 """
-# One process a core, all at work; each step is a fixed number of additions, with a heartbeat and a
+# One process per core, all busy; each step is a fixed number of additions, with a heartbeat and a
 # line. They wait for each other at the end only.
 WORK = r"""
 #define _GNU_SOURCE
@@ -101,7 +100,7 @@ def build(folder: Path, name: str, source: str) -> Path:
 
 
 def heartbeats(program: Path, folder: Path, rounds: int) -> tuple[list[float], list[float]]:
-    """ns a call without and with a ring."""
+    """ns per call without and with a ring."""
     off, on = [], []
     for _ in range(rounds):
         for values, more in ((off, {}), (on, {"ASSAY_HEARTBEAT": str(folder)})):
@@ -125,7 +124,7 @@ def spent() -> float:
 
 
 def taken(command: list[str]) -> tuple[float, float]:
-    """The program's seconds, and the CPU seconds of all others that the command started, also of
+    """The program's seconds, and the CPU seconds of all other processes of the command, including
     those that outlived it.
     """
     before = spent()
@@ -139,9 +138,10 @@ def taken(command: list[str]) -> tuple[float, float]:
 
 
 def cpu_shares(command: list[str], place: int, steps: int, rounds: int) -> Iterator[float]:
-    """CPU seconds of watching per second and core of the program, once a round.
+    """CPU seconds of watching per second and core of the program, one value per round.
 
-    ``place``: of the number of steps in the command; four times as many and as many are compared.
+    ``place``: of the number of steps in the command; runs with that number and four times as many
+    are compared.
     """
     cores = len(os.sched_getaffinity(0))
     for index in range(rounds):
@@ -158,14 +158,14 @@ def cpu_shares(command: list[str], place: int, steps: int, rounds: int) -> Itera
 
 
 def additions_for(program: Path, seconds: float) -> int:
-    """How many additions take so long, on all cores at once."""
+    """The number of additions that take this long, on all cores together."""
     cores = len(os.sched_getaffinity(0))
     many = 10_000_000
     return int(many * seconds / took([str(program), str(cores), "10", str(many)]) * 10)
 
 
 def ratios(plain: list[str], watched: list[str], rounds: int) -> list[float]:
-    """The program's own time with over without, a pair a round, in an order that reverses."""
+    """The program's own time with over without, one pair per round, in an order that reverses."""
     found = []
     for index in range(rounds):
         pair = [took(each) for each in ((plain, watched) if index % 2 == 0 else (watched, plain))]
@@ -190,7 +190,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="the program's length")
     parser.add_argument("--only", choices=("cpu", "wall"))
     given = parser.parse_args()
-    # What watching leaves behind for a moment is this process's child, too.
+    # Temporary processes of watching are children of this process, too.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     folder = Path(tempfile.mkdtemp(prefix="assay-bench-watch-"))
     try:

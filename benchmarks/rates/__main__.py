@@ -1,10 +1,10 @@
-"""Every stated rate of the statistics, tried on series with planted truth.
+"""Every stated rate of the statistics, checked on series with planted parameters.
 
     .venv/bin/python benchmarks/rates [--only NAME …] [--trials N] [--seed N] [--quick]
 
-Each module beside this one has a function ``rates(trials, seed)`` that yields ``Rate``s, about
-``trials`` trials each. They are printed as they come, and written to results.json and README.md;
-with --quick nothing is written. Exit status 1 if a stated rate is missed.
+Each module in this folder has a function ``rates(trials, seed)`` that yields ``Rate``s, with about
+``trials`` trials each. They are printed as they are computed, and written to results.json and
+README.md; with --quick nothing is written. Exit status 1 if a stated rate is missed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import scipy
 from rate import Rate, percent
 
 HERE = Path(__file__).parent
-# Simulated machines and series that the tests use too.
+# Simulated machines and series shared with the tests.
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "support"))
 RESULTS, README = HERE / "results.json", HERE / "README.md"
 BEGIN, END = "<!-- tables begin -->", "<!-- tables end -->"
@@ -35,7 +35,7 @@ QUICK = 20
 
 
 def modules() -> list[str]:
-    """The names of the modules that hold rates."""
+    """The names of the modules with rates."""
     return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NOT_MODULES)
 
 
@@ -89,7 +89,7 @@ def write_readme(results: Mapping[str, Any]) -> None:
 
 
 def try_module(name: str, trials: int, seed: int) -> dict[str, Any]:
-    """One module's rates, printed as they come."""
+    """One module's rates, printed as they are computed."""
     module = importlib.import_module(name)
     title = (module.__doc__ or name).splitlines()[0].rstrip(".")
     print(f"\n{title}\n", flush=True)

@@ -21,7 +21,7 @@ _SHARE_OF_TRIALS = 0.5
 def simulated_repeats(
     cost: Floats, covariates: dict[str, Floats], hosts: tuple[str, ...] = ()
 ) -> Repeats:
-    """A cell's results with these costs and covariates, one a minute, sampled for 1 s each."""
+    """A cell's results with these costs and covariates, one per minute, sampled for 1 s each."""
     n = cost.size
     return Repeats(
         cell=Cell("npb.lu", {"class": "A"}, Placement(ppn=4), "embedded"),
@@ -47,7 +47,7 @@ def autoregressive(random: np.random.Generator, n: int, phi: float) -> Floats:
 
 
 def surroundings(random: np.random.Generator, n: int, phi: float = 0.0) -> dict[str, Floats]:
-    """What a machine tells that has nothing to do with the cost: counts, levels, rare events."""
+    """Covariates that don't affect the cost: counts, levels, rare events."""
     slow = [autoregressive(random, n, phi) if phi else random.normal(size=n) for _ in range(6)]
     busy = np.exp(slow[0])
     return {
@@ -74,7 +74,7 @@ def surroundings(random: np.random.Generator, n: int, phi: float = 0.0) -> dict[
 
 
 def clean(random: np.random.Generator, n: int, shape: str) -> Repeats:
-    """A cell whose cost goes with nothing."""
+    """A cell whose cost is unrelated to all covariates."""
     phi = 0.7 if shape == "AR(1) 0.7" else 0.0
     noise = {
         "normal": lambda: random.normal(size=n),
@@ -90,14 +90,14 @@ _DEVIATION = 0.01459
 
 
 def planted(random: np.random.Generator, n: int, share: float) -> Repeats:
-    """A cell of whose log cost's variance waiting makes ``share``: skewed, as waits are.
+    """A cell in which waiting causes ``share`` of the log cost's variance: skewed, as waits are.
 
-    What a rank waited is what its launch took longer, neither more nor less.
+    A launch takes longer by exactly the time that its rank waited.
     """
     around = surroundings(random, n)
     lost = random.gamma(2.0, 1.0, n)
     around["worst_wait_seconds"] = 0.01 * lost
-    # What goes with it: the sum over ranks, how often, and the processes that cause it.
+    # Correlated covariates: the sum over ranks, the count, and the processes that cause it.
     around["wait_seconds"] = 0.012 * lost * np.exp(0.05 * np.abs(random.normal(size=n)))
     around["involuntary_switches"] = random.poisson(5.0 * lost).astype(float)
     around["worst_involuntary_switches"] = random.poisson(4.0 * lost).astype(float)
@@ -108,8 +108,8 @@ def planted(random: np.random.Generator, n: int, share: float) -> Repeats:
 
 
 def stopped(random: np.random.Generator, n: int) -> Repeats:
-    """A cell on a busy machine, every other of whose launches had a rank stopped for up to half of
-    the time. It waits for a CPU whenever it goes on: in those launches, and for a moment.
+    """A cell on a busy machine; in every other launch a rank is stopped for up to half of the time.
+    A rank waits for a CPU whenever it continues: in those launches, and for a moment.
     """
     around = surroundings(random, n)
     on = random.permutation(n) % 2 == 0
@@ -145,7 +145,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         for shape in ("normal", "lognormal", "t3", "AR(1) 0.7"):
             if n == 1000 and shape != "t3":
                 continue
-            # Of launches that depend on their predecessors twice as much is granted.
+            # For launches that depend on their predecessors twice the rate is allowed.
             stated = 2.0 * ALPHA if shape == "AR(1) 0.7" else ALPHA
             found = _count(
                 trials,

@@ -1,8 +1,8 @@
-"""Change points: false alarms over a series' whole life, and what is found how soon.
+"""Change points: false alarms over a series' whole life, and detection delays.
 
-The baseline is Apache Otava with its defaults, as it was found on series of the same kind: a 5%
-drop at CoV 2% reported in 19, 47, 72 and 88% of trials after 1, 2, 3 and 4 later runs, with a false
-alarm on 10 of 200 flat series.
+The baseline is Apache Otava with its defaults, measured on series of the same kind: a 5% drop at
+CoV 2% reported in 19, 47, 72 and 88% of trials after 1, 2, 3 and 4 later runs, with a false alarm
+on 10 of 200 flat series.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from assay.stats.changes.changes import Changes, find_changes
 Noise = Callable[[np.random.Generator, int], np.ndarray]
 LIFE = 400  # runs of a clean series
 BEFORE = 50
-# Of the oracle that knows mean and deviation: two cumulative sums (Page 1954) whose allowance is
-# best for a step of two deviations, and whose limit gives one false alarm in 1,200 clean runs, both
+# Oracle with known mean and deviation: two cumulative sums (Page 1954) whose allowance is optimal
+# for a step of two deviations, and whose limit gives one false alarm in 1,200 clean runs, both
 # together (3.01 would in 1,000: Brook & Evans 1972).
 ALLOWANCE, LIMIT = 1.0, 3.1
-# Clean series by which the oracle that has to learn them finds its limits, and its first look.
+# Clean series for the limits of the oracle that has to learn them, and its first check.
 LEARNED, FIRST_LOOK = 40_000, 8
 OTAVA = {1: 0.19, 2: 0.47, 3: 0.72, 4: 0.88}
 REPORTED = {3: 0.20, 4: 0.50}
@@ -72,7 +72,7 @@ NOISES: dict[str, Noise] = {
 
 
 def series(noise: Noise, drawn: np.random.Generator, course: np.ndarray, cov: float) -> np.ndarray:
-    """Values of the relative course with noise of that CoV."""
+    """Values of the relative series with noise of that CoV."""
     return course * (1.0 + cov * noise(drawn, course.size))
 
 
@@ -81,7 +81,7 @@ def stepped(before: int, after: int, size: float) -> np.ndarray:
 
 
 def noticed(found: Changes, at: int, sign: float) -> bool:
-    """Whether a step that way was noticed from its first run on, none before it."""
+    """Whether a step in that direction was detected from its first run on, and none before it."""
     alarms = [alarm for alarm in found.alarms if alarm.found >= at]
     steps = [change for change in found.changes if change.found >= at and change.kind != "spread"]
     return bool(alarms) and any(change.size * sign > 0 for change in steps)
@@ -151,9 +151,9 @@ def known(z: np.ndarray) -> np.ndarray:
 
 
 def learned(series: np.ndarray, deviation_known: bool) -> np.ndarray:
-    """Of series of normal noise (rows), after each run how much of its square sum one step explains
-    at most, wherever it is: all there is to know of a change where the mean has to be learned (D.
-    Hawkins, P. Qiu, C. Kang 2003). Where the deviation has to be learned, too, of the whole.
+    """For series of normal noise (rows), after each run the maximum share of the square sum that
+    one step explains, wherever it is: all information on a change if the mean has to be learned (D.
+    Hawkins, P. Qiu, C. Kang 2003). If the deviation has to be learned, too, of the whole.
     """
     count, runs = series.shape
     sums = np.cumsum(series, axis=1)
@@ -170,7 +170,7 @@ def learned(series: np.ndarray, deviation_known: bool) -> np.ndarray:
 
 
 def learned_limits(runs: int, deviation_known: bool, drawn: np.random.Generator) -> np.ndarray:
-    """After each run what one in 1,000 of the clean series exceeds that hadn't before."""
+    """After each run the level that one in 1,000 of the clean series exceeds for the first time."""
     limits = np.full(runs, np.inf)
     found = learned(drawn.standard_normal((LEARNED, runs)), deviation_known)
     for run in range(FIRST_LOOK, runs):
@@ -180,7 +180,7 @@ def learned_limits(runs: int, deviation_known: bool, drawn: np.random.Generator)
 
 
 def oracles(trials: int, drawn: np.random.Generator) -> Iterator[Rate]:
-    """What could be had at all of a step of 2%, by who knows more than a history tells."""
+    """The best possible detection of a step of 2%, with more knowledge than a history has."""
     lives = max(trials // 4, 2)
     alarms = sum(known(drawn.standard_normal(LIFE)).size for _ in range(lives))
     yield Rate(

@@ -53,8 +53,8 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     yield from _uneven_factors(table)
 
 
-# What the interval of the CoV is stated to hold, by the number of values. Of ten values with a long
-# tail a third has no value from the tail, and t3 has no fourth moment: no interval holds there.
+# Stated coverage of the interval of the CoV, by the number of values. Of ten values with a long
+# tail a third has no value from the tail, and t3 has no fourth moment: no interval is valid there.
 _COV_STATED = {
     "normal": dict.fromkeys((10, 30, 100, 1000), 0.93),
     "lognormal": dict.fromkeys((10, 30, 100, 1000), 0.90),
@@ -310,7 +310,7 @@ def _spreads(table: Table) -> Iterator[Rate]:
 
 
 def _factors(table: Table) -> Iterator[Rate]:
-    """Two factors of two and three levels, 30 measurements, unequally many a combination."""
+    """Two factors of two and three levels, 30 measurements, unequally many per combination."""
 
     def simulated(rng: Rng, draw: Draw, main: float, both: float) -> dict[tuple[str, ...], float]:
         a = rng.permutation(np.repeat([0, 1], 18))
@@ -362,7 +362,7 @@ def _factors(table: Table) -> Iterator[Rate]:
         )
 
 
-# Of ten runs with a long tail a third has no late run: nothing tells them apart from normal ones.
+# Of ten runs with a long tail a third has no late run: they are indistinguishable from normal.
 _WALLTIME_STATED = {
     **{("long tail", n): share for n, share in ((10, 0.55), (30, 0.70), (100, 0.85))},
     **{("t3", n): 0.90 for n in (10, 30, 100)},

@@ -1,9 +1,9 @@
 """Run times with a planted distribution, and trials of them, for the modules that try rates.
 
-Times of 100 s with a coefficient of variation of 2%, if nothing else is said: ``normal``;
+Times of 100 s with a coefficient of variation of 2%, unless stated otherwise: ``normal``;
 ``lognormal`` and ``t3``, whose tails are longer; ``long tail``: normal, and in 10% of the runs an
-exponential delay of five standard deviations' mean; ``two modes``: as on the T3E, 30% of the runs
-40% slower.
+exponential delay with a mean of five standard deviations; ``two modes``: as on the T3E, 30% of the
+runs 40% slower.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def autocorrelated(rng: Rng, n: int, by: float = 0.5) -> np.ndarray:
 DRAWS: dict[str, Draw] = {"normal": normal, "lognormal": lognormal, "t3": t3}
 SHAPES: dict[str, Draw] = {**DRAWS, "long tail": long_tail, "two modes": two_modes}
 
-# The true coefficient of variation: of the mixtures by the moments of what they mix.
+# The true coefficient of variation: for mixtures from the moments of their components.
 _TAIL_MEAN = 100.0 + 0.1 * 500.0 * COV
 _TAIL_SQUARE = 100.0**2 * (1 + COV**2) + 0.1 * (2 * 100.0 * 500.0 * COV + 2 * (500.0 * COV) ** 2)
 TRUE_COV = {
@@ -71,7 +71,7 @@ TRUE_COV = {
 
 
 def finishing(name: str, seconds: float) -> float:
-    """The share of runs that take at most so long."""
+    """The share of runs that take at most this long."""
     z = (seconds / 100.0 - 1.0) / COV
     if name == "normal":
         return float(ndtr(z))
@@ -85,7 +85,7 @@ def finishing(name: str, seconds: float) -> float:
         return float(stdtr(3, z * math.sqrt(3.0)))
     if name == "two modes":
         return float(0.7 * ndtr(z) + 0.3 * ndtr((seconds / 140.0 - 1.0) / COV))
-    # A normal and an exponential delay of five deviations' mean: their sum's distribution.
+    # A normal and an exponential delay with a mean of five deviations: their sum's distribution.
     rate = 1.0 / 5.0
     both = ndtr(z) - math.exp(rate**2 / 2.0 - rate * z) * ndtr(z - rate)
     return float(0.9 * ndtr(z) + 0.1 * both)
@@ -97,7 +97,7 @@ def count(trials: int, seed: tuple[int, ...], happens: Callable[[Rng], bool]) ->
 
 
 class Table:
-    """Makes rates, each with random numbers of its own."""
+    """Creates rates, each with its own random numbers."""
 
     def __init__(self, trials: int, seed: int) -> None:
         self.trials, self.seed, self.simulated = trials, seed, 0

@@ -18,7 +18,7 @@ _LAUNCHES, _NOISE = 6, 0.01
 _NAMES = ("compiler", "MPI", "ranks")
 _PLACES = [place for place in itertools.product((0, 1), repeat=3) for _ in range(_LAUNCHES)]
 _COLUMNS = {name: [f"{place[k]}" for place in _PLACES] for k, name in enumerate(_NAMES)}
-# What the first level of each factor costs, and ranks with the other MPI, in logarithms.
+# Cost of the first level of each factor, and of ranks with the other MPI, in logarithms.
 _PLANTED = {"small": (0.01, 0.0, 0.02, 0.0), "large": (0.2, 0.02, 0.3, 0.05)}
 
 
@@ -45,7 +45,7 @@ def _true_share(sizes: tuple[float, ...], factor: int) -> float:
 
 
 def rates(trials: int, seed: int) -> Iterable[Rate]:
-    """Coverage of shares; a share of nothing lies at the edge and is not tried."""
+    """Coverage of shares; a share of zero lies at the edge and is not tested."""
     for skewed, shape in ((False, "normal"), (True, "lognormal noise")):
         for name, sizes in _PLANTED.items():
             rng = np.random.default_rng((seed, len(name), skewed))

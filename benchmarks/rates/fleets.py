@@ -1,12 +1,11 @@
 """Bad nodes in fleets: found, falsely found, and by other tools' rules.
 
-A fleet has a cell's usual cost, nodes that differ by nature, launches that differ, and bad nodes
-that are planted. Of nodes named, the share that are false is counted over all nodes named in all
-trials.
+A fleet has a cell's usual cost, nodes with natural differences, launches that differ, and planted
+bad nodes. The share of falsely named nodes is counted over all named nodes of all trials.
 
-Besides: Pavilion2's mean +- k sigma over results, and SuperBench's rule that is written by hand, 5%
-beyond a baseline (here the median of all nodes), on the same fleets; of these nothing is stated,
-which stands as 0% found and 100% false.
+For comparison: Pavilion2's mean +- k sigma over results, and SuperBench's manual rule, 5% beyond a
+baseline (here the median of all nodes), on the same fleets; nothing is stated for them, which is
+shown as 0% found and 100% false.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ def fleet(
     between: float = 0.0,
     tails: int = 0,
 ) -> Array:
-    """Costs [node, cell, launch]: ``cov`` between launches, ``between`` nodes by nature; ``tails``:
-    degrees of freedom of a t in the place of the normal distribution.
+    """Costs [node, cell, launch]: ``cov`` between launches, ``between`` nodes naturally; ``tails``:
+    degrees of freedom of a t distribution instead of the normal one.
     """
 
     def draw(*shape: int) -> Array:
@@ -113,7 +112,7 @@ def _both(
 
 
 def rates(trials: int, seed: int) -> Iterable[Rate]:
-    # Clean fleets: whoever is named is false, so the share of fleets with anybody named counts.
+    # Clean fleets: every named node is false, so the share of fleets with a named node counts.
     for nodes, cells, launches, between, tails in (
         *((n, 4, 3, 0.005, 0) for n in (3, 5, 10, 30, 100, 1000, 5000)),
         (100, 20, 3, 0.0, 0),
@@ -137,7 +136,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
             f"{cells} cells x {launches} launches, CoV 1%, {scatter}",
             wrong,
             count,
-            # Tails that no normal distribution has: a limit that the documents state.
+            # Tails heavier than normal: a limit that the documents state.
             0.4 if tails else STATED,
             "false alarm",
         )
@@ -206,7 +205,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
 
 
 def _late(trials: int, seed: int) -> Iterator[Rate]:
-    """Launches that no normal distribution has: who is named after calibration by the fleet."""
+    """Launches with non-normal times: nodes named after calibration by the fleet."""
     noises: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = {
         "normal": lambda rng, shape: 0.01 * rng.standard_normal(shape),
         "2% of launches late": lambda rng, shape: (
@@ -247,8 +246,8 @@ def _named(costs: Array) -> Array:
 
 
 def _power(trials: int, seed: int) -> Iterator[Rate]:
-    """One bad node among 1,000 in one cell, over sizes, CoV and launches; stated is what normal
-    theory has for values that are known so well, less five points.
+    """One bad node among 1,000 in one cell, over sizes, CoV and launches; the stated rate is that
+    of normal theory for values of that certainty, less five points.
     """
     normal, slowed = NormalDist(), 1
     for size in (0.02, 0.03, 0.05):
@@ -366,7 +365,7 @@ def _sets(trials: int, seed: int) -> Iterator[Rate]:
 
 
 def alike(seed: int = 2003, values: int = 2_000_000) -> None:
-    """Print what ``stats.peers._ALIKE`` holds: the t that deviations of equals follow, by size."""
+    """Print the table ``stats.peers._ALIKE``: the t that deviations of equals follow, by size."""
     from scipy import optimize, stats
 
     rng = np.random.default_rng(seed)

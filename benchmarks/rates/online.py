@@ -34,14 +34,14 @@ def delay(values: Floats, onset: int) -> int | None:
 
 
 def shifted(draw: Draw, rng: np.random.Generator, n: int, factor: float) -> Floats:
-    """``BEFORE`` clean steps, then n that take so many times as long."""
+    """``BEFORE`` clean steps, then n that take this many times as long."""
     values = draw(rng, BEFORE + n)
     values[BEFORE:] *= factor
     return values
 
 
 def rates(trials: int, seed: int) -> Iterable[Rate]:
-    """False alarms on clean steps; alarms within so many steps of a planted change."""
+    """False alarms on clean steps; alarms within this many steps of a planted change."""
     for name, draw in CLEAN.items():
         rng = np.random.default_rng(seed)
         found = sum(bool(alarms(draw(rng, STEPS))) for _ in range(trials))

@@ -1,4 +1,4 @@
-"""The search for the best placement, its causes and predictions, on machines of formulas."""
+"""The search for the best placement, its causes and predictions, on simulated machines."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from contention_phases import (
 # A search takes a second or two where a statistic takes a millisecond.
 _FEWER = 10
 _LEAST = 10
-# How far a prediction may be off.
+# Maximum error of a prediction.
 _OFF = 0.20
 
 
 def rates(trials: int, seed: int) -> Iterable[Rate]:
-    """How often it finds what it is to find, and how often it is right when it says that it did."""
+    """How often it finds the best, and how often it is right when it reports that it did."""
     rule = SearchRule()
     machines = max(trials // _FEWER, _LEAST)
     found = settled = right = 0
@@ -56,7 +56,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
 
 
 def _machines(count: int, seed: int) -> list[SimulatedMachine]:
-    """Of at most 4 nodes, so that as many ranks with one a node are none too many."""
+    """Of at most 4 nodes, so that as many ranks with one per node are possible."""
     found: list[SimulatedMachine] = []
     number = 0
     while len(found) < count:
@@ -68,7 +68,7 @@ def _machines(count: int, seed: int) -> list[SimulatedMachine]:
 
 
 def _causes(count: int, seed: int) -> Iterable[Rate]:
-    """How often what truly slows a rank on every core is named, and something else is."""
+    """How often the true cause of the loss with a rank on every core is named, and another one."""
     ranks, threads = Named(), Named()
     for machine in _machines(count, seed):
         random = np.random.default_rng((seed, 2, machine.seed))
@@ -89,7 +89,7 @@ def _of(counted: Named, planted: str) -> Iterable[Rate]:
 
 
 def _predictions(count: int, seed: int) -> Iterable[Rate]:
-    """How often placements that a model wasn't made from come out as predicted."""
+    """How often placements that were not used for a model are as predicted."""
     for pingpong, of_threads in ((True, 0.80), (False, 0.90)):
         ranks: list[float] = []
         threads: list[float] = []
@@ -98,7 +98,7 @@ def _predictions(count: int, seed: int) -> Iterable[Rate]:
             model, left = learned(machine, known_facts(machine, pingpong=pingpong), random)
             if model is None:
                 continue
-            # Placements of one machine with threads are many, and alike: one of each.
+            # Placements of one machine with threads are many and correlated: one per machine.
             one = [left[random.integers(len(left))]]
             for off, wheres in ((ranks, rank_counts(machine)[1:-1]), (threads, one)):
                 for where in wheres:

@@ -1,4 +1,4 @@
-"""A stated rate beside the rate that was found in trials with planted truth."""
+"""A stated rate compared with the rate found in trials with planted parameters."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Verdict = Literal["met", "within chance", "missed"]
 class Rate:
     """One line of the table.
 
-    ``what`` is stated to happen in a share ``stated`` of the trials: at least so often, or, of a
-    false alarm, at most. ``planted``: the truth that the trials were made with. ``found`` counts
-    the trials, ``of`` so many, in which it did.
+    ``what`` is stated to occur in a share ``stated`` of the trials: at least, or, for a false
+    alarm, at most. ``planted``: the planted parameters of the trials. ``found`` counts the trials,
+    out of ``of``, in which it did.
     """
 
     what: str
@@ -39,9 +39,9 @@ class Rate:
 
     @property
     def verdict(self) -> Verdict:
-        """``within chance``: on the wrong side, but the 99.9% interval holds the stated rate.
+        """``within chance``: on the wrong side, but the 99.9% interval contains the stated rate.
 
-        With a hundred rates and more, some 95% intervals leave out the truth.
+        With a hundred rates and more, some 95% intervals miss the true rate.
         """
         low, high = clopper_pearson(self.found, self.of, 0.999)
         if self.kind == "false alarm":

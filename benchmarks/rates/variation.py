@@ -1,6 +1,6 @@
-"""What the answer claims of cells and factors
+"""Claims of the answer on cells and factors.
 
-Claims of "how steady is it", over all cells of a run together: of bell curves none, of planted
+Claims of "how steady is it", over all cells of a run together: for normal data none, for planted
 tails, speeds, drifts and factors all.
 """
 
@@ -80,7 +80,7 @@ def _drift(rng: np.random.Generator) -> Floats:
 
 
 def _factors(trials: int, rng: np.random.Generator) -> Iterable[Rate]:
-    """Three kernels with two adapters each, of which in one, or none, the second does something."""
+    """Three kernels with two adapters each; in one, or none, the second has an effect."""
 
     def found(cov: float, shift: float) -> tuple[int, int]:
         spread = location = 0

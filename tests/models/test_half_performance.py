@@ -1,4 +1,4 @@
-"""N½ against curves for which it is known."""
+"""N½ of curves with known values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_half_of_a_known_curve_is_found_between_its_orders(half):
     assert found.interval is None
 
 
-def test_an_order_with_just_half_is_the_half():
+def test_an_order_at_exactly_half_is_the_result():
     found = half_order([RateAt(100, 4.0, None), RateAt(300, 5.0, None), RateAt(900, 10.0, None)])
     assert (found.order, found.how) == (pytest.approx(300), "interpolated")
     first = half_order([RateAt(100, 5.0, None), RateAt(300, 10.0, None)])
@@ -62,14 +62,14 @@ def test_under_the_smallest_order_a_known_curve_is_extrapolated_exactly(half):
     assert (found.at_most, found.interval) == (1000, None)
 
 
-def test_a_curve_that_does_not_fall_tells_a_bound_only():
+def test_a_curve_that_does_not_fall_gives_a_bound_only():
     for rates in ({100: 9.0, 200: 9.0, 300: 10.0}, {100: 9.5, 200: 9.0, 300: 10.0}, {1: 9, 2: 8}):
         found = half_order([RateAt(n, rate, None) for n, rate in rates.items()])
         assert (found.how, found.order) == ("bounded", found.at_most)
         assert found.at_most == min(rates)
 
 
-def test_one_order_tells_nothing():
+def test_one_order_gives_no_result():
     assert half_order([]) is None
     assert half_order([RateAt(1000, 1e11, (9e10, 1.1e11))]) is None
 
@@ -110,7 +110,7 @@ def test_the_interval_adds_what_each_rate_moves_in_quadrature():
     st.floats(1e-5, 0.02),
     st.lists(st.integers(30, 30_000), min_size=2, max_size=15, unique=True),
 )
-def test_whatever_the_curve_the_half_lies_between_its_neighbours_and_scales(half, rmax, s, orders):
+def test_the_half_lies_between_its_neighbours_and_scales(half, rmax, s, orders):
     orders = sorted(orders)
     found = half_order(curve(hockney(rmax, half), orders, s))
     twice = half_order(curve(hockney(2 * rmax, half), orders, s))
@@ -130,7 +130,7 @@ def test_whatever_the_curve_the_half_lies_between_its_neighbours_and_scales(half
 
 @pytest.mark.parametrize("launches", [6, 8])
 def test_the_interval_covers_the_half_of_the_curve_without_noise(launches):
-    """Of intervals at 95%, 92% at least hold it, in 400 runs whose launches differ by 2%."""
+    """Of intervals at 95%, at least 92% contain it, in 400 runs whose launches differ by 2%."""
     rng = np.random.default_rng(launches)
     rate = hockney(1e11, 2457)
     truth = half_order(curve(rate, ORDERS)).order
@@ -146,4 +146,4 @@ def test_the_interval_covers_the_half_of_the_curve_without_noise(launches):
         held += interval[0] <= truth <= interval[1]
         widths.append(math.log(interval[1] / interval[0]))
     assert held >= 0.92 * 400
-    assert np.median(widths) < 0.15  # and it tells something
+    assert np.median(widths) < 0.15  # and the intervals are useful

@@ -1,4 +1,4 @@
-"""What the catalogue says that Linpack takes, against what its kernel allocates."""
+"""The catalogue's memory of Linpack against the allocation of its kernel."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kernel_runs import assert_verified, measure, plain
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "ranks", [4, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 2))]
+    "ranks", [1, *(pytest.param(each, marks=pytest.mark.long) for each in (2, 4))]
 )
-def test_memory_is_what_the_kernel_allocates_and_little_more(ranks: int) -> None:
+def test_memory_slightly_exceeds_the_kernels_allocation(ranks: int) -> None:
     kernel = find_kernel("linpack")
     assert kernel.memory is not None
     orders: list[tuple[str, dict[str, Value]]] = [
@@ -31,5 +31,5 @@ def test_memory_is_what_the_kernel_allocates_and_little_more(ranks: int) -> None
         upper = kernel.memory(asked, ranks, 1)
         allocated = int(record.facts["memory"])
         assert allocated <= upper, parameters
-        if "nb" in parameters:  # where panels and rows of U are small beside the matrix
+        if "nb" in parameters:  # where panels and rows of U are small compared with the matrix
             assert upper <= 1.15 * allocated, parameters

@@ -1,4 +1,4 @@
-"""Communication matrices of commands: orders fitted to them, their way there, mistakes."""
+"""Communication matrices of commands: orders fitted to them, how they are passed, mistakes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.plans.words import read_words
 
 CONTEXT = PlanContext(cores=2, nodes=2)
 COMMAND = "mpirun -n {ranks} -f {hostfile} ./a.out"
-# Ranks 0 and 2 talk, and 1 and 3; a little goes along 0, 1.
+# Ranks 0 and 2 communicate, and 1 and 3; a little also 0 and 1.
 PAIRS = "0 2 100\n2 0 100\n1 3 100\n3 1 100\n0 1 1\n"
 
 
@@ -42,7 +42,7 @@ def test_an_order_is_fitted_to_the_command_s_matrix(tmp_path: Path) -> None:
     assert all(c.placement.ranks == 4 for c in plan.cells if c.id in plan.between)
 
 
-def test_where_there_are_other_numbers_of_ranks_nothing_is_fitted(tmp_path: Path) -> None:
+def test_for_other_numbers_of_ranks_nothing_is_fitted(tmp_path: Path) -> None:
     path = tmp_path / "matrix.txt"
     path.write_text("0 3 9\n3 0 9\n1 2 9\n2 1 9\n")
     app = read_app(COMMAND, None, None, None, matrix=path)
@@ -91,7 +91,7 @@ def test_a_matrix_of_a_number_that_is_not_measured_is_refused(tmp_path: Path) ->
         ("5 0\n0 7\n", "no message between different ranks", "matrix.txt"),
     ],
 )
-def test_matrices_that_make_no_sense(tmp_path: Path, text: str, what: str, where: str) -> None:
+def test_invalid_matrices(tmp_path: Path, text: str, what: str, where: str) -> None:
     with pytest.raises(AssayError, match=re.escape(what)) as refused:
         plan_of(tmp_path, text)
     if where != ":":
@@ -108,13 +108,13 @@ def test_files_that_can_t_be_read(tmp_path: Path) -> None:
         read_matrix(tmp_path / "binary")
 
 
-def test_a_command_that_can_t_learn_its_order_has_no_use_for_a_matrix(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match="no placeholder by which it could learn") as refused:
+def test_a_command_that_ignores_the_order_needs_no_matrix(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="no placeholder that gives it an order") as refused:
         plan_of(tmp_path, PAIRS, command="mpirun -n {ranks} ./a.out")
     assert refused.value.where == "--matrix" and "{hostfile}" in refused.value.fix
 
 
-def test_a_plan_s_own_matrix_lies_beside_it(tmp_path: Path) -> None:
+def test_a_plans_own_matrix_is_in_its_folder(tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text(PAIRS)
     text = (
         'schema = 1\nmatrix = "m.txt"\n[[measure]]\nkernel = "app"\n'
@@ -125,7 +125,7 @@ def test_a_plan_s_own_matrix_lies_beside_it(tmp_path: Path) -> None:
     source = Source()
     plan = load_plan(path, CONTEXT, 1, source=source)
     assert [c.placement.order for c in plan.cells] == ["block", "cyclic"]
-    # What was read is kept: a job that plans later sees the same, whatever became of the file.
+    # The content is kept: a job that plans later uses the same, even if the file changes.
     (tmp_path / "m.txt").write_text("nonsense")
     assert load_plan(path, CONTEXT, 1, source=Source(source.texts)).cells == plan.cells
     path.write_text(text.replace("ppn = 2", "ppn = 1"))
@@ -133,7 +133,7 @@ def test_a_plan_s_own_matrix_lies_beside_it(tmp_path: Path) -> None:
         load_plan(path, CONTEXT, 1)
 
 
-def test_the_share_between_nodes_leaves_out_what_ranks_send_themselves(tmp_path: Path) -> None:
+def test_the_share_between_nodes_excludes_messages_of_a_rank_to_itself(tmp_path: Path) -> None:
     (tmp_path / "m").write_text("1000 6\n2 500\n")
     matrix = read_matrix(tmp_path / "m")
     assert share_between(matrix, [(0, 0), (1, 0)]) == 1.0

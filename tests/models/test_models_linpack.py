@@ -1,4 +1,4 @@
-"""How a Linpack cell is settled: by hand-worked cases, and by what must hold for any search."""
+"""Settings of a Linpack cell: by hand-worked cases, and by invariants of any search."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def test_the_order_by_time_is_that_of_the_operation_count() -> None:
     assert resolved.seconds == pytest.approx(45.0, rel=1e-3)
 
 
-def test_the_order_by_memory_fills_what_may_be_filled() -> None:
+def test_the_order_by_memory_fills_the_allowed_share() -> None:
     # One rank, panels of one column: n^2 doubles, n of the right-hand side, 2 n of panels, 4 n of
-    # the solution, and what pads columns to an odd number of cache lines.
+    # the solution, and padding of columns to an odd number of cache lines.
     found = dataclasses.replace(FOUND, nb=1, p=1, depth=0, memory_available=1e9)
     resolved = resolve(cell(1, fill=0.5), found, 1e9)
     assert resolved.largest is not None
@@ -70,7 +70,7 @@ def test_the_order_by_memory_fills_what_may_be_filled() -> None:
     assert resolved.largest.n == pytest.approx(math.sqrt(0.5e9 / 8) - 3.5, abs=8)
 
 
-def test_what_the_search_found_is_taken_and_what_was_given_stays() -> None:
+def test_search_results_are_used_and_given_settings_stay() -> None:
     parameters = resolve(cell(n=5000), FOUND, 900.0).parameters
     assert parameters | {"nb": 128, "p": 2, "broadcast": "ring", "swap": "spread"} == parameters
     assert (parameters["n"], parameters["depth"]) == (5000, 0)
@@ -81,7 +81,7 @@ def test_what_the_search_found_is_taken_and_what_was_given_stays() -> None:
     assert not is_open(Cell("compute.dgemm", {"n": 0}, Placement(), "embedded"))
 
 
-def test_without_a_search_all_is_left_to_the_kernel_but_what_it_doesn_t_know() -> None:
+def test_without_a_search_the_kernel_chooses_all_it_can() -> None:
     resolved = resolve(cell(), None, 900.0)
     assert resolved.parameters == {**OPEN, "depth": 1}
     assert (resolved.largest, resolved.seconds) == (None, None)
@@ -145,7 +145,7 @@ FACTS: dict[str, Value] = {
 }
 
 
-def test_facts_are_read_whole_or_not_at_all() -> None:
+def test_facts_are_read_completely_or_not_at_all() -> None:
     assert read_search(FACTS, 4) == FOUND
     for name in FACTS.keys() - {"candidates", "memory_available"}:
         assert read_search({k: v for k, v in FACTS.items() if k != name}, 4) is None
@@ -156,7 +156,7 @@ def test_facts_are_read_whole_or_not_at_all() -> None:
     assert read_search({**FACTS, "rate": "fast"}, 4) is None
 
 
-def test_where_memory_is_not_told_time_alone_decides() -> None:
+def test_without_known_memory_time_alone_decides() -> None:
     facts = {name: value for name, value in FACTS.items() if name != "memory_available"}
     found = read_search(facts, 4)
     assert found is not None
@@ -175,21 +175,21 @@ def test_a_search_holds_at_its_own_placement_with_its_own_toolchain_alone() -> N
 
 
 @given(st.integers(1, 200), st.integers(1, 40), st.integers(1, 7))
-def test_the_most_that_one_holds_is_counted_out(n: int, block: int, processes: int) -> None:
+def test_the_maximum_for_one_is_computed(n: int, block: int, processes: int) -> None:
     held = [0] * processes
     for index in range(n):
         held[index // block % processes] += 1
     assert most_of(n, block, processes) == max(held)
 
 
-def test_the_usual_grid_is_as_square_as_can_be_with_fewer_rows() -> None:
+def test_the_default_grid_is_as_square_as_possible_with_fewer_rows() -> None:
     assert [usual_rows(ranks) for ranks in (1, 2, 3, 4, 5, 6, 12, 16, 30, 31)] == [
         *(1, 1, 1, 2, 1, 2, 3, 4, 5, 1),
     ]
 
 
 def test_memory_is_little_more_than_the_matrix() -> None:
-    # A single column of ranks has the longest rows of U, four times over.
+    # A single grid column has the longest rows of U, four times over.
     for p, most in ((1, 1.1), (2, 1.1), (4, 1.15), (8, 1.2)):
         share = linpack_bytes(40_000, 192, p, 8) * 8 / (8.0 * 40_000**2)
         assert 1.0 < share < most

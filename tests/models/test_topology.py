@@ -14,7 +14,7 @@ NOISE = 0.02  # deviation of the logarithm of each time
 
 
 def noisy(times, rng, noise=NOISE):
-    """A symmetric matrix around ``times``, each pair with noise of its own."""
+    """A symmetric matrix around ``times``, each pair with independent noise."""
     upper = np.triu(np.asarray(times) * np.exp(noise * rng.standard_normal(np.shape(times))), 1)
     times = upper + upper.T
     np.fill_diagonal(times, np.nan)
@@ -56,7 +56,7 @@ def test_switches_are_found_whatever_the_order_of_nodes(nodes, size, ratio) -> N
     assert level.within == pytest.approx(20e-6, rel=0.02)
     assert level.between / level.within == pytest.approx(ratio, rel=0.02)
     assert found.slow_nodes == found.slow_pairs == ()
-    # Side by side: along the order the group changes once less often than there are groups.
+    # Contiguous: along the order the group changes once less than there are groups.
     shown = [int(hidden[node]) // size for node in found.order]
     assert sorted(found.order) == list(range(nodes))
     assert sum(a != b for a, b in itertools.pairwise(shown)) == nodes // size - 1
@@ -64,7 +64,7 @@ def test_switches_are_found_whatever_the_order_of_nodes(nodes, size, ratio) -> N
 
 @pytest.mark.parametrize(
     ("nodes", "leaf", "pod"),
-    [(32, 1.2, 1.4), (48, 2.0, 1.1)],  # the pods explain most; the switches below them do
+    [(32, 1.2, 1.4), (48, 2.0, 1.1)],  # the pods explain the most; the switches below them do
 )
 def test_a_two_level_tree_is_found_level_by_level(nodes, leaf, pod) -> None:
     rng = np.random.default_rng(5)
@@ -111,7 +111,7 @@ def test_a_slow_node_and_a_slow_pair_are_distinguished() -> None:
     assert [(slow.one, slow.other) for slow in found.slow_pairs] == [(10, 20)]
 
 
-def test_slow_nodes_are_found_in_a_part_of_all_pairs() -> None:
+def test_slow_nodes_are_found_in_a_subset_of_all_pairs() -> None:
     rng = np.random.default_rng(2)
     times = noisy(np.full((60, 60), 5e-6), rng)
     slow_node(times, 41, 1.4)
@@ -125,7 +125,7 @@ def test_slow_nodes_are_found_in_a_part_of_all_pairs() -> None:
     assert [slow.node for slow in found.slow_nodes] == [41]
 
 
-# What 500 matrices may show at a true rate of 1%: exceeded by chance in less than one test of a
+# The maximum for 500 matrices at a true rate of 1%: exceeded by chance in less than one test of a
 # thousand (binomial: P(more than 13 of 500) = 0.0006).
 MATRICES = 500
 ALLOWED = 13
@@ -133,7 +133,13 @@ ALLOWED = 13
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nodes", [6, pytest.param(12, marks=pytest.mark.long)])
-@pytest.mark.parametrize("noise", ["normal", "uniform", "exponential"])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "normal",
+        *(pytest.param(each, marks=pytest.mark.long) for each in ("uniform", "exponential")),
+    ],
+)
 def test_noise_has_no_topology(nodes, noise) -> None:
     rng = np.random.default_rng(nodes)
     groups = outliers = 0
@@ -151,8 +157,8 @@ def test_noise_has_no_topology(nodes, noise) -> None:
     assert groups <= ALLOWED and outliers <= ALLOWED, (groups, outliers)
 
 
-def test_nodes_that_differ_a_little_are_no_groups() -> None:
-    """Effects of nodes alone put the fast ones near each other, which is no switch."""
+def test_slightly_different_nodes_are_no_groups() -> None:
+    """Effects of single nodes put the fast ones near each other, which is no switch."""
     rng = np.random.default_rng(8)
     found = 0
     for seed in range(100):
@@ -166,7 +172,7 @@ def test_outliers_of_an_exponential_tail_come_at_the_stated_rate() -> None:
     rng = np.random.default_rng(1)
     for size in (6, 20, 200):
         alarms = sum(bool(upper_outliers(rng.exponential(size=size), 0.05)) for _ in range(4000))
-        # At most 5%, plus four deviations of the count; and not so few that it never looks.
+        # At most 5%, plus four deviations of the count; and enough for the test to have power.
         assert 20 < alarms < 200 + 4 * 14, size
 
 
@@ -179,12 +185,12 @@ def test_outliers_are_those_above_the_gap() -> None:
     )
     assert upper_outliers(values, 0.01, least=9.0) == []
     assert upper_outliers(-values, 0.01) == []
-    assert upper_outliers(np.array([1.0, 1.0, 1.0, 1.0, 50.0]), 0.01) == []  # too few to say
+    assert upper_outliers(np.array([1.0, 1.0, 1.0, 1.0, 50.0]), 0.01) == []  # too few to decide
     assert upper_outliers(np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0]), 0.01) == [6]
     assert upper_outliers(np.ones(30), 0.01) == []
 
 
-def test_what_is_hardly_slower_is_not_called_slow() -> None:
+def test_a_slightly_slower_node_is_not_called_slow() -> None:
     times = noisy(np.full((16, 16), 1e-6), np.random.default_rng(4), 0.001)
     slow_node(times, 5, 1 + (SLOW - 1) / 2)
     assert analyse(times).slow_nodes == ()
@@ -213,6 +219,6 @@ def test_a_matrix_holds_its_pairs() -> None:
         (np.array([[np.nan, 0.0], [0.0, np.nan]]), "positive"),
     ],
 )
-def test_what_is_no_matrix_of_times_is_refused(broken, words) -> None:
+def test_invalid_matrices_of_times_are_refused(broken, words) -> None:
     with pytest.raises(ValueError, match=words):
         analyse(broken)

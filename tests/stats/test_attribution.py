@@ -1,4 +1,4 @@
-"""Causes planted in synthetic results come back with their shares; clean ones name nothing."""
+"""Causes planted in synthetic results are found with their shares; clean ones name nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from assay.stats.attribution.importance import averaged_over_orders
 from repeats_builder import make_repeats, planted
 
 
-def test_planted_shares_come_back() -> None:
+def test_planted_shares_are_recovered() -> None:
     found = attribute(planted(400, 1, worst_wait_seconds=0.5, memory_available=0.3))
     assert [share.cause for share in found.shares] == ["competition", "memory"]
     wait, memory = found.shares
@@ -41,14 +41,14 @@ def test_planted_shares_come_back() -> None:
     assert found.deviation == pytest.approx(0.03, rel=0.15)
 
 
-def test_the_sentence_names_share_cause_and_what_was_seen() -> None:
+def test_the_sentence_names_share_cause_and_observation() -> None:
     (share,) = attribute(planted(200, 2, steal_seconds=0.9)).shares
     assert share.sentence.startswith(f"{100 * share.share:.0f}%")
     assert "is explained by steal time: the hypervisor gave the CPUs" in share.sentence
     assert "in the quickest quarter of the launches" in share.sentence
 
 
-def test_twenty_measurements_tell_a_strong_cause_and_fewer_nothing() -> None:
+def test_twenty_measurements_show_a_strong_cause_and_fewer_nothing() -> None:
     enough = planted(LEAST, 3, steal_seconds=0.95)
     assert [s.cause for s in attribute(enough).shares] == ["steal"]
     few = attribute(enough.take(np.arange(LEAST - 1)))
@@ -56,11 +56,11 @@ def test_twenty_measurements_tell_a_strong_cause_and_fewer_nothing() -> None:
     assert "too few" in few.silent
 
 
-def test_what_can_not_be_attributed_is_said() -> None:
+def test_unattributable_cells_are_reported() -> None:
     same = attribute(make_repeats(np.ones(40), {"steal_seconds": np.arange(40.0)}))
     assert same.silent == "it did not vary" and same.shares == []
     wrong = attribute(make_repeats(np.linspace(-1.0, 1.0, 40), {}))
-    assert "no costs" in wrong.silent
+    assert "not all positive" in wrong.silent
     bare = attribute(planted(40, 4))
     assert bare.silent == "" and bare.shares == [] and bare.unexplained == 1.0
 
@@ -72,15 +72,15 @@ def test_a_rate_counts_by_its_cost() -> None:
     assert attribute(rate).shares[0].share == pytest.approx(attribute(time).shares[0].share)
 
 
-def test_more_of_what_can_only_slow_is_no_cause_of_speed() -> None:
+def test_more_of_a_slowing_covariate_is_no_cause_of_speed() -> None:
     slow = planted(100, 6, steal_seconds=0.8)
     quick = replace(slow, values=1.0 / slow.values)
     assert [s.cause for s in attribute(slow).shares] == ["steal"]
     assert attribute(quick).shares == []
 
 
-def test_a_direct_cause_leaves_nothing_to_what_caused_it() -> None:
-    """Others' CPU time makes ranks wait, which makes them slow: the wait is named, once."""
+def test_a_direct_cause_leaves_nothing_to_its_own_cause() -> None:
+    """CPU time of other processes makes ranks wait, which slows them: the wait is named, once."""
     random = np.random.default_rng(7)
     others = random.gamma(4.0, 0.5, 200)
     wait = others * np.exp(0.2 * random.normal(size=200))
@@ -98,9 +98,9 @@ def test_a_direct_cause_leaves_nothing_to_what_caused_it() -> None:
     assert [s.cause for s in attribute(make_repeats(cost, around)).shares] == ["neighbours"]
 
 
-def test_what_runs_while_a_rank_sleeps_does_not_displace_why_it_sleeps() -> None:
-    """On a busy node others take the CPU of a rank that lacks memory: an effect that goes with the
-    cost more closely than the lack itself, and explains a little more of it.
+def test_covariates_during_sleep_do_not_displace_its_cause() -> None:
+    """On a busy node other processes use the CPU of a rank that lacks memory: this correlates with
+    the cost more closely than the lack of memory, and explains slightly more.
     """
     for seed in range(20):
         random = np.random.default_rng(seed)
@@ -115,8 +115,8 @@ def test_what_runs_while_a_rank_sleeps_does_not_displace_why_it_sleeps() -> None
         assert shares[0].cause == "memory"
 
 
-def test_waiting_is_the_way_in_which_a_quota_acts() -> None:
-    """Held back, threads wait: by nearly as much as others make them wait, which is told alone."""
+def test_waiting_is_the_effect_of_a_quota() -> None:
+    """Throttled threads wait: nearly as long as other processes make them wait."""
     random = np.random.default_rng(23)
     held = np.where(np.arange(60) % 2 == 0, 0.5, 0.0) * (0.9 + 0.2 * random.random(60))
     wait = held + 0.01 * random.random(60)
@@ -127,7 +127,7 @@ def test_waiting_is_the_way_in_which_a_quota_acts() -> None:
     assert [s.cause for s in attribute(make_repeats(cost, covariates)).shares] == ["competition"]
 
 
-def test_counts_stand_in_only_for_times_that_are_unknown() -> None:
+def test_counts_replace_only_unknown_times() -> None:
     random = np.random.default_rng(20)
     often = random.poisson(5.0, 100).astype(float)
     cost = np.exp(0.01 * often + 0.005 * random.normal(size=100))
@@ -139,7 +139,7 @@ def test_counts_stand_in_only_for_times_that_are_unknown() -> None:
     assert attribute(make_repeats(cost, covariates)).shares == []
 
 
-def test_sleep_is_the_way_in_which_short_memory_acts() -> None:
+def test_sleep_is_the_effect_of_short_memory() -> None:
     random = np.random.default_rng(21)
     short = np.where(np.arange(80) % 2 == 0, 1.0, 0.0)
     asleep = short + 0.05 * random.random(80)
@@ -153,8 +153,8 @@ def test_sleep_is_the_way_in_which_short_memory_acts() -> None:
     ]
 
 
-def test_launches_in_two_groups_are_told_apart_by_their_values() -> None:
-    """Twelve of 24 are slow; within either group the order is chance and weakens what ranks say."""
+def test_launches_in_two_groups_are_distinguished_by_their_values() -> None:
+    """Twelve of 24 are slow; within either group the order is random and weakens ranks."""
     random = np.random.default_rng(22)
     on = np.arange(24) % 2 == 0
     cost = np.where(on, 2.0, 1.0) * np.exp(0.02 * random.normal(size=24))
@@ -166,7 +166,7 @@ def test_launches_in_two_groups_are_told_apart_by_their_values() -> None:
 
 
 def test_rare_events_that_make_the_tail_are_found() -> None:
-    """Six of 200 launches took twice as long, and something was sent again in those alone."""
+    """Six of 200 launches took twice as long, and only those had retransmissions."""
     random = np.random.default_rng(8)
     slow = np.zeros(200, dtype=bool)
     slow[random.choice(200, 6, replace=False)] = True
@@ -176,7 +176,7 @@ def test_rare_events_that_make_the_tail_are_found() -> None:
     assert found.shares[0].share > 0.95
 
 
-def test_slow_hosts_are_a_cause_of_their_own() -> None:
+def test_slow_hosts_are_a_separate_cause() -> None:
     random = np.random.default_rng(9)
     hosts = random.choice(["n1", "n2", "n3"], 120)
     log_cost = np.where(hosts == "n3", 0.05, 0.0) + 0.01 * random.normal(size=120)
@@ -193,7 +193,7 @@ def test_slow_hosts_are_a_cause_of_their_own() -> None:
     many = replace(repeats, hosts=tuple(f"n{i % 40}" for i in range(120)))
     by_host = np.exp(0.05 * random.normal(size=40))[np.arange(120) % 40]
     assert attribute(replace(many, values=many.values * by_host)).shares == []
-    # With a host of its own for every launch there is nothing to compare.
+    # With one launch per host there is nothing to compare.
     lone = replace(repeats, hosts=tuple(f"n{i}" for i in range(120)))
     assert attribute(lone).shares == []
 
@@ -212,7 +212,7 @@ def test_sessions_hours_and_trend() -> None:
 
     daily = np.sin(2.0 * np.pi * utc / 86400.0)
     assert first(0.03 * daily, utc=utc) == "hours"
-    # Ten measurements in one night can't tell a time of day from anything else.
+    # Ten measurements in one night can't distinguish a time of day from other causes.
     assert first(0.03 * daily[:n], utc=1.79e9 + np.arange(n)) != "hours"
     jump = np.where([name == "run-1" for name in run], 0.05, 0.0)
     assert first(jump, run=run) == "sessions"
@@ -221,7 +221,7 @@ def test_sessions_hours_and_trend() -> None:
 
 
 def test_a_drift_that_both_share_by_chance_is_no_cause() -> None:
-    """Two random walks go together for long stretches: they are worth few independent pairs."""
+    """Two random walks are correlated over long spans: they are worth few independent pairs."""
     named = trends = 0
     for seed in range(60):
         random = np.random.default_rng(seed)
@@ -232,10 +232,11 @@ def test_a_drift_that_both_share_by_chance_is_no_cause() -> None:
         trends += any(share.cause == "trend" for share in found.shares)
     # Taken as independent, some 70% of them would be named.
     assert named <= 9
-    # Nor is time itself, which most random walks seem to go with.
+    # Nor is time itself, with which most random walks seem to correlate.
     assert trends <= 9
 
 
+@pytest.mark.long
 def test_clean_cells_name_nothing() -> None:
     """At 1% a cell: of 200 more than 8 would be chance once in 4,000 times (binomial)."""
     named = 0
@@ -256,7 +257,7 @@ def test_clean_cells_name_nothing() -> None:
     assert named <= 8
 
 
-def test_unknown_values_are_passed_over() -> None:
+def test_unknown_values_are_skipped() -> None:
     repeats = planted(100, 11, steal_seconds=0.8)
     holes = dict(repeats.covariates)
     holes["steal_seconds"] = np.where(np.arange(100) % 10 == 0, np.nan, holes["steal_seconds"])
@@ -383,7 +384,7 @@ def test_units_and_order_do_not_matter(factor: float, names: list[str]) -> None:
         assert a.share == pytest.approx(b.share, rel=1e-6)
 
 
-def test_covariates_are_told_per_second_where_they_are_deltas() -> None:
+def test_covariates_are_reported_per_second_if_they_are_deltas() -> None:
     repeats = make_repeats(
         np.ones(3), {"steal_seconds": np.array([1.0, 2.0, np.nan]), "clock_rate": np.full(3, 2e9)}
     )
@@ -394,7 +395,7 @@ def test_covariates_are_told_per_second_where_they_are_deltas() -> None:
     assert unit_of("memory_available") == "B" and unit_of("memory_latency") == "s"
 
 
-def test_every_covariate_belongs_to_one_cause_or_to_none_on_purpose() -> None:
+def test_every_covariate_belongs_to_one_cause_or_deliberately_to_none() -> None:
     root = Path(__file__).parents[2]
 
     source = (root / "native" / "harness" / "covariates.cpp").read_text()
@@ -402,10 +403,11 @@ def test_every_covariate_belongs_to_one_cause_or_to_none_on_purpose() -> None:
     used = [reading.covariate for cause in CAUSES for reading in cause.readings]
     assert len(used) == len(set(used))
     assert set(used) <= covariates
-    # Spans, places, what is taken and causes nothing, and the CPU time that the clocks are compared
-    # by.
+    # Spans, places, consumption that causes nothing, and the CPU time with which the clocks are
+    # compared.
     assert covariates - set(used) == {
         "sampling_seconds",
+        "online_cpus",
         "energy",
         "most_waiting_rank",
         "user_seconds",

@@ -1,4 +1,4 @@
-"""A slow CPU among many, and neighbours that slow: planted, they are named; others are not."""
+"""A slow CPU among many, and interfering neighbours: planted ones are named; others are not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def variation(run: RunData, history: Sequence[RunData] = ()) -> VariationFinding
 def on_cpus(
     seed: int, n: int, cpus: int, ranks: int, slow: int | None, effect: float = 0.08
 ) -> Repeats:
-    """Each measurement on CPUs drawn at random; where ``slow`` is among them it takes longer."""
+    """Each measurement on CPUs drawn at random; with one of ``slow`` it takes longer."""
     random = np.random.default_rng(seed)
     seats = [sorted(random.choice(cpus, ranks, replace=False)) for _ in range(n)]
     late = np.array([effect if slow in seat else 0.0 for seat in seats])
@@ -53,7 +53,7 @@ def on_cpus(
     return make_repeats(cost, around, cores=cores)
 
 
-def test_a_slow_cpu_among_many_is_named_with_what_it_costs() -> None:
+def test_a_slow_cpu_among_many_is_named_with_its_cost() -> None:
     repeats = on_cpus(1, 120, 64, 8, slow=37)
     (share,) = attribute(repeats).shares
     assert (share.cause, share.covariate, share.sign) == ("cores", "cpu37", 1)
@@ -70,7 +70,7 @@ def numbers(cores: str) -> set[int]:
     return {int(name.removeprefix("cpu")) for name in expand_hosts(cores)}
 
 
-def test_one_rank_that_wanders_over_slow_and_quick_cpus() -> None:
+def test_one_rank_that_moves_over_slow_and_fast_cpus() -> None:
     (share,) = attribute(on_cpus(2, 90, 16, 1, slow=5)).shares
     assert share.covariate == "cpu5" and share.sign == 1
     quick = on_cpus(3, 90, 16, 1, slow=5, effect=-0.08)
@@ -84,7 +84,7 @@ def test_cpus_that_were_always_together_are_named_together() -> None:
     cost = np.exp(0.05 * halves + 0.01 * random.normal(size=60))
     cores = tuple("cpu[4-7]" if half else "cpu[0-3]" for half in halves)
     (share,) = attribute(make_repeats(cost, {}, cores=cores)).shares
-    # Slower there, or quicker elsewhere: the same thing, told once.
+    # Slower there, or faster elsewhere: equivalent, reported once.
     assert share.cause == "cores" and share.covariate in ("cpu[0-3]", "cpu[4-7]")
     assert share.sign == (1 if share.covariate == "cpu[4-7]" else -1)
     named = [each for each in candidates_of(make_repeats(cost, {}, cores=cores)) if each.which]
@@ -110,7 +110,7 @@ def test_the_same_cpu_of_all_hosts_and_that_of_one() -> None:
 
 
 def test_hosts_with_cpus_of_their_own_are_hosts() -> None:
-    """Where a host and its CPUs go together, it is the host that is spoken of."""
+    """If a host and its CPUs are confounded, the host is reported."""
     random = np.random.default_rng(6)
     there = random.random(60) < 0.5
     cost = np.exp(0.05 * there + 0.01 * random.normal(size=60))
@@ -124,13 +124,13 @@ def test_hosts_with_cpus_of_their_own_are_hosts() -> None:
     assert share.cause == "hosts" and share.detail.startswith("those on n")
 
 
-def test_cpus_that_are_alike_are_not_named() -> None:
+def test_equal_cpus_are_not_named() -> None:
     """At 1% a cell: of 100 more than 5 would be chance once in 2,000 times (binomial)."""
     named = sum(bool(attribute(on_cpus(100 + k, 40, 16, 2, None)).shares) for k in range(100))
     assert named <= 5
 
 
-def test_cells_that_always_sat_alike_have_no_such_cause() -> None:
+def test_cells_with_constant_cpus_have_no_such_cause() -> None:
     repeats = on_cpus(7, 40, 4, 4, None)
     assert set(repeats.cores) == {"cpu[0-3]"}
     assert not any(each.cause.name == "cores" for each in candidates_of(repeats))
@@ -149,7 +149,7 @@ def test_many_hosts_and_cpus_stay_bounded() -> None:
 # ---- neighbours ----------------------------------------------------------------------------------
 
 
-def test_work_on_neighbouring_cpus_is_told_from_others_on_the_node() -> None:
+def test_work_on_neighbouring_cpus_is_distinguished_from_other_load_on_the_node() -> None:
     random = np.random.default_rng(9)
     near, far = random.gamma(2.0, 0.4, 100), random.gamma(2.0, 2.0, 100)
     cost = np.exp(0.03 * near + 0.01 * random.normal(size=100))
@@ -157,13 +157,13 @@ def test_work_on_neighbouring_cpus_is_told_from_others_on_the_node() -> None:
     (share,) = attribute(make_repeats(cost, around)).shares
     assert share.cause == "shared caches" and share.sign == 1
     assert "share a core or a cache" in share.sentence
-    # And others that slow by what the whole node shares are told as such.
+    # And load that slows through shared resources of the node is reported as such.
     cost = np.exp(0.01 * (near + far) + 0.01 * random.normal(size=100))
     shares = attribute(make_repeats(cost, around)).shares
     assert shares[0].cause == "neighbours"
 
 
-def test_a_rank_that_waits_for_its_own_cpu_has_no_neighbour_to_blame() -> None:
+def test_a_rank_that_waits_for_its_own_cpu_names_no_neighbour() -> None:
     random = np.random.default_rng(10)
     wait = random.gamma(2.0, 0.2, 100)
     cost = np.exp(0.1 * wait + 0.01 * random.normal(size=100))
@@ -179,7 +179,7 @@ def lasting(run: RunData, wall: float) -> RunData:
     return replace(run, measurements=measurements)
 
 
-def test_what_other_runs_measured_meanwhile_is_found() -> None:
+def test_concurrent_measurements_of_other_runs_are_found() -> None:
     """By brute force over all pairs of measurements."""
     random = np.random.default_rng(11)
     runs = [
@@ -218,8 +218,8 @@ def moved(run: RunData, random: np.random.Generator) -> RunData:
     return replace(run, measurements=measurements)
 
 
-def test_a_run_beside_is_a_cause_and_a_factor() -> None:
-    """Every other launch has a launch of another run beside it, and takes 5% longer."""
+def test_a_concurrent_run_is_a_cause_and_a_factor() -> None:
+    """Every other launch has a concurrent launch of another run, and takes 5% longer."""
     slow = np.arange(60) % 2 == 0
     values = normal(12, 60, 0.005) * np.where(slow, 1.05, 1.0)
     run = lasting(run_of([(npb("ep"), values)], name="a-box-quick"), 4.0)
@@ -231,25 +231,25 @@ def test_a_run_beside_is_a_cause_and_a_factor() -> None:
     assert varied.repeats.beside == ("npb.lu", "") * 30
     (share,) = attribute(varied.repeats).shares
     assert share.cause == "beside"
-    # Either half may be the one that is spoken of; both are as frequent.
-    assert share.detail.startswith(("those beside npb.lu took", "those alone took"))
+    # Either half may be reported; both are equally frequent.
+    assert share.detail.startswith(("those concurrent with npb.lu took", "those alone took"))
     (comparison,) = (c for c in factors_of(studied).comparisons if c.factor == "beside")
     assert comparison.location.verdict == "differs"
     assert sentence(comparison).startswith("concurrent LU ")
     assert " median by 5.0% [" in sentence(comparison)
-    # Alone, there is nothing to tell.
+    # Without it, there is nothing to report.
     assert variation(run).varied[0].repeats.beside == ()
     assert all(cause_of(name).name == name for name in ("beside", "cores", "shared caches"))
 
 
-def test_runs_that_shared_no_host_were_not_beside() -> None:
+def test_runs_without_a_common_host_were_not_concurrent() -> None:
     one = lasting(run_of([(npb("ep"), np.ones(20))], name="a-box-x", hosts=("n1",)), 5.0)
     other = lasting(run_of([(npb("lu"), np.ones(20))], name="b-box-y", hosts=("n2",)), 5.0)
     assert measured_beside([one, other]) == {}
     assert len(measured_beside([one, replace(one, manifest=other.manifest)])) == 40
 
 
-# ---- hosts of sets, and where ranks sat, as runs tell it -----------------------------------------
+# ---- hosts of sets, and CPUs of ranks, from runs -------------------------------------------------
 
 
 def seated(*seats: tuple[str, list[int]]) -> tuple[RankRecord, ...]:
@@ -277,7 +277,7 @@ def test_cpus_of_ranks(ranks: tuple[RankRecord, ...], hosts: str, cores: str) ->
     assert repeats.take([True, False]).cores == repeats.cores[:1]
 
 
-def test_cpus_of_runs_that_tell_and_of_runs_that_do_not() -> None:
+def test_cpus_of_runs_with_and_without_records_of_them() -> None:
     repeats = make_repeats(np.ones(3), {}, cores=("cpu0", "cpu1", "cpu0"))
     bare = replace(make_repeats(np.ones(2), {}), utc=repeats.utc[:2] + 1.0)
     (both,) = joined([repeats, bare])
@@ -305,7 +305,7 @@ def test_cpus_are_a_factor_where_they_differ_within_a_cell() -> None:
 
 
 def test_a_host_that_makes_its_sets_slow_is_in_the_answer() -> None:
-    """Ten sets of three out of six hosts, one of which makes those 6% longer that it is in."""
+    """Ten sets of three of six hosts; sets with one particular host take 6% longer."""
     sets = list(itertools.combinations(range(5), 2)) * 4
     hosts = [(f"n{a}", f"n{b}", "n9") for a, b in sets]
     slow = np.array(["n3" in each for each in hosts])
@@ -319,7 +319,7 @@ def test_a_host_that_makes_its_sets_slow_is_in_the_answer() -> None:
     found = re.search(r"ets with n3 take (\S+)% longer in .* \(4 of 10 sets, p = ", answer.verdict)
     assert found is not None and float(found[1]) == pytest.approx(6.0, abs=0.4)
     assert "Measure n3 individually: `assay run --per-node`." in answer.advice
-    (row,) = (row for row in answer.evidence if row.metric == "cost beside sets without")
+    (row,) = (row for row in answer.evidence if row.metric == "cost relative to sets without")
     assert row.ci95[0] <= 1.06 <= row.ci95[1]
     # One set alone is none among others.
     assert "ets with" not in reply_to("steadiness", [], run).answer.verdict

@@ -1,4 +1,4 @@
-"""Cells out of measurements with planted truth: levels, warm-up, rates, caveats, failures."""
+"""Cells from measurements with planted values: levels, warm-up, rates, caveats, failures."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from assay.records.schema import (
     Verification,
 )
 from assay.stats.cells.caveats import drift
+from assay.stats.cells.resolution import resolution_of
 from assay.stats.cells.summarise import launch_value, summarise_cells
 from assay.stats.core.correlation import effective_size
 from assay.stats.core.intervals import median_interval
@@ -138,7 +139,7 @@ def test_cost_and_rate_of_launch_medians() -> None:
     assert cell.parameters == {"n": 100}
 
 
-def test_launches_of_unequal_sizes_count_alike() -> None:
+def test_launches_of_unequal_sizes_count_equally() -> None:
     values = [[float(i)] * (1000 if i == 1 else 5) for i in range(1, 8)]
     metric = only([measured(BARRIER, i, v) for i, v in enumerate(values)], [BARRIER])
     assert metric.metrics["time"].median == 4.0
@@ -211,7 +212,7 @@ def test_values_that_are_no_numbers_fail_the_cell_by_name() -> None:
     assert f"{BARRIER.id}-0" in cell.error
 
 
-def test_failures_and_what_was_never_reached() -> None:
+def test_failures_and_cells_never_reached() -> None:
     failed = measured(BARRIER, 0, status="failed", error="no memory", verified=None)
     cell = only([failed], [BARRIER])
     assert (cell.status, cell.error, cell.verified) == ("failed", "no memory", None)
@@ -249,7 +250,7 @@ def test_why_it_stopped(spread: float, complete: bool, rule: dict[str, int], sto
     found = [measured(BARRIER, i, v) for i, v in enumerate(values)]
     cell = only(found, [BARRIER], complete=complete, **rule)
     assert cell.metrics["time"].stop == stop
-    sentences = [c for c in cell.caveats if "was asked" in c]
+    sentences = [c for c in cell.caveats if "was requested" in c]
     assert len(sentences) == (stop != "precision")
 
 
@@ -311,7 +312,7 @@ CAVEATS = {
 
 
 @pytest.mark.parametrize("name", CAVEATS)
-def test_caveat_stands_next_to_its_number(name: str) -> None:
+def test_a_caveat_refers_to_its_number(name: str) -> None:
     found, words = CAVEATS[name]
     sentences = only(found, [BARRIER]).caveats
     assert len(sentences) == 1
@@ -326,12 +327,12 @@ def test_caveat_stands_next_to_its_number(name: str) -> None:
         {"involuntary_switches": 30.0},
         {"other_cpu_seconds": 0.05},
         {"throttle_events": 0.0},
-        # What the counters' steps of 10 ms make of a measurement that took 4 ms.
+        # The effect of the counters' 10 ms resolution on a measurement of 4 ms.
         {"sampling_seconds": 0.004, "other_cpu_seconds": 0.01},
         {"sampling_seconds": 0.004, "involuntary_switches": 2.0},
     ],
 )
-def test_small_disturbances_are_not_worth_a_sentence(covariates: dict[str, float]) -> None:
+def test_small_disturbances_are_not_reported(covariates: dict[str, float]) -> None:
     found = changed(quiet(), covariates=COVARIATES | covariates)
     assert only(found, [BARRIER]).caveats == []
 
@@ -348,7 +349,7 @@ def test_seats_of_ranks() -> None:
     assert ["1 of 2 ranks shared" in c for c in sentences(oversubscribed=True)] == [True]
 
 
-def test_starts_that_came_late_and_clocks_that_came_apart() -> None:
+def test_late_starts_and_diverging_clocks() -> None:
     collective = Cell("network.collective", {"op": "bcast", "bytes": 8}, Placement(ppn=2), "fake")
     values = noisy(11, 6, 40, spread=0.0002)
 
@@ -365,7 +366,7 @@ def test_starts_that_came_late_and_clocks_that_came_apart() -> None:
     assert "5% of the time" in apart
 
 
-def test_ranks_that_do_different_things_are_not_called_slow() -> None:
+def test_ranks_with_different_work_are_not_called_slow() -> None:
     bcast = Cell("network.collective", {"op": "bcast", "bytes": 8}, Placement(ppn=2), "fake")
     values = noisy(11, 6, 40, spread=0.0002)
     for cell, caveats in ((BARRIER, 1), (bcast, 0)):
@@ -377,13 +378,77 @@ def test_coarse_clock() -> None:
     coarse = ClockRecord("coarse", 1e-6, 1e-4)
     values = noisy(11, 6, 40, spread=0.0002)
     found = [measured(BARRIER, i, v, clock=coarse) for i, v in enumerate(values)]
-    [sentences] = only(found, [BARRIER]).caveats
-    assert "clock is coarse" in sentences
-    # The same time an operation, but a hundred operations between two looks at the clock.
+    [known, coarse_clock] = only(found, [BARRIER]).caveats
+    assert "the clock's step permits no better" in known
+    assert "clock is coarse" in coarse_clock
+    # The same time per operation, but a hundred operations between two clock readings.
     assert only(changed(found, batch=100), [BARRIER]).caveats == []
-    # A rate's costs are per flop, far below a tick; it is the sample's own length that counts.
+    # A rate's costs are per flop, far below a tick; the sample's own length counts.
     fine = [measured(DGEMM, i, v) for i, v in enumerate(values)]
     assert only(fine, [DGEMM]).caveats == []
+
+
+def test_equal_times_are_known_to_the_step_of_the_clock() -> None:
+    coarse = ClockRecord("coarse", 1e-7, 1e-6)
+    equal = [measured(BARRIER, i, [5e-4] * 30, clock=coarse) for i in range(8)]
+    found = only(equal, [BARRIER]).metrics["time"]
+    assert (found.median, found.ci95) == (5e-4, pytest.approx((4.99e-4, 5.01e-4)))
+    assert found.stop == "precision"  # 0.2%
+    # A hundred operations between two readings.
+    batched = only(changed(equal, batch=100), [BARRIER]).metrics["time"]
+    assert batched.ci95 == pytest.approx((5e-4 - 1e-8, 5e-4 + 1e-8))
+    # Of a rate the ends are those of the time, inverted; the coarsest launch counts.
+    rates = [measured(DGEMM, i, [5e-4] * 30, clock=coarse if i else CLOCK) for i in range(8)]
+    rate = only(rates, [DGEMM]).metrics["rate"]
+    assert rate.ci95 == pytest.approx((2e6 / 5.01e-4 * 2, 2e6 / 4.99e-4 * 2))
+
+
+def test_a_clock_coarser_than_the_precision_leaves_it_unreached() -> None:
+    coarse = ClockRecord("coarse", 1e-6, 1e-5)
+    equal = [measured(BARRIER, i, [2e-4] * 30, clock=coarse) for i in range(8)]
+    cell = only(equal, [BARRIER])
+    assert cell.metrics["time"].stop != "precision"
+    assert any("±5%" in each and "clock's step" in each for each in cell.caveats)
+    # A call shorter than a step, and one of a step: no time below 0, no infinite rate.
+    for value in (0.0, 1e-5):
+        low, high = (
+            only([measured(BARRIER, i, [value] * 30, clock=coarse) for i in range(8)], [BARRIER])
+            .metrics["time"]
+            .ci95
+        )
+        assert low == value / 2.0 and high == pytest.approx(value + 1e-5)
+
+
+@pytest.mark.parametrize("span", [3.25e-5, 7.5e-5, 1.01e-4])
+def test_the_interval_holds_the_time_that_a_coarse_clock_rounds(span: float) -> None:
+    """Readings are whole steps of 10 µs, at any phase: launches agree on a wrong time."""
+    rng, step = np.random.default_rng(8), 1e-5
+    begins = rng.uniform(0.0, 1.0, (12, 15))
+    times = step * (np.floor((begins + span) / step) - np.floor(begins / step))
+    coarse = ClockRecord("coarse", 1e-6, step)
+    found = [measured(BARRIER, i, row, clock=coarse) for i, row in enumerate(times)]
+    low, high = only(found, [BARRIER]).metrics["time"].ci95
+    assert low <= span <= high
+
+
+def test_imported_values_are_known_to_their_last_digit() -> None:
+    printed = SampleSeries("rate", "op/s", None, None, [], [12.3e6], [1], ["12.30"])
+    found = [measured(OUTSIDE, i, series=[printed]) for i in range(8)]
+    assert only(found, [OUTSIDE]).metrics["rate"].ci95 == pytest.approx((12.29e6, 12.31e6))
+    assert resolution_of(found[0], printed) == pytest.approx(1e4)
+    for text in ("", "NaN", "0.00", "fast"):
+        unknown = msgspec.structs.replace(printed, printed=[text])
+        assert resolution_of(found[0], unknown) is None
+
+
+def test_equal_values_of_unknown_resolution_are_no_statement_of_precision() -> None:
+    values = SampleSeries("rate", "op/s", None, None, [], [12.3e6])
+    cell = only([measured(OUTSIDE, i, series=[values]) for i in range(8)], [OUTSIDE])
+    assert cell.metrics["rate"].ci95 == (12.3e6, 12.3e6)
+    assert any("values of its 8 launches are equal" in each for each in cell.caveats)
+    varied = [msgspec.structs.replace(values, values=[12.3e6 + 1e3 * i]) for i in range(8)]
+    cell = only([measured(OUTSIDE, i, series=[each]) for i, each in enumerate(varied)], [OUTSIDE])
+    assert not any("are equal" in each for each in cell.caveats)
 
 
 def test_dependent_samples() -> None:
@@ -396,7 +461,7 @@ def test_dependent_samples() -> None:
             walk[k] = 0.9 * walk[k - 1] + 0.44 * rng.standard_normal()
         found.append(measured(BARRIER, i, 1.0 + 1e-4 * walk))
     sentences = only(found, [BARRIER]).caveats
-    assert any("depend on their predecessors: 400 of a launch" in c for c in sentences)
+    assert any("depend on their predecessors: the 400 of a launch" in c for c in sentences)
 
 
 def test_warmup_still_to_be_seen() -> None:
@@ -426,7 +491,7 @@ def test_drift_is_the_first_quarter_against_the_second_half() -> None:
     rng = np.random.default_rng(7)
     values = 2.0 + 1e-3 * rng.standard_normal(80)
     values[:20] *= 1.1
-    values[20:40] = 50.0  # the second quarter has no say
+    values[20:40] = 50.0  # the second quarter doesn't count
     expected = np.median(values[:20]) / np.median(values[40:]) - 1.0
     assert drift(values) == pytest.approx(expected)
     assert drift(values[:19]) is None
@@ -455,20 +520,20 @@ def test_drift_is_rarely_seen_where_there_is_none() -> None:
     assert np.mean([drift(row) is not None for row in rows]) < 0.003
 
 
-def test_slow_wandering_is_not_taken_for_a_warmup() -> None:
+def test_slow_fluctuation_is_not_treated_as_a_warmup() -> None:
     rng = np.random.default_rng(10)
     rows = rng.standard_normal((500, 400))
     for k in range(1, 400):
         rows[:, k] = 0.9 * rows[:, k - 1] + 0.44 * rows[:, k]
     seen = np.mean([drift(10 + row) is not None for row in rows])
-    # Taken for independent, four in ten of them would count.
+    # If treated as independent, four in ten of them would count.
     assert seen < 0.05
 
 
 SEARCH = Cell("linpack.search", {"n": 3000, "seconds": 20.0}, Placement(ppn=2), "fake")
 
 
-def test_a_search_is_measured_once_and_that_is_no_lack() -> None:
+def test_a_search_is_measured_once_without_a_caveat() -> None:
     cell = only([measured(SEARCH, 0, [0.18, 0.2, 0.19])], [SEARCH], max_launches=12)
     assert cell.caveats == []
     assert {metric.stop for metric in cell.metrics.values()} == {"launches"}

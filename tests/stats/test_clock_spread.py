@@ -1,4 +1,4 @@
-"""How far apart the times of day of a launch's hosts are."""
+"""Differences of the times of day of a launch's hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXACT = 1e-6
 
 
 def on_hosts(*hosts: tuple[str, float] | tuple[str, None]) -> Measurement:
-    """A measurement with a rank per host, of which some know how far their clock is off."""
+    """A measurement with a rank per host, of which some know their clock's offset."""
     ranks = tuple(
         RankRecord(i, host, 1, 0, [0], 0, True, False, None if utc is None else clocks(utc))
         for i, (host, utc) in enumerate(hosts)

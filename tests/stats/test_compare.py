@@ -1,4 +1,4 @@
-"""Groups compared: against SciPy, statsmodels and R, and on data whose difference is known."""
+"""Groups compared: against SciPy, statsmodels and R, and on data with a known difference."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_several_normal_groups_are_compared_by_welchs_analysis() -> None:
     assert [pair.test for pair in found.pairs] == ["Welch's t"] * 3
 
 
-def test_assumptions_decide_and_are_said() -> None:
+def test_assumptions_decide_and_are_reported() -> None:
     rng = np.random.default_rng(5)
     skewed = rng.lognormal(0.0, 1.0, (3, 40))
     two = location_differs({"a": skewed[0], "b": skewed[1]})
@@ -118,7 +118,7 @@ def test_two_adapters_raise_the_variation_and_leave_the_median_alone() -> None:
     assert location_differs({"1": one[:8], "2": two[:8]}).verdict == "open"
 
 
-def test_spreads_are_compared_relative_to_where_values_lie() -> None:
+def test_spreads_are_compared_relative_to_the_values() -> None:
     values = 100.0 + np.random.default_rng(14).standard_normal(100)
     slower = spread_differs({"a": values, "b": 2.0 * values})
     assert slower.verdict == "alike"
@@ -127,7 +127,7 @@ def test_spreads_are_compared_relative_to_where_values_lie() -> None:
     assert (below.test, below.verdict) == ("F", "differs")  # no logarithms of negative values
 
 
-def test_a_difference_that_is_there_is_never_called_alike() -> None:
+def test_an_existing_difference_is_never_called_equality() -> None:
     rng = np.random.default_rng(7)
     one, other = (c + rng.standard_normal(200) for c in (100.0, 102.0))
     found = location_differs({"one": one, "other": other})
@@ -152,7 +152,7 @@ def test_correcting_makes_verdicts_by_the_corrected_p() -> None:
 def test_neither_order_within_groups_nor_which_is_first_matters(
     one: list[float], other: list[float], random
 ) -> None:
-    # Sorted or not is a question of dependence; these tests are of the rest.
+    # Sorting matters for dependence; these tests are about the rest.
     x, y = np.array(one), np.array(other)
     shift, interval = hodges_lehmann(x, y)
     back, back_interval = hodges_lehmann(y, x)

@@ -106,7 +106,7 @@ def test_planted_variances_come_back_from_the_sample_to_the_day() -> None:
     }
 
 
-def test_negative_estimates_are_nothing_and_said() -> None:
+def test_negative_estimates_are_zero_and_reported() -> None:
     values = [99.0, 101.0] * 6  # every host has both: hosts differ less than chance would have it
     found = variance_components(repeats(values, np.repeat(np.arange(6), 2), [0] * 12))
     (hosts,) = [part for part in found.parts if part.level == "hosts"]
@@ -115,7 +115,7 @@ def test_negative_estimates_are_nothing_and_said() -> None:
     assert hosts.p > 0.5
 
 
-def test_what_cannot_be_told_apart_is_said() -> None:
+def test_confounded_levels_are_reported() -> None:
     rng = np.random.default_rng(3)
     values = 100 + rng.standard_normal(12)
     tied = variance_components(repeats(values, np.arange(12) // 4, np.arange(12) // 4))
@@ -126,7 +126,7 @@ def test_what_cannot_be_told_apart_is_said() -> None:
     assert variance_components(repeats([1.0], [0], [0])).parts == []
 
 
-def test_one_outlier_is_not_all_the_variance() -> None:
+def test_one_outlier_is_not_the_whole_variance() -> None:
     rng = np.random.default_rng(4)
     hosts = np.repeat(np.arange(10), 6)
     values = 100 + 2.0 * rng.standard_normal(10)[hosts] + rng.standard_normal(60)

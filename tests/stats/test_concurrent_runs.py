@@ -1,4 +1,4 @@
-"""What was measured beside results, by the moment and the host."""
+"""Concurrent measurements, by time and host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay.stats.attribution.concurrent_runs import with_beside
 from repeats_builder import make_repeats
 
 
-def test_each_result_gets_what_ran_beside_it_by_run_launch_and_time() -> None:
+def test_each_result_gets_concurrent_runs_by_run_launch_and_time() -> None:
     repeats = make_repeats(np.ones(4), {}, run=("a", "a", "b", "b"), utc=np.arange(4.0))
     found = {
         ("a", "1", 1.0): "npb.ep",
@@ -22,7 +22,7 @@ def test_each_result_gets_what_ran_beside_it_by_run_launch_and_time() -> None:
     np.testing.assert_array_equal(with_it.values, repeats.values)
 
 
-def test_nothing_found_leaves_repeats_as_they_are() -> None:
+def test_without_findings_repeats_are_unchanged() -> None:
     repeats = make_repeats(np.ones(2), {})
     assert with_beside([repeats], {}) == [repeats]
     # Something found elsewhere: then it is known that these were alone.

@@ -16,7 +16,7 @@ def test_a_score_is_the_normal_quantile_up_to_two_and_a_half(share: float) -> No
 
 
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.45, 0.6, 0.97])
-def test_a_width_is_the_score_of_the_distance_from_the_middle(share: float) -> None:
+def test_a_width_is_the_score_of_the_distance_from_the_median(share: float) -> None:
     expected = min(max(float(stats.norm.ppf(2.0 * abs(share - 0.5))), -2.5), 2.5)
     assert width_of(share) == pytest.approx(expected, abs=1e-9)
     assert width_of(share) == pytest.approx(width_of(1.0 - share))

@@ -95,7 +95,7 @@ def test_effective_size_ignores_how_large_outliers_are() -> None:
     assert effective_size(stretched) == effective_size(values)
 
 
-def test_independent_series_are_rarely_taken_for_dependent() -> None:
+def test_independent_series_are_rarely_treated_as_dependent() -> None:
     rng = np.random.default_rng(8)
     rows = rng.lognormal(size=(4000, 200))
     times = integrated_time(crossings(rows, np.median(rows, axis=1)))
@@ -110,7 +110,7 @@ def test_constant_and_tied_series() -> None:
     assert effective_size([2.0] * 50) == 50.0
     assert correlated_interval([2.0] * 50) == (2.0, 2.0)
     assert evidence_of_dependence([2.0] * 50) == 0.0
-    # Two values of a coarse clock, in long turns: the ties must not hide them.
+    # Two values of a coarse clock, in long runs: the ties must not hide them.
     turns = ([1.0] * 20 + [2.0] * 20) * 5
     assert effective_size(turns) < 40
 
@@ -129,7 +129,7 @@ def test_dependent_series_get_wider_intervals() -> None:
     assert ratio > 2.0  # the true time is 12.6
 
 
-def test_rows_are_treated_one_by_one() -> None:
+def test_rows_are_treated_separately() -> None:
     rng = np.random.default_rng(9)
     rows = np.array([ar1(rng, 120, phi) for phi in (0.0, 0.4, 0.8, 0.9)])
     low, high = correlated_intervals(rows, 0.25)

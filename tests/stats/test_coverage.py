@@ -1,6 +1,6 @@
-"""The 95% intervals hold the truth 93 to 97 times in a hundred, over thousands of series.
+"""The 95% intervals have a coverage of 93% to 97%, over thousands of series.
 
-The simulations are those of benchmarks/coverage.py, which makes the tables of
+The simulations are those of benchmarks/coverage.py, which generates the tables of
 docs/methods/sampling.md.
 """
 
@@ -49,14 +49,19 @@ def test_other_quantiles_of_skewed_samples(p: float, size: int) -> None:
     "name",
     [
         "independent",
-        "AR(1) 0.2",
-        "AR(1) 0.5",
         "AR(1) 0.8",
-        "AR(1) 0.9",
-        "MA of 4",
-        "MA of 10",
-        "exp AR(1) 0.8",
         "exp AR(1) 0.9",
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in (
+                "AR(1) 0.2",
+                "AR(1) 0.5",
+                "AR(1) 0.9",
+                "MA of 4",
+                "MA of 10",
+                "exp AR(1) 0.8",
+            )
+        ),
     ],
 )
 def test_median_of_dependent_samples(name: str, size: int) -> None:
@@ -82,30 +87,39 @@ def test_two_levels_need_the_launches_medians(launches: int) -> None:
     assert pooled < 0.5
 
 
+@pytest.mark.long
 def test_two_levels_without_a_launch_effect_lose_nothing() -> None:
     coverage, pooled = SIMULATIONS.two_level(12, 3000, 700, ratio=0.0)
     assert 0.93 <= coverage <= 0.97
     assert 0.93 <= pooled <= 0.97
 
 
-def test_optional_stopping_keeps_coverage_at_every_precision() -> None:
-    rule = Replication()
-    for name in SIMULATIONS.DISTRIBUTIONS:
-        outcome = SIMULATIONS.stopped(
-            name, SIMULATIONS.WORST_CASE_PRECISIONS, 5 * SERIES, 800, rule
-        )
-        assert SIMULATIONS.worst(outcome)[0] >= 0.93, name
-        assert max(coverage for coverage, _ in outcome) <= 0.97
-        # It does stop early where the precision allows it, and goes on where it doesn't.
-        assert outcome[-1][1] < 15
-        assert outcome[0][1] > 29
+@pytest.mark.parametrize(
+    ("name", "series"),
+    [
+        ("normal", SERIES),
+        *(
+            pytest.param(name, 5 * SERIES, marks=pytest.mark.long)
+            for name in SIMULATIONS.DISTRIBUTIONS
+        ),
+    ],
+)
+def test_optional_stopping_keeps_coverage_at_every_precision(name: str, series: int) -> None:
+    precisions = SIMULATIONS.WORST_CASE_PRECISIONS
+    outcome = SIMULATIONS.stopped(name, precisions, series, 800, Replication())
+    assert SIMULATIONS.worst(outcome)[0] >= 0.93
+    assert max(coverage for coverage, _ in outcome) <= 0.97
+    # It does stop early where the precision allows it, and goes on where it doesn't.
+    assert outcome[-1][1] < 15
+    assert outcome[0][1] > 29
 
 
+@pytest.mark.long
 def test_stopping_at_the_first_narrow_interval_would_not() -> None:
     outcome = SIMULATIONS.stopped(
         "normal",
         SIMULATIONS.WORST_CASE_PRECISIONS,
-        5 * SERIES,
+        SERIES,
         900,
         Replication(),
         successive=1,
@@ -114,6 +128,7 @@ def test_stopping_at_the_first_narrow_interval_would_not() -> None:
     assert SIMULATIONS.worst(outcome)[0] < 0.925
 
 
+@pytest.mark.long
 def test_simulated_stopping_is_the_shipped_rule() -> None:
     import numpy as np
 

@@ -30,7 +30,7 @@ def measured(cell: Cell, values: dict[int, list[float]], **changes: object) -> M
     return Measurement(cell, 0, "0000", 0.0, record, clock, SEATS)
 
 
-def test_fixed_work_loses_what_a_quantum_takes_over_the_fastest() -> None:
+def test_fixed_work_loses_the_time_of_a_quantum_beyond_the_fastest() -> None:
     spans = [1.0, 1.2, 1.0, 1.1, 1.5, 1.3]
     first, second = traces([measured(CELL, {1: spans[:3], 0: spans})])
     assert (first.rank, first.host, first.cpu) == (0, "n1", 4)
@@ -45,7 +45,7 @@ def test_fixed_work_loses_what_a_quantum_takes_over_the_fastest() -> None:
     assert len(second.segments) == 1
 
 
-def test_fixed_time_loses_what_an_interval_lacks_of_the_fullest() -> None:
+def test_fixed_time_loses_the_missing_work_of_an_interval() -> None:
     (found,) = traces([measured(INTERVALS, {0: [200.0, 150.0, 100.0, 190.0]})] * 2)
     assert len(found.segments) == 4
     assert found.lost == pytest.approx([0.0, 0.25e-3, 0.5e-3, 0.05e-3] * 2)
@@ -53,7 +53,7 @@ def test_fixed_time_loses_what_an_interval_lacks_of_the_fullest() -> None:
     assert found.grain == pytest.approx(1e-3 / 200)  # a piece of work, coarser than the clock
 
 
-def test_what_was_not_traced_or_failed_has_no_trace() -> None:
+def test_untraced_or_failed_measurements_have_no_trace() -> None:
     values = {0: [1.0, 1.2, 1.0]}
     assert traces([measured(CELL, values, status="failed")]) == []
     assert traces([measured(CELL, values, verified=False)]) == []

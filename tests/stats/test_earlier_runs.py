@@ -1,4 +1,4 @@
-"""What was measured of nodes at different times, as arrays."""
+"""Measurements of nodes at different times, as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many samples a launch is worth: against brute force, and truth planted in two levels."""
+"""The number of samples per launch: against brute force, and planted two-level variation."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from assay.stats.cells.effort import (
     OF_NO_ACCOUNT,
     LaunchEffort,
     LaunchVariation,
-    asked_at,
     levels_of,
     most_samples,
+    requested_at,
 )
 from assay.stats.cells.launch_rule import SPACING as LOOKS_APART
 
-# A precision that any launch has, so that nothing but time speaks.
+# A precision that any launch reaches, so that only time matters.
 ANY = Replication(precision=1e3, min_samples=1, max_samples=1_000_000, max_launches=1_000_000)
 RULE = Replication()
 Z = NormalDist().inv_cdf(0.975)
@@ -58,7 +58,7 @@ rules = st.builds(
 
 
 def cost(levels: LaunchVariation, shared: float, steady: int) -> float:
-    """Seconds that launches of so many steady samples take to a variance of 1 across them."""
+    """Seconds that launches of this many steady samples take to a variance of 1 across them."""
     seconds = levels.beside + shared + (levels.warmup + steady) * levels.sample
     return seconds * (levels.between + levels.within / steady)
 
@@ -67,7 +67,7 @@ def cost(levels: LaunchVariation, shared: float, steady: int) -> float:
 def test_no_other_number_of_samples_takes_less_time(found: LaunchVariation, shared: float) -> None:
     assume(found.between > AGREEING * found.within / found.usual)
     taken = most_samples(found, shared, math.inf, ANY) - found.warmup
-    # So many at least lest a warm-up be missed, or launches differ by their samples.
+    # The minimum that detects a warm-up, and launches that differ by their samples.
     fewest = max(found.warmup, math.ceil(found.within / found.between), 1)
     tried = {n: cost(found, shared, n) for n in range(fewest, fewest + 3000)}
     if taken in tried:
@@ -154,7 +154,8 @@ def test_where_time_is_too_short_for_the_launches_allowed_it_is_put_to_the_best_
     # 20% between launches: no number of them comes to 1%.
     rule = Replication(max_launches=400)
     far = levels(between=0.04, within=0.04 * 9, sample=0.01, beside=0.04)
-    # Six or nine samples would do, if their bias did not count beside what is known after 10 s.
+    # Six or nine samples would do if their bias were negligible at the precision reached after 10
+    # s.
     assert 9 <= most_samples(far, 0.0, 10.0, rule) <= 18
     # In an hour all launches are had, and then samples until they make no difference; a second a
     # launch is enough for some of them.
@@ -176,9 +177,9 @@ def test_the_median_of_few_skewed_samples_is_not_taken_for_theirs() -> None:
 
 
 def test_it_is_asked_at_spaced_numbers_of_launches() -> None:
-    points = sorted({asked_at(launches) for launches in range(31)})
+    points = sorted({requested_at(launches) for launches in range(31)})
     assert points == [0, 1, 2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30]
-    assert [asked_at(launches) for launches in (0, 2, 3, 6, 8, 29)] == [0, 2, 3, 5, 7, 24]
+    assert [requested_at(launches) for launches in (0, 2, 3, 6, 8, 29)] == [0, 2, 3, 5, 7, 24]
 
 
 def planted(
@@ -203,7 +204,9 @@ def planted(
     return sizes
 
 
-@pytest.mark.parametrize("between", [0.01, 0.03, 0.1])
+@pytest.mark.parametrize(
+    "between", [0.03, *(pytest.param(each, marks=pytest.mark.long) for each in (0.01, 0.1))]
+)
 def test_planted_levels_are_found_whatever_launches_took(between: float) -> None:
     rng = np.random.default_rng(7)
     # Long ones first, as a campaign has them, then ones whose own share is not small.
@@ -250,7 +253,7 @@ def test_disturbed_launches_have_no_say() -> None:
     assert found.within == pytest.approx(calm.within)
 
 
-def test_what_launches_do_not_tell_is_not_guessed() -> None:
+def test_unreported_values_are_not_estimated() -> None:
     rng = np.random.default_rng(17)
     launches = planted(rng, [100] * MIN_LAUNCHES, 0.02, 0.05)
     assert levels_of(launches, RULE) is not None

@@ -1,4 +1,4 @@
-"""Fleets with planted nodes: found, not found, and whatever the order, names and units."""
+"""Fleets with planted nodes: found, not found, for any order, names and units."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fleet(
     return np.exp(logs) * np.array([1e-9, 2.0, 3e3, 1e-4])[None, :, None]
 
 
-def test_a_node_slow_in_everything_is_told_by_all_kernels() -> None:
+def test_a_node_slow_in_everything_is_detected_by_all_kernels() -> None:
     costs = fleet(1)
     costs[17] *= 1.05
     found = compare(costs, CELLS)
@@ -36,7 +36,7 @@ def test_a_node_slow_in_everything_is_told_by_all_kernels() -> None:
     assert found.faster().size == 0
 
 
-def test_a_node_slow_in_one_resource_is_told_by_that_alone() -> None:
+def test_a_node_slow_in_one_resource_is_detected_by_that_alone() -> None:
     costs = fleet(2)
     costs[5, :2] *= 1.14
     found = compare(costs, CELLS)
@@ -89,7 +89,7 @@ def test_gaps_are_no_zeros() -> None:
     costs[11] *= 1.08
     costs[11, 1] = np.nan  # a cell that failed there
     costs[11, 0, 1:] = np.nan  # one launch of three
-    costs[4] = np.nan  # a node of which nothing was heard
+    costs[4] = np.nan  # a node without any result
     found = compare(costs, CELLS)
     assert found.outliers().tolist() == [11]
     assert found.counts[11].tolist() == [1, 0, 3, 3]
@@ -120,7 +120,7 @@ def test_order_and_units_don_t_matter(nodes: list[int], cells: list[int], unit: 
     )
 
 
-def test_a_fleet_without_bad_nodes_names_nobody_but_rarely() -> None:
+def test_a_fleet_without_bad_nodes_rarely_names_one() -> None:
     wrong = sum(compare(fleet(100 + t), CELLS).outliers().size > 0 for t in range(150))
     assert wrong <= binom.ppf(0.9999, 150, LEVEL)
 
@@ -155,7 +155,7 @@ def test_kinds_are_found_and_compared_within() -> None:
     assert sorted(found.outliers().tolist()) == [2, 30]
 
 
-def test_kinds_that_machines_tell_are_taken_as_told() -> None:
+def test_reported_kinds_are_used_as_reported() -> None:
     costs = fleet(11, nodes=40)
     costs[:5] *= 1.1  # too few to be seen as a kind
     assert sorted(compare(costs, CELLS).outliers().tolist()) == [0, 1, 2, 3, 4]
@@ -174,7 +174,7 @@ def test_chance_makes_no_kinds(nodes: int) -> None:
     assert split_fleets <= 4
 
 
-def test_dead_nodes_do_not_hide_kinds() -> None:
+def test_failed_nodes_do_not_hide_kinds() -> None:
     rng = np.random.default_rng(12)
     values = 0.01 * rng.standard_normal((50, 1))
     values[:20] += 0.3

@@ -1,4 +1,4 @@
-"""Nodes that get slower while their fleet doesn't; hosts that make their sets slower."""
+"""Nodes that get slower while their fleet doesn't; hosts that slow their node sets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_trend_is_found_as_such() -> None:
     assert drift.size == pytest.approx(0.1, abs=0.02)
 
 
-def test_what_the_whole_fleet_does_is_no_nodes_drift() -> None:
+def test_a_change_of_the_whole_fleet_is_no_nodes_drift() -> None:
     costs = history(3)
     costs[:, :, 3:] *= 1.3
     assert find_drifts(costs, DAY * np.arange(6)) == []
@@ -70,7 +70,7 @@ def test_nodes_may_be_missing_at_times() -> None:
     assert [drift.node for drift in find_drifts(costs, DAY * np.arange(6))] == [7]
 
 
-def test_three_occasions_tell_no_drift() -> None:
+def test_three_occasions_show_no_drift() -> None:
     costs = history(6, occasions=3)
     costs[7, :, 2:] *= 2.0
     assert find_drifts(costs, DAY * np.arange(3)) == []
@@ -111,12 +111,13 @@ def test_the_host_that_makes_its_sets_slow_is_named() -> None:
     assert found.of == 12
 
 
-def test_two_slow_hosts_are_both_named_and_not_taken_for_each_other() -> None:
+def test_two_slow_hosts_are_both_named_and_not_confused() -> None:
     costs, hosts = times(sets(2, count=20), {"n3": 0.1, "n6": 0.06}, 2)
     found = find_host_effects([costs], [hosts])
     assert [each.hosts for each in found] == [("n3",), ("n6",)]
     assert found[1].effect == pytest.approx(0.06, abs=0.015)
-    # The second's effect is beside the first's: least squares over the sets' means with both.
+    # The second's effect is estimated together with the first's: least squares over the sets'
+    # means.
     chosen = sets(2, count=20)
     design = np.array([[1.0, "n3" in each, "n6" in each] for each in chosen])
     means = np.log(costs).reshape(20, 3).mean(axis=1)
@@ -139,7 +140,7 @@ def test_a_slow_host_shows_in_the_cell_it_is_slow_in() -> None:
     assert (found.hosts, found.cell) == (("n1",), 1)
 
 
-def test_hosts_that_do_nothing_are_rarely_named() -> None:
+def test_hosts_without_effect_are_rarely_named() -> None:
     wrong = 0
     for trial in range(120):
         costs, hosts = times(sets(trial), {}, 1000 + trial)
@@ -147,6 +148,6 @@ def test_hosts_that_do_nothing_are_rarely_named() -> None:
     assert wrong <= binom.ppf(0.9999, 120, LEVEL)
 
 
-def test_few_sets_tell_nothing() -> None:
+def test_few_sets_give_no_result() -> None:
     costs, hosts = times(sets(7, count=5), {"n3": 1.0}, 7)
     assert find_host_effects([costs], [hosts]) == []

@@ -31,7 +31,7 @@ def test_f_of_groups_that_do_not_vary() -> None:
     assert one_way([np.array([1.0]), np.array([2.0])]) == (0.0, 1.0)  # a value each
 
 
-def test_checks_are_said_in_order_with_their_p() -> None:
+def test_checks_are_listed_in_order_with_their_p() -> None:
     checks = [
         Check("normal", "Shapiro–Wilk", 0.34567, True),
         Check("equal spread", "Brown–Forsythe", 0.1234, False),

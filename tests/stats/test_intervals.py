@@ -15,6 +15,7 @@ from assay.errors import AssayError
 from assay.stats.core.intervals import (
     Estimate,
     _binomial,
+    at_least,
     at_rank,
     interval_ranks,
     median_interval,
@@ -156,3 +157,14 @@ def test_binomial_sums_agree_with_the_library(n: int, p: float) -> None:
     from scipy.special import bdtr
 
     assert _binomial(n, p) == pytest.approx(bdtr(np.arange(n + 1.0), n, p), rel=1e-12, abs=1e-15)
+
+
+def test_an_interval_is_at_least_a_step_wide_on_each_side() -> None:
+    assert at_least((2.0, 2.0), 2.0, 0.5) == (1.5, 2.5)
+    assert at_least((1.0, 2.0), 2.0, 0.5) == (1.0, 2.5)
+    assert at_least((1.0, 4.0), 2.0, 0.5) == (1.0, 4.0)
+    assert at_least((2.0, 2.0), 2.0, 0.0) == (2.0, 2.0)
+    # A positive value stays positive, and a time of no step is not below 0.
+    assert at_least((2.0, 2.0), 2.0, 5.0) == (1.0, 7.0)
+    assert at_least((0.0, 0.0), 0.0, 5.0) == (0.0, 5.0)
+    assert at_least((-2.0, -2.0), -2.0, 0.5) == (-2.5, -1.5)

@@ -1,4 +1,4 @@
-"""Launches that depend on each other: told at any number, allowed for from twenty on."""
+"""Dependent launches: reported at any number, accounted for from twenty on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from scipy.stats import binom
 
 from assay.stats.compare.group_tests import effective_sample_ratio
-from assay.stats.compare.groups import location_differs
+from assay.stats.compare.groups import correct, location_differs
 from assay.stats.core.intervals import median_interval
 from assay.stats.core.launches import (
     are_ordered,
     dependence_of,
+    effective_launches,
     launch_interval,
     span_of,
-    worth_launches,
 )
 
 
@@ -31,20 +31,20 @@ def autoregressive(seed: int, trials: int, n: int, rho: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n", [6, 8, 10, 14, 30])
-def test_launches_that_rise_are_told_however_few(n: int) -> None:
+def test_rising_launches_are_reported_for_any_number(n: int) -> None:
     assert are_ordered(np.arange(n) ** 2.0)
     assert are_ordered(-(np.arange(n) ** 2.0))
     assert not are_ordered(np.ones(n)) and not are_ordered(np.arange(5.0))
 
 
-def test_of_six_launches_one_order_in_a_hundred_is_told() -> None:
+def test_of_six_launches_one_order_in_a_hundred_is_reported() -> None:
     """All 720 orders, one by one."""
     found = sum(are_ordered(np.array(order, float)) for order in itertools.permutations(range(6)))
     assert 2 <= found <= 0.012 * 720
 
 
 @pytest.mark.parametrize("n", [12, 40, 150])
-def test_independent_launches_are_told_once_in_a_hundred(n: int) -> None:
+def test_independent_launches_are_reported_once_in_a_hundred(n: int) -> None:
     rows = autoregressive(n, 1500, n, 0.0)
     assert sum(map(are_ordered, rows)) <= binom.isf(1e-3, 1500, 0.011)
 
@@ -65,7 +65,7 @@ def test_of_independent_or_few_launches_it_is_the_interval_of_the_median() -> No
     same = sum(launch_interval(row) == median_interval(row) for row in rows)
     assert same > 0.7 * 200
     assert launch_interval([1.0] * 5) is None
-    assert worth_launches(rows[0]) <= 30.0 and worth_launches(np.arange(12.0)) == 12.0
+    assert effective_launches(rows[0]) <= 30.0 and effective_launches(np.arange(12.0)) == 12.0
 
 
 def test_equal_groups_of_dependent_launches_don_t_differ() -> None:
@@ -77,10 +77,20 @@ def test_equal_groups_of_dependent_launches_don_t_differ() -> None:
     assert sum(found) <= binom.isf(1e-3, 150, 0.08)
 
 
-def test_a_shift_of_five_deviations_stays_one() -> None:
-    rows = autoregressive(11, 100, 8, 0.0)
-    for one, two in zip(rows[::2], rows[1::2], strict=True):
-        assert location_differs({"one": one, "two": two + 5.0}).verdict == "differs"
+@pytest.mark.parametrize(("n", "rho"), [(6, 0.0), (8, 0.0), (10, 0.0), (10, 0.3), (15, 0.3)])
+def test_a_shift_of_five_deviations_stays_one(n: int, rho: float) -> None:
+    """Also among twenty comparisons, and where neighbours look alike by chance."""
+    rows = 100.0 + autoregressive(11, 100, n, rho)
+    found = [
+        location_differs({"one": one, "two": two + 5.0})
+        for one, two in zip(rows[::2], rows[1::2], strict=True)
+    ]
+    assert [each.verdict for each in found] == ["differs"] * len(found)
+    assert [each.verdict for each in correct(found[:20])] == ["differs"] * 20
+    # Groups in order of size look most dependent.
+    one, two = np.sort(rows[0]), np.sort(rows[1]) + 5.0
+    assert dependence_of(one, two) > 0.5
+    assert location_differs({"one": one, "two": two}).verdict == "differs"
 
 
 def test_dependence_is_that_of_all_groups_together() -> None:

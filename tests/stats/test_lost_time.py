@@ -1,4 +1,4 @@
-"""No cause is credited with more time than was lost to it: planted truth, and brute force."""
+"""No cause is credited with more time than was lost to it: planted values, and brute force."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def two_groups(seed: int, waits: float, longer: float, **more: np.ndarray) -> Re
 
 
 def test_a_stopped_rank_is_not_one_that_waited() -> None:
-    """On a busy machine it waits for a moment whenever it goes on: as surely as it was stopped, but
-    not for as long.
+    """On a busy machine it waits for a moment whenever it continues: as certainly as it was
+    stopped, but for a shorter time.
     """
     for seed in range(12):
         random = np.random.default_rng(100 + seed)
@@ -51,7 +51,7 @@ def test_a_stopped_rank_is_not_one_that_waited() -> None:
         assert sum(share.share for share in rest) < 0.1
 
 
-def test_a_cause_gets_what_its_seconds_can_have_made_and_no_more() -> None:
+def test_a_cause_is_limited_by_the_possible_effect_of_its_seconds() -> None:
     """Of a time twice as long, waiting for 5% of it is at most 2 artanh(0.05) / ln 2 = 14.4%."""
     found = attribute(two_groups(1, 0.05, 2.0))
     (share,) = found.shares
@@ -71,7 +71,7 @@ def test_what_the_seconds_account_for_is_counted_whole() -> None:
         assert "can have made" not in share_note(share)
 
 
-def test_what_goes_on_beside_a_bounded_cause_is_named_with_the_rest() -> None:
+def test_an_effect_beyond_a_bounded_cause_is_named_with_the_rest() -> None:
     """Others take caches and memory too: more than the ranks were seen to wait for."""
     for seed in range(6):
         random = np.random.default_rng(200 + seed)
@@ -80,14 +80,14 @@ def test_what_goes_on_beside_a_bounded_cause_is_named_with_the_rest() -> None:
         shares = attribute(repeats).shares
         assert [share.cause for share in shares] == ["competition", "neighbours"]
         assert shares[0].share == pytest.approx(0.5, abs=0.05)
-    # What tells of the same more closely explains it all by itself.
+    # A covariate more closely correlated explains it alone.
     others = np.where(HALF, 2.0, 0.1) * np.exp(0.1 * random.normal(size=80))
     first, *rest = attribute(two_groups(3, 0.05, 2.0, other_cpu_seconds=others)).shares
     assert first.cause == "neighbours" and first.share > 0.8
     assert sum(share.share for share in rest) < 0.16
 
 
-def test_ranks_that_wait_in_turn_lose_what_all_of_them_wait() -> None:
+def test_ranks_that_wait_one_after_another_lose_the_sum_of_their_waits() -> None:
     """Four ranks, each held up for 5% of the time while the others wait for it."""
     wait = np.where(HALF, 0.2, 1e-4)
     cost = np.exp(0.002 * np.random.default_rng(4).normal(size=80)) / (1.0 - wait)
@@ -100,7 +100,7 @@ def test_ranks_that_wait_in_turn_lose_what_all_of_them_wait() -> None:
     assert share.share > 0.9 and not share.bounded
 
 
-def test_the_most_that_can_be_lost() -> None:
+def test_the_maximum_that_can_be_lost() -> None:
     covariates = {
         "wait_seconds": np.array([0.0, 0.2, 1.0]),
         "worst_wait_seconds": np.full(3, 0.125),

@@ -110,7 +110,7 @@ def test_p_falls_as_the_dip_grows_and_as_values_become_more() -> None:
     assert dip_p(0.06, 200) < dip_p(0.06, 50)
 
 
-def test_two_planted_modes_are_told_where_they_are_and_what_they_hold() -> None:
+def test_two_planted_modes_are_reported_with_place_and_share() -> None:
     rng = np.random.default_rng(6)
     fast, slow = 300.0 * (1 + 0.02 * rng.standard_normal(80)), 420.0 + 20.0 * rng.random(40)
     modes = find_modes(rng.permutation(np.concatenate([fast, slow])))

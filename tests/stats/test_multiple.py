@@ -62,7 +62,7 @@ def test_tests_that_were_not_made_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("p", [[-0.1], [1.1]])
-def test_what_is_no_probability_is_refused(p: list[float]) -> None:
+def test_invalid_probabilities_are_refused(p: list[float]) -> None:
     with pytest.raises(AssayError, match="between 0 and 1"):
         corrected(p)
 

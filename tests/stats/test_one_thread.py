@@ -1,4 +1,4 @@
-"""BLAS on one thread while assay computes."""
+"""BLAS is limited to one thread while assay computes."""
 
 from __future__ import annotations
 

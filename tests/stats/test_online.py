@@ -1,4 +1,4 @@
-"""Step times as they come: exact properties, planted changes, rates that follow from theory."""
+"""Online monitoring of step times: exact properties, planted changes, theoretical rates."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def shifted(draw, seed, factor, n=100, before=BEFORE):
 
 
 @pytest.mark.parametrize("allowance", [0.25, 0.5, 1.0])
-def test_limits_have_the_run_length_that_they_are_made_for(allowance):
-    # Runs of a CUSUM of true normal scores; their length is exponential, so that 300 of them tell
+def test_limits_have_their_nominal_run_length(allowance):
+    # Runs of a CUSUM of true normal scores; their length is exponential, so that 300 of them give
     # the mean to 6% (one deviation).
     rng = np.random.default_rng(SEED)
     asked, runs = 300.0, []
@@ -89,7 +89,7 @@ def test_only_the_order_of_steps_moves_the_charts(seed, factor):
     plain, mapped = Monitor(), Monitor()
     for value in values:
         alarms = plain.add(float(value)), mapped.add(float(np.sqrt(value)))  # a monotone map
-        if any(alarms):  # what is told goes by sizes, and begins anew
+        if any(alarms):  # the report depends on sizes, and restarts the charts
             break
         for one, other in zip(charts(plain), charts(mapped), strict=True):
             assert one.value == pytest.approx(other.value, abs=1e-9)
@@ -113,10 +113,10 @@ def test_periods_of_long_steps(steps, found):
     assert period(steps) == found
 
 
-# Changes that are planted.
+# Planted changes.
 
 
-def test_a_slowdown_is_seen_within_a_few_steps_and_told_rightly():
+def test_a_slowdown_is_detected_within_a_few_steps_and_reported_correctly():
     for seed in range(20):
         found = alarms(shifted(normal, seed, 1.5))
         first = found[0]
@@ -128,14 +128,14 @@ def test_a_slowdown_is_seen_within_a_few_steps_and_told_rightly():
         assert first.normal.n < first.since
 
 
-def test_a_small_slowdown_takes_longer_and_none_worth_telling_is_not_told():
+def test_a_small_slowdown_takes_longer_and_a_negligible_one_is_not_reported():
     assert alarms(shifted(normal, 1, 1.04, n=200))[0].ratio == pytest.approx(1.04, abs=0.015)
     steady = 0.1 * (1 + 0.0005 * np.random.default_rng(2).standard_normal(600))
     steady[300:] *= 1.01  # twenty deviations, and one percent
     assert alarms(steady) == []
 
 
-def test_recovery_is_told_and_the_old_range_holds_again():
+def test_recovery_is_reported_and_the_old_range_applies_again():
     values = shifted(normal, 3, 1.5, n=300)
     values[BEFORE + 40 :] /= 1.5
     found, monitor = changes(values)
@@ -148,14 +148,14 @@ def test_recovery_is_told_and_the_old_range_holds_again():
     assert monitor.normal.median == pytest.approx(0.1, rel=0.01)
 
 
-def test_a_second_slowdown_after_a_recovery_is_seen_as_quickly():
+def test_a_second_slowdown_after_a_recovery_is_detected_as_quickly():
     values = shifted(normal, 4, 1.5, n=400)
     values[BEFORE + 40 : BEFORE + 240] /= 1.5
     second = [c for c in alarms(values) if c.step > BEFORE + 240]
     assert second and second[0].step <= BEFORE + 246
 
 
-def test_what_stays_becomes_normal():
+def test_a_lasting_change_becomes_normal():
     found, monitor = changes(shifted(normal, 5, 1.5, n=600))
     assert [change.kind for change in found] == ["slower", "settled"]
     assert monitor.normal.median == pytest.approx(0.15, rel=0.01)
@@ -164,14 +164,14 @@ def test_what_stays_becomes_normal():
     )[-1].ratio == pytest.approx(2.5 / 1.5, rel=0.03)
 
 
-def test_faster_steps_are_told_and_are_no_alarm():
+def test_faster_steps_are_reported_and_are_no_alarm():
     found, monitor = changes(shifted(normal, 7, 0.8))
     assert [change.kind for change in found] == ["faster"]
     assert not found[0].alarm
     assert monitor.normal.median == pytest.approx(0.08, rel=0.02)
 
 
-def test_a_drift_is_told_as_one():
+def test_a_drift_is_reported_as_one():
     values = normal(np.random.default_rng(8), 600)
     values[BEFORE:] *= 1.0 + 0.0005 * np.arange(400)
     found = alarms(values)
@@ -180,7 +180,7 @@ def test_a_drift_is_told_as_one():
     assert drift.slope == pytest.approx(0.0005, rel=0.6)
 
 
-def test_a_growing_spread_is_told_as_one():
+def test_a_growing_spread_is_reported_as_one():
     values = normal(np.random.default_rng(9), 500)
     values[BEFORE:] = 0.1 + 4.0 * (values[BEFORE:] - 0.1)
     first = alarms(values)[0]
@@ -200,7 +200,7 @@ def test_single_long_steps_are_counted_and_are_no_alarm(longer):
     assert [step for step, _ in monitor.outliers] == [index + 1 for index in where]
 
 
-def test_steps_that_are_periodically_long_are_a_mode_of_their_own():
+def test_periodically_long_steps_are_a_separate_mode():
     values = CLEAN["every 100th ten times as long"](np.random.default_rng(11), 2000)
     found, monitor = changes(values)
     assert [c for c in found if c.alarm] == []
@@ -216,7 +216,7 @@ def test_warm_up_is_dropped():
     assert monitor.normal.high < 0.11
 
 
-def test_a_hang_is_none_before_its_time():
+def test_a_hang_is_reported_only_after_the_patience():
     monitor = Monitor(Settings(patience=5.0))
     assert not monitor.overdue(1e9)  # nothing is known yet
     for value in normal(np.random.default_rng(13), 100):
@@ -226,7 +226,27 @@ def test_a_hang_is_none_before_its_time():
     assert not monitor.overdue(23.9) and monitor.overdue(24.1)
 
 
-def test_patience_that_is_asked_for_counts_alone():
+def test_few_steps_are_what_a_silence_is_judged_against():
+    """Until the normal range is known; of very few steps a longer silence is needed."""
+    monitor = Monitor(Settings(patience=5.0))
+    assert monitor.silence() is None
+    for step, least in enumerate((None, None, 30.0, 30.0, 30.0, 30.0, 30.0, 10.0), 1):
+        monitor.add(1.0)
+        assert monitor.silence() == least, step
+    for _ in range(5):
+        monitor.add(1.0)
+    assert monitor.normal is None
+    assert monitor.overdue(15.0) and not monitor.overdue(9.9)
+    monitor.add(15.0)
+    assert monitor.silence() == 45.0
+    assert monitor.apart() == [(14, 15.0)] and monitor.outliers == []
+    # Steps that are not added yet count too.
+    short = Monitor(Settings(patience=5.0))
+    assert short.silence([0.001] * 13) == 5.0 and short.apart([0.001] * 12 + [15.0]) == [(13, 15.0)]
+    assert short.apart([0.001, 15.0]) == []
+
+
+def test_a_given_patience_counts_alone():
     monitor = Monitor(Settings(patience=1.0, hang=0.0))
     assert not monitor.overdue(2.0)
     monitor.add(3.0)
@@ -253,6 +273,7 @@ def test_any_times_are_taken(values):
 # Rates. A false alarm in 10,000 steps makes 9.5% of series of 1,000 steps have one.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CLEAN)
 def test_false_alarms_are_as_rare_as_stated(name):
     rng = np.random.default_rng(SEED)

@@ -101,7 +101,7 @@ def test_what_white_noise_exceeds_rarely(segments: int, neighbours: int, wanted:
     assert chance == pytest.approx(wanted, rel=1e-3)
 
 
-def test_the_nearest_frequency_looked_at() -> None:
+def test_the_nearest_tested_frequency() -> None:
     where = layout(64)
     bins = np.array([-3.0, 7.9, 8.4, 12.6, 20.0, 28.2, 99.0])
     expected = [int(np.argmin(np.abs(where.bins - each))) for each in bins]

@@ -1,4 +1,4 @@
-"""Each public function of the statistics has a test here, as docs/methods.md says."""
+"""Each public function of the statistics has a test here, as docs/methods/ says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def public_functions() -> set[tuple[str, str]]:
 
 
 def called_functions() -> set[tuple[str, str]]:
-    """Module and name of what the tests import from the statistics and use by that name.
+    """Module and name of imports of the tests from the statistics that are used by that name.
 
     A module that is imported whole counts by its attributes.
     """

@@ -1,4 +1,4 @@
-"""What orders of runs tell: their scores, their dependence, their modes, against slow versions."""
+"""Statistics under reordering of runs: scores, dependence, modes, against slow versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeats of a run and of a store: planted values come back, in one order, whichever way."""
+"""Repeats of a run and of a store: planted values are returned, in one order, by either."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from assay.kernels import find_kernel
 from assay.model.cell import Cell
 from assay.model.placement import Placement
-from assay.records.directory import create_run
+from assay.records.creation import create_run
 from assay.records.model import Measurement, RunData
 from assay.records.reading import read_run
 from assay.records.schema import MeasurementRecord, RankRecord, SampleSeries
@@ -103,7 +103,7 @@ def test_the_values_are_those_that_the_cells_summary_rests_on(tmp_path: Path) ->
     assert (repeats.samples.min(), repeats.samples.max()) == pytest.approx((metric.min, metric.max))
 
 
-def test_covariates_are_nan_where_the_machine_did_not_tell(tmp_path: Path) -> None:
+def test_covariates_are_nan_if_the_machine_did_not_report_them(tmp_path: Path) -> None:
     run = in_memory(
         tmp_path,
         [
@@ -204,7 +204,7 @@ def test_a_store_gives_what_its_runs_give(tmp_path: Path) -> None:
     for name, repeats in found.items():
         assert repeats.covariates.keys() == wanted[name].covariates.keys()
         assert_same(repeats, wanted[name], samples=False)
-    # One covariate is told by the oldest run alone, another by the others.
+    # One covariate is reported by the oldest run alone, another by the others.
     assert found[STREAM.id].covariates.keys() == {"steal_seconds", "load_average"}
     assert found[NOISE.id].metric == "noise"
     assert len(found[OUTSIDE.id]) == 3

@@ -1,4 +1,4 @@
-"""Sessions: what was recorded counts; where nothing was, pauses tell."""
+"""Sessions: recorded ones count; without records, pauses separate them."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def at(times: list[float], session: list[int] | None = None, run: str = "r") -> 
     )
 
 
-def test_pauses_part_what_recorded_nothing() -> None:
+def test_pauses_separate_launches_without_recorded_sessions() -> None:
     minute = [60.0 * k for k in range(5)]
     later = [1e4 + t for t in minute]
     assert sessions([at([*minute, *later])]).tolist() == [1] * 5 + [2] * 5
-    # A pause is long beside the usual one: of launches an hour apart none is.
+    # A pause is long compared with the usual one: of launches an hour apart none is.
     assert sessions([at([3600.0 * k for k in range(9)])]).tolist() == [1] * 9
     assert sessions([at([0.0, 1.0, 2.0, 3.0 + PAUSE])]).tolist() == [1, 1, 1, 2]
 
 
-def test_cells_are_parted_together() -> None:
+def test_cells_are_separated_together() -> None:
     """A cell that paused while another was measured has no session of its own."""
     one, other = at([0.0, 100.0, 900.0, 1000.0]), at([200.0, 400.0, 600.0, 800.0])
     assert sessions([one]).tolist() == [1, 1, 2, 2]
@@ -51,7 +51,7 @@ def test_sessions_of_two_runs_are_not_the_same() -> None:
     one = at([0.0, 10.0, 1000.0, 1010.0], [0, 0, 1, 1], run="a")
     other = at([5000.0, 5010.0, 6000.0], [0, 0, 1], run="b")
     assert sessions([one, other]).tolist() == [1, 1, 2, 2, 3, 3, 4]
-    # Whichever comes first in time is the first, wherever it stands.
+    # The earliest in time is the first, wherever it is in the list.
     assert sessions([other, one]).tolist() == [3, 3, 4, 1, 1, 2, 2]
 
 
@@ -73,13 +73,13 @@ def in_sessions(values: np.ndarray, rule: Replication):
     return replace(run, measurements=measurements, manifest=manifest)
 
 
-def test_a_run_tells_the_session_of_each_replicate() -> None:
+def test_a_run_gives_the_session_of_each_replicate() -> None:
     values = normal(1, 60, 0.002) * np.where(np.arange(60) < 30, 1.0, 1.03)
     rule = Replication(every=300.0, sessions=2, max_launches=30)
     run = in_sessions(values, rule)
     (repeats,) = repeats_of(run)
     assert repeats.session.tolist() == [0] * 30 + [1] * 30
-    # No pause parts them: ten seconds lie between all launches.
+    # No pause separates them: ten seconds between all launches.
     found = {each.name: each for each in FACTORS.find(Measured(run, [])).comparisons}
     assert found["EP, session"].location.verdict == "differs"
     assert found["EP, session"].location.pairs[0].ratio == pytest.approx(1.03, rel=0.003)

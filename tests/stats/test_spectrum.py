@@ -1,4 +1,4 @@
-"""The spectrum of lost time: planted periods come back, and noise without any stays silent."""
+"""The spectrum of lost time: planted periods are found; noise without any gives none."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_pulses_of_these_tests_lose_what_they_should():
         (50e-3, 1e-3, 3e-7),  # a daemon that takes several intervals
         (10e-3, 5e-6, 1e-6),
         (0.99e-3, 1e-6, 2e-7),
-        (3.33e-4, 5e-6, 1e-6),  # most of its multiples are too fast and come back as others
+        (3.33e-4, 5e-6, 1e-6),  # most of its multiples are too fast and are aliased
     ],
 )
 @pytest.mark.parametrize("segments", [1, 4])
@@ -62,7 +62,7 @@ def test_a_planted_period_is_found_and_nothing_else(period, length, jitter, segm
     ]
     seen = spectrum(table, STEP)
     (found,) = seen.periodic
-    # The frequency to a small part of what the trace tells apart; the length to a fifth.
+    # The frequency to a small part of the trace's resolution; the length to a fifth.
     assert abs(found.frequency - 1 / period) < 0.1 * seen.resolution
     assert found.length == pytest.approx(length, rel=0.2)
     assert found.share == pytest.approx(found.length / found.period)
@@ -94,16 +94,22 @@ def decaying(rng):
     ("segments", "draw"),
     [
         (1, lambda rng: rng.normal(size=1024)),
-        (4, lambda rng: rng.normal(size=1024)),
-        (1, lambda rng: background(rng, 1024, 1e-7, rng.poisson(20))),
-        (1, lambda rng: background(rng, 1024, 1e-7, rng.poisson(2))),
-        (1, lambda rng: rng.poisson(3.0, 1024).astype(float)),
+        pytest.param(4, lambda rng: rng.normal(size=1024), marks=pytest.mark.long),
+        pytest.param(
+            *(1, lambda rng: background(rng, 1024, 1e-7, rng.poisson(20))), marks=pytest.mark.long
+        ),
+        pytest.param(
+            *(1, lambda rng: background(rng, 1024, 1e-7, rng.poisson(2))), marks=pytest.mark.long
+        ),
+        pytest.param(
+            *(1, lambda rng: rng.poisson(3.0, 1024).astype(float)), marks=pytest.mark.long
+        ),
         (1, decaying),
-        (4, walk),
+        pytest.param(4, walk, marks=pytest.mark.long),
     ],
     ids=["normal", "normal, 4", "Poisson, many", "Poisson, few", "counts", "decaying", "walk, 4"],
 )
-def test_false_alarms_stay_at_the_rate_that_is_promised(segments, draw):
+def test_false_alarms_stay_at_the_stated_rate(segments, draw):
     rng = np.random.default_rng(11)
     alarms = sum(
         bool(spectrum([draw(rng) for _ in range(segments)], STEP).periodic) for _ in range(120)
@@ -113,8 +119,8 @@ def test_false_alarms_stay_at_the_rate_that_is_promised(segments, draw):
     assert alarms <= 5
 
 
-def test_the_rate_of_false_alarms_is_the_one_asked_for():
-    """At a rate of 30% there are alarms, near to as many: the threshold isn't merely far away."""
+def test_the_rate_of_false_alarms_is_the_requested_one():
+    """At a rate of 30% there are nearly as many alarms: the threshold isn't merely too high."""
     rng = np.random.default_rng(5)
     alarms = sum(bool(spectrum([rng.normal(size=600)], STEP, 0.3).periodic) for _ in range(200))
     assert 8 <= alarms <= 75
@@ -166,11 +172,11 @@ def test_interruptions_are_counted_whole():
     assert found.starts == pytest.approx([0.01, 0.2, 0.3])
     assert found.rate == pytest.approx(3 / 0.5)
     assert found.share == pytest.approx(2.15e-4 / 0.5, rel=1e-2)
-    # In fixed work each quantum that lost time was interrupted by itself.
+    # In fixed work each quantum that lost time was interrupted separately.
     assert detours(make_trace(FWQ, lost)).lengths.size == 5
 
 
-def test_interruptions_show_where_half_of_all_quanta_are_interrupted():
+def test_interruptions_are_found_if_half_of_all_quanta_are_interrupted():
     lost = np.full(1000, 1e-8)
     lost[::2] = 5e-5
     assert detours(make_trace(FWQ, lost)).lengths.size == 500

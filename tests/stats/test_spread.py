@@ -1,4 +1,4 @@
-"""One cell's spread: against other programs, literal sums, planted truth, and in all orders."""
+"""One cell's spread: against other programs, literal sums, planted values, and in all orders."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_order_and_unit_do_not_matter(values: list[float], unit: float, random) 
     assert again.mean == pytest.approx(plain.mean)
 
 
-def test_what_few_or_equal_values_cannot_tell_is_missing_not_nothing() -> None:
+def test_undeterminable_values_are_missing_not_zero() -> None:
     one = describe([5.0], [0.0])
     assert (one.n, one.minimum, one.maximum) == (1, 5.0, 5.0)
     assert (
@@ -149,7 +149,7 @@ def test_the_means_error_counts_where_values_spread_as_far_as_their_mean() -> No
     assert near is not None
     n, cov = values.size, values.std(ddof=1) / values.mean()
     t = 2.022690920036762
-    deviation = (math.log(far[1] / far[0]) / (2 * t)) ** 2  # what there is without the mean's error
+    deviation = (math.log(far[1] / far[0]) / (2 * t)) ** 2  # without the mean's error
     skew = ((values - values.mean()) ** 3).mean() / values.var() ** 1.5
     expected = deviation + (cov**2 - cov * skew) / n
     assert cov * skew > cov**2  # which makes the interval narrower
@@ -203,7 +203,7 @@ def test_without_dependence_the_p_of_a_trend_is_kendalls() -> None:
     assert found.p == pytest.approx(recorded("kendalltau"), abs=0.02)
 
 
-def test_slow_changes_are_rarely_taken_for_trends() -> None:
+def test_slow_changes_are_rarely_treated_as_trends() -> None:
     rng = np.random.default_rng(14)
     found = 0
     for _ in range(100):
@@ -217,7 +217,7 @@ def test_slow_changes_are_rarely_taken_for_trends() -> None:
     assert found <= 20
 
 
-def test_a_planted_slope_is_found_and_told_over_the_span() -> None:
+def test_a_planted_slope_is_found_and_reported_over_the_span() -> None:
     rng = np.random.default_rng(8)
     utc = 86400.0 * np.arange(50)
     found = trend(100.0 + utc / utc[-1] * 10.0 + rng.standard_normal(50), utc)
@@ -245,13 +245,13 @@ def test_ten_thousand_values_show_the_same_trend_by_stretches() -> None:
 
 
 def test_a_trend_needs_a_time_for_each_value() -> None:
-    with pytest.raises(AssayError, match="as many times"):
+    with pytest.raises(AssayError, match="one time per value"):
         trend([1.0, 2.0], [1.0])
     assert trend([1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0]) is None
     assert trend([1.0, 2.0, 3.0, 4.0, 5.0], [1.0] * 5) is None
 
 
-def test_far_out_values_of_bell_curves_are_as_likely_as_told() -> None:
+def test_far_out_values_of_normal_data_have_the_stated_probability() -> None:
     """The chance of so many far-out values, against 40,000 simulated series of each size."""
     rng = np.random.default_rng(11)
     for n in (20, 60):

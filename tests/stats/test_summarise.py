@@ -1,4 +1,4 @@
-"""What a cell's summary is put together from: series, metrics, work and sentences, by hand."""
+"""The pieces of a cell's summary: series, metrics, work and sentences, by hand."""
 
 from __future__ import annotations
 
@@ -128,9 +128,9 @@ def evidence(launches: int, **changes: object) -> CaveatInputs:
     return CaveatInputs(**{**given, **changes})
 
 
-def test_caveats_are_said_where_they_hold_and_in_one_order() -> None:
+def test_caveats_are_given_where_they_hold_and_in_one_order() -> None:
     few = "5 launches only: a 95% interval across launches takes at least 6, so none is given."
-    wide = "Known to ±3% where ±1% was asked: the time was spent."
+    wide = "Known to ±3% where ±1% was requested: the time was spent."
     assert caveats(evidence(6)) == []
     assert caveats(evidence(5)) == [few]
     assert caveats(evidence(6, half_width=0.03, stop="budget")) == [wide]

@@ -59,7 +59,7 @@ def test_no_summary_of_what_is_no_number(bad: list[float]) -> None:
         summarise(bad)
 
 
-def test_cov_of_nothing_to_tell_by_is_none() -> None:
+def test_cov_without_enough_values_is_none() -> None:
     assert coefficient_of_variation([3.0]) is None
     assert coefficient_of_variation([-1.0, 1.0]) is None
     assert coefficient_of_variation([2.0, 2.0]) == 0.0

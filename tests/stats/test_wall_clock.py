@@ -1,4 +1,4 @@
-"""Wall clock against CPU time: planted as on the T3E, and clean."""
+"""Wall-clock against CPU time: planted as on the T3E, and clean."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_ranks_that_were_kept_from_running() -> None:
     assert found.busy > 0.9 and found.n == 118
 
 
-def test_clocks_that_agree_part_rarely() -> None:
+def test_clocks_that_agree_rarely_differ() -> None:
     """At 1% of clean cells: of 100 more than 5 would be chance once in 2,000 times."""
     parted = 0
     for seed in range(100):
@@ -39,7 +39,7 @@ def test_clocks_that_agree_part_rarely() -> None:
     assert parted <= 5
 
 
-def test_a_little_less_is_alike() -> None:
+def test_a_small_difference_is_none() -> None:
     """CPU time that surely varies less, by a third, doesn't say that ranks were kept from it."""
     random = np.random.default_rng(7)
     cpu = 1.0 + 0.06 * random.normal(size=300)
@@ -54,7 +54,7 @@ def test_waits_that_make_up_for_computing() -> None:
     assert found.verdict == "ran longer" and found.wall < found.cpu
 
 
-def test_ranks_that_sleep_tell_nothing() -> None:
+def test_ranks_that_sleep_give_no_result() -> None:
     random = np.random.default_rng(3)
     wall = 1.0 + 0.1 * random.random(40)
     assert wall_clock(clocked(wall, np.full(40, 0.1))).verdict == "asleep"

@@ -1,4 +1,4 @@
-"""The walltime to ask for: exact ranks, the tail model's formula, costs counted by hand."""
+"""The walltime to request: exact ranks, the tail model's formula, costs counted by hand."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_never_less_than_the_slowest_seen() -> None:
     assert asked_walltime([5.0]).basis == "slowest seen"
 
 
-def test_what_two_sigma_costs_is_counted() -> None:
+def test_the_cost_of_two_sigma_is_counted() -> None:
     values = np.array([3600.0] * 90 + [7200.0] * 10)
     rng = np.random.default_rng(3)
     found = asked_walltime(rng.permutation(values))
@@ -91,7 +91,7 @@ def test_the_unit_does_not_matter(values: list[float], unit: float) -> None:
     assert plain.seconds >= max(values)
 
 
-def test_more_certainty_and_a_greater_share_ask_for_more() -> None:
+def test_more_certainty_and_a_greater_share_require_more() -> None:
     values = np.random.default_rng(5).lognormal(3.0, 0.1, 80)
     asked = [
         asked_walltime(values, share, confidence).seconds
@@ -101,14 +101,14 @@ def test_more_certainty_and_a_greater_share_ask_for_more() -> None:
 
 
 @pytest.mark.parametrize("costs", [[], [0.0, 1.0], [-1.0]])
-def test_what_are_no_times_is_refused(costs: list[float]) -> None:
+def test_invalid_times_are_refused(costs: list[float]) -> None:
     with pytest.raises(AssayError):
         asked_walltime(costs)
     with pytest.raises(AssayError):
         asked_walltime([1.0], share=1.0)
 
 
-def test_costs_of_asking_are_those_of_a_hundred_runs() -> None:
+def test_costs_of_a_request_are_those_of_a_hundred_runs() -> None:
     found = cost_of_asking([1800.0, 3600.0, 5400.0, 7200.0], 4000.0)
     assert (found.killed, found.killed_share) == (2, 0.5)
     assert found.lost_hours == pytest.approx(50 * 4000 / 3600)

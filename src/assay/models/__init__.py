@@ -1,1 +1,1 @@
-"""Models of machines: peaks and limits."""
+"""Models of performance: Linpack sizing, networks, placements."""

@@ -1,4 +1,4 @@
-"""N½: the order at which a rate that grows with the order reaches half of its best."""
+"""N½: the order at which a rate that grows with the order reaches half of its maximum."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class RateAt:
 
 @dataclass(frozen=True)
 class HalfOrder:
-    """Where half of the best rate is reached.
+    """The order that reaches half of the best rate.
 
     ``how``: ``interpolated`` between the two measured orders ``between``; ``extrapolated`` below
-    the smallest one, ``at_most``, which is past half already; or ``bounded``: no more than that is
-    known, and ``order`` is ``at_most``. ``interval``: 95%, of an interpolated one whose rates have
-    intervals.
+    the smallest order, ``at_most``, which already exceeds half; or ``bounded``: only this upper
+    bound is known, and ``order`` is ``at_most``. ``interval``: 95%, of an interpolated order whose
+    rates have intervals.
     """
 
     order: float
@@ -39,9 +39,9 @@ class HalfOrder:
 def half_order(curve: Sequence[RateAt]) -> HalfOrder | None:
     """The smallest order whose rate reaches half of the curve's best; None under two orders.
 
-    ``curve``: ascending orders. Between two of them the rate is taken as linear in log N, which a
-    rate r n / (n + h) is but for its curvature, and that is none where it reaches r / 2. Below the
-    smallest order that form itself, of which n / rate is a straight line, goes through the smallest
+    ``curve``: ascending orders. Between two of them the rate is interpolated linearly in log N: as
+    a function of log n, a rate r n / (n + h) has no curvature where it reaches r / 2. Below the
+    smallest order this form, for which n / rate is linear in n, is extrapolated from the smallest
     two (Hockney 1994).
     """
     if len(curve) < 2:
@@ -59,12 +59,14 @@ def half_order(curve: Sequence[RateAt]) -> HalfOrder | None:
 
 
 def _first_reaching(rates: Sequence[float], target: float) -> int:
-    """The index of the first rate that is as high."""
+    """The index of the first rate of at least ``target``."""
     return next(index for index, rate in enumerate(rates) if rate >= target)
 
 
 def _crossing(orders: Sequence[int], rates: Sequence[float], best: int) -> float | None:
-    """Where the curve first reaches half of ``rates[best]``; its first piece goes on downwards."""
+    """The order at which the curve first reaches half of ``rates[best]``; its first segment is
+    extrapolated downwards.
+    """
     target = rates[best] / 2
     above = max(_first_reaching(rates, target), 1)
     low, high = rates[above - 1], rates[above]
@@ -75,10 +77,11 @@ def _crossing(orders: Sequence[int], rates: Sequence[float], best: int) -> float
 
 
 def _interval(curve: Sequence[RateAt], best: int, at: float) -> Interval | None:
-    """Each rate moved alone to either end of its interval; what that moves, added in quadrature.
+    """Interval by moving each rate separately to either end of its interval, added in quadrature.
 
     The launches of cells are independent, so this is MOVER (Zou & Donner 2008) on logarithms, as
-    for ratios. None where a rate that matters has no interval, or can't be told from its neighbour.
+    for ratios. None where a relevant rate has no interval, or isn't distinguishable from its
+    neighbour.
     """
     orders = [point.order for point in curve]
     rates = [point.rate for point in curve]
@@ -98,7 +101,7 @@ def _interval(curve: Sequence[RateAt], best: int, at: float) -> Interval | None:
 
 
 def _below(first: RateAt, second: RateAt, target: float) -> HalfOrder:
-    """Under the smallest order measured, by the line of n / rate through the smallest two."""
+    """Below the smallest measured order, by the line of n / rate through the smallest two."""
     slope = (second.order / second.rate - first.order / first.rate) / (second.order - first.order)
     start = first.order / first.rate - slope * first.order
     rise = 1 / target - slope

@@ -1,8 +1,7 @@
-"""How large a Linpack problem is taken, and by what settings: pure arithmetic.
+"""The order and the settings of a Linpack problem.
 
-A cell of ``linpack`` that leaves its order or its settings open is settled from the search
-(``linpack.search``) at the same placement with the same toolchain. docs/methods/speed.md says
-why each rule is as it is.
+Open parameters of a ``linpack`` cell are set from the search (``linpack.search``) at the same
+placement with the same toolchain. docs/methods/speed.md has the reasons for each rule.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from assay.units import format_duration, format_memory, format_quantity
 
 KERNEL = "linpack"
 SEARCH = "linpack.search"
-# What a search chooses; n follows from its rate and from the memory it found.
+# Parameters that a search chooses; n follows from its rate and from the available memory.
 CHOSEN = ("nb", "p", "broadcast", "swap", "depth")
-# Of the plan's budget, what one solution of the largest order may take. A curve of rate over order
-# costs two to three times its largest point, so that six launches of all of it fit the budget.
+# Share of the plan's budget for one solution of the largest order. A curve of rate over order costs
+# two to three times its largest point, so that six launches of the whole curve fit the budget.
 TIME_SHARE = 0.05
-# No order is looked for beyond this one.
+# Maximum order.
 MOST = 10**9
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found. ``memory_available``: bytes that a rank may take of the fullest node,
-    infinite where the system doesn't tell.
+    """The result of a search. ``memory_available``: bytes per rank that are free on the fullest
+    node, infinite where the system doesn't report it.
 
     ``rate``: flop/s of the best candidate in trials of order ``n``.
     """
@@ -48,11 +47,11 @@ class Found:
 
 @dataclass(frozen=True)
 class LargestOrder:
-    """The largest order for a cell: ``n``, the lesser of what memory and what time allow.
+    """The largest order for a cell: ``n``, limited by memory and by time.
 
-    ``by_memory``, ``by_time``: the largest that each of them allows. ``available``: bytes of a rank
-    that it may fill. ``seconds``: that a solution may take; ``needed``: that the order by memory
-    would take at the search's ``rate``.
+    ``by_memory``, ``by_time``: the largest order that each of them allows. ``available``: bytes per
+    rank that may be used. ``seconds``: the time allowed for a solution; ``needed``: the time of the
+    order by memory at the search's ``rate``.
     """
 
     by_memory: int
@@ -69,16 +68,16 @@ class LargestOrder:
 
     @property
     def limit(self) -> Literal["memory", "time"]:
-        """What doesn't allow a larger one."""
+        """What limits it."""
         return "memory" if self.by_memory <= self.by_time else "time"
 
 
 @dataclass(frozen=True)
 class ResolvedParameters:
-    """What a cell is measured with.
+    """The parameters that a cell is measured with.
 
-    ``largest``: where its order was open and a search settled it. ``seconds``: that a solution
-    takes at the search's rate, None where that is not known.
+    ``largest``: the largest order, where the order was open and a search set it. ``seconds``: time
+    of a solution at the search's rate, None where unknown.
     """
 
     parameters: dict[str, Value]
@@ -87,12 +86,12 @@ class ResolvedParameters:
 
 
 def is_open(cell: Cell) -> bool:
-    """Whether a cell leaves something for a search to settle."""
+    """Whether a cell has open parameters."""
     return cell.kernel == KERNEL and bool(left_open(cell))
 
 
 def searches_for(cell: Cell, cells: Iterable[Cell]) -> list[Cell]:
-    """The searches among ``cells`` whose outcome holds for a cell, in their order."""
+    """The searches among ``cells`` whose result applies to a cell, in their order."""
     return [
         other
         for other in cells
@@ -103,7 +102,7 @@ def searches_for(cell: Cell, cells: Iterable[Cell]) -> list[Cell]:
 
 
 def read_search(facts: Mapping[str, Value], ranks: int) -> Found | None:
-    """A search's facts; None where they are no usable outcome for so many ranks."""
+    """The result of a search from its facts; None if it is not usable for ``ranks`` ranks."""
     try:
         found = Found(
             nb=int(facts["nb"]),
@@ -129,9 +128,9 @@ def read_search(facts: Mapping[str, Value], ranks: int) -> Found | None:
 
 
 def resolve(cell: Cell, found: Found | None, budget: float) -> ResolvedParameters:
-    """What a cell of ``linpack`` is measured with, by a search and the plan's budget in seconds.
+    """The parameters of a ``linpack`` cell, by a search and the plan's budget in seconds.
 
-    What was given by hand stays. Without a search the kernel chooses by itself what is open.
+    Parameters that the plan sets are kept. Without a search the kernel chooses the open ones.
     """
     parameters = {p.name: p.default for p in find_kernel(KERNEL).parameters} | cell.parameters
     open_ = left_open(cell)
@@ -157,27 +156,27 @@ def largest_order(
     assert memory is not None
     placement = cell.placement
 
-    def takes(n: int) -> float:
+    def bytes_of(n: int) -> float:
         return memory({**parameters, "n": n}, placement.ranks, placement.threads)
 
-    def lasts(n: int) -> float:
+    def seconds_of(n: int) -> float:
         return _flops(cell, {**parameters, "n": n}) / found.rate
 
     available = float(parameters["fill"]) * found.memory_available
     seconds = TIME_SHARE * budget
-    by_memory = _largest(lambda n: takes(n) <= available)
+    by_memory = _largest(lambda n: bytes_of(n) <= available)
     return LargestOrder(
         by_memory=by_memory,
-        by_time=_largest(lambda n: lasts(n) <= seconds),
+        by_time=_largest(lambda n: seconds_of(n) <= seconds),
         available=available,
         seconds=seconds,
         rate=found.rate,
-        needed=lasts(by_memory),
+        needed=seconds_of(by_memory),
     )
 
 
 def sizing_text(largest: LargestOrder) -> str:
-    """What limits the largest order, and what would lift it: ``up to N = …``."""
+    """What limits the largest order, and how to raise it: ``N up to …``."""
     rate = format_quantity(largest.rate, "flop/s")
     free = format_memory(largest.available)
     if largest.limit == "memory":
@@ -208,6 +207,6 @@ def _largest(fits: Callable[[int], bool]) -> int:
         low, high = high, 2 * high
     high = min(high, MOST)
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
+        midpoint = (low + high) // 2
+        low, high = (midpoint, high) if fits(midpoint) else (low, midpoint)
     return low

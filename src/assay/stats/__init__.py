@@ -1,1 +1,1 @@
-"""Summaries, intervals and what they rest on."""
+"""Statistics of measurements: summaries, intervals, tests and attribution."""

@@ -1,1 +1,1 @@
-"""Models of messages and of the topology behind a matrix of times."""
+"""Models of message times, and of the topology behind a matrix of times."""

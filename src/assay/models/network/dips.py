@@ -1,4 +1,4 @@
-"""Dips: message sizes at which the bandwidth falls although messages grow.
+"""Dips: message sizes at which the bandwidth falls with increasing size.
 
 Edmundsson et al. (2004), 5.2 and figure 2, found one at 128 KB in every curve of their ping-pong.
 """
@@ -27,9 +27,9 @@ _MIN_SCATTER = 1e-12
 class Dip:
     """A size at which the bandwidth is below that of its neighbours.
 
-    ``bytes``: the size. ``depth``: missing share of the ``expected`` bandwidth (B/s), which a time
-    on the straight line between the shoulders ``left`` and ``right`` (bytes) would give. ``ci95``:
-    the depth's 95% interval across launches.
+    ``bytes``: the size. ``depth``: missing share of the ``expected`` bandwidth (B/s), which follows
+    from linear interpolation of the time between the shoulders ``left`` and ``right`` (bytes).
+    ``ci95``: the depth's 95% interval across launches.
     """
 
     bytes: int
@@ -69,7 +69,7 @@ def valleys(bytes_: Floats, seconds: Floats, scatter: Floats) -> list[tuple[int,
 
 
 def _shoulder(rate: Floats, bottom: int, step: int) -> int | None:
-    """The highest place on one side before anything is lower than the bottom; None if level."""
+    """The highest rate on one side before it falls below the bottom; None if there is none."""
     best, at = None, bottom + step
     while 0 <= at < rate.size and rate[at] >= rate[bottom]:
         if best is None or rate[at] > rate[best]:
@@ -79,16 +79,17 @@ def _shoulder(rate: Floats, bottom: int, step: int) -> int | None:
 
 
 def _recovered(rate: Floats, left: int, bottom: int, right: int) -> int:
-    """Where the bandwidth is first back at the left shoulder's, or else the right shoulder."""
+    """The first size whose bandwidth is back at the left shoulder's, or else the right shoulder."""
     return next((i for i in range(bottom + 1, right) if rate[i] >= rate[left]), right)
 
 
 def dip_at(
     bytes_: Floats, seconds: Floats, place: tuple[int, int, int], launches: Floats | None
 ) -> Dip | None:
-    """The dip between two shoulders; None if it is shallower than ``MIN_DEPTH``.
+    """The dip between two shoulders; None if it is shallower than ``MIN_DEPTH``, or not certain.
 
-    ``launches``: seconds by launch and size, NaN where not measured; the interval is across them.
+    ``launches``: seconds by launch and size, NaN where not measured; the interval is across them,
+    and a dip is certain if it excludes 0.
     """
     left, bottom, right = place
     depth, expected = _depth(bytes_, seconds, place)
@@ -101,6 +102,8 @@ def dip_at(
             own = median_interval([_depth(bytes_, row, place)[0] for row in whole])
     if own is not None:
         own = min(own[0], depth), max(own[1], depth)
+        if own[0] <= 0:
+            return None
     return Dip(int(bytes_[bottom]), depth, own, expected, int(bytes_[left]), int(bytes_[right]))
 
 

@@ -1,180 +1,74 @@
 """LogGP from a ping-pong: the time of a message as a piecewise linear function of its size.
 
 Half a round trip of s bytes takes L + 2o + (s - 1) G (Culler et al. 1993; Alexandrov et al. 1995),
-so the intercept of a line through times against sizes is L + 2o, with G taken as beginning at the
-first byte (a difference of one G), and its slope is G, in s/B. MPI libraries change their
-way of sending with the size (eager, rendezvous; Hoefler, Lichei & Rehm 2007), so L + 2o and G hold
-piecewise, as in PLogP (Kielmann et al. 2000). A ping-pong alone separates neither L from o, nor
-gives g.
+so a line through times against sizes has the intercept L + 2o, if G counts from the first byte (a
+difference of one G), and the slope G, in s/B. MPI libraries change their protocol with the size
+(eager, rendezvous; Hoefler, Lichei & Rehm 2007), so L + 2o and G apply piecewise, as in PLogP
+(Kielmann et al. 2000). A ping-pong alone neither separates L from o nor determines g.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.models.network.dips import Dip, dip_at, valleys
-from assay.models.network.piecewise_linear import Cut, best_cut, fit_line, other_places, relative
-from assay.stats.core.intervals import Interval, median_interval
+from assay.models.network.dips import MIN_DEPTH, Dip, dip_at, valleys
+from assay.models.network.message_model import (
+    LogGP,
+    ParameterEstimate,
+    Piece,
+    ProtocolChange,
+    Sweep,
+)
+from assay.models.network.minimum import DETERMINED
+from assay.models.network.piecewise_linear import (
+    MAX_PIECES,
+    Cut,
+    best_cut,
+    fit_line,
+    other_places,
+    relative,
+)
+from assay.stats.core.intervals import median_interval
 
 Floats = npt.NDArray[np.float64]
 
-# A change whose step is at least this share of the time is one of protocol.
-MIN_STEP = 0.05
-# Sizes that the search for pieces takes; powers of 2 are some 25.
+# In place of infinity, which intervals can't hold; any interval that reaches it is undetermined.
+_UNBOUNDED = 1e300
+# Confidence of the range in which a change lies, for intervals of other parameters: of their 5%
+# error it may take little.
+_CERTAIN_PLACE = 0.99
+# Maximum number of sizes in the search for pieces; powers of 2 are about 25.
 MAX_SIZES = 200
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """Ping-pong over sizes. ``bytes`` ascend; ``seconds``: median half round trips, positive.
+def fit(sweep: Sweep, most: int = MAX_PIECES) -> LogGP | None:
+    """The model of a sweep; None if it has too few sizes for a line (three) or times of 0.
 
-    ``scatter``: relative standard error of each, or None where unknown. ``launches``: seconds by
-    launch (rows) and size (columns), NaN where a launch did not measure it; None where only
-    medians are known, as of published curves.
+    ``most``: maximum number of lines.
     """
-
-    bytes: Floats
-    seconds: Floats
-    scatter: Floats | None = None
-    launches: Floats | None = None
-
-
-@dataclass(frozen=True)
-class ParameterEstimate:
-    """A parameter with its 95% interval; None with fewer than six launches.
-
-    ``value`` in the parameter's unit; ``ci95``: its 95% interval.
-    """
-
-    value: float
-    ci95: Interval | None
-
-    @property
-    def positive(self) -> bool:
-        """Whether the value, and all of its interval where there is one, is above 0."""
-        return self.value > 0 and (self.ci95 is None or self.ci95[0] > 0)
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One line: from size ``first`` to ``last`` (bytes). ``latency``: L + 2o (s). ``gap``: G (s/B).
-
-    ``points``: sizes it was fitted to.
-    """
-
-    first: int
-    last: int
-    latency: ParameterEstimate
-    gap: ParameterEstimate
-    points: int
-
-    @property
-    def rate(self) -> ParameterEstimate | None:
-        """1/G in B/s; None where the sizes span too little for G to differ from 0."""
-        if not self.gap.positive:
-            return None
-        ends = self.gap.ci95
-        return ParameterEstimate(1 / self.gap.value, (1 / ends[1], 1 / ends[0]) if ends else None)
-
-    @property
-    def latency_resolved(self) -> bool:
-        """Whether L + 2o is above 0 within its interval."""
-        return self.latency.positive
-
-    def seconds(self, bytes_: float) -> float:
-        """The line's time for a size."""
-        return self.latency.value + self.gap.value * bytes_
-
-
-@dataclass(frozen=True)
-class ProtocolChange:
-    """Where a line ends and another begins: above ``below`` bytes and no later than ``at``.
-
-    ``surely_after``, ``latest``: where else the fit allows it: above the one and no later than at
-    the other. ``step``: seconds by which the time jumps (negative: down), the least of all
-    places between ``below`` and ``at``; ``share``: of the time by the line before.
-    """
-
-    below: int
-    at: int
-    surely_after: int
-    latest: int
-    step: ParameterEstimate
-    share: float
-
-    @property
-    def place(self) -> ParameterEstimate:
-        """The first size of the new line in bytes, and between which sizes it begins."""
-        return ParameterEstimate(float(self.at), (float(self.surely_after), float(self.latest)))
-
-    @property
-    def protocol(self) -> bool:
-        """Whether time jumps here, which a change of slope alone (a cache's end) never does.
-
-        It jumps up where a rendezvous begins, and down where that would have paid earlier.
-        """
-        certain = self.step.ci95 is None or not self.step.ci95[0] <= 0 <= self.step.ci95[1]
-        return certain and abs(self.share) >= MIN_STEP
-
-
-@dataclass(frozen=True)
-class LogGP:
-    """The model of a sweep.
-
-    ``bandwidth``: asymptotic r∞ = 1/G of the last piece (B/s), None where its time does not grow.
-    ``half_size``: the smallest size that reaches half of it (B): Hockney's n½, which for a single
-    line is latency/G. ``misfit``: root mean square of the relative residuals. ``left_out``: sizes
-    that no line fits (slower or faster than their neighbours).
-
-    ``pieces``: the straight lines, by message size; ``changes``: where one follows another;
-    ``dips``: message sizes at which the bandwidth falls.
-    """
-
-    pieces: tuple[Piece, ...]
-    changes: tuple[ProtocolChange, ...]
-    dips: tuple[Dip, ...]
-    bandwidth: ParameterEstimate | None
-    half_size: ParameterEstimate | None
-    misfit: float
-    left_out: tuple[int, ...] = field(default=())
-
-    def seconds(self, bytes_: float) -> float:
-        """The modelled time of half a round trip."""
-        return next(
-            (piece for piece in reversed(self.pieces) if bytes_ >= piece.first), self.pieces[0]
-        ).seconds(bytes_)
-
-    @property
-    def threshold(self) -> ProtocolChange | None:
-        """The change of protocol with the greatest step: most likely eager to rendezvous."""
-        changes = [change for change in self.changes if change.protocol]
-        return max(changes, key=lambda change: abs(change.share), default=None)
-
-
-def fit(sweep: Sweep) -> LogGP | None:
-    """The model of a sweep; None if it has too few sizes for a line (three) or times of 0."""
     sweep = _thinned(sweep)
     x, y = sweep.bytes, sweep.seconds
     if x.size < 3 or not (np.isfinite(y).all() and (y > 0).all()):
         return None
     scatter = _weights(sweep)
-    cut = best_cut(x, y, scatter)
+    cut = best_cut(x, y, scatter, most)
     if cut is None:
         return None
     solver = _Solver(sweep, cut, scatter)
-    bandwidth = solver.estimate(_bandwidth)
+    bandwidth = solver.positive(_bandwidth)
     changes = tuple(solver.changes())
     misfit = float(np.sqrt(cut.residual / max(cut.freedom, 1)))
     return LogGP(
         pieces=tuple(solver.pieces()),
         changes=changes,
-        dips=_dips(sweep, solver, misfit),
+        dips=_dips(sweep, solver, misfit, changes),
         bandwidth=bandwidth,
-        half_size=solver.estimate(solver.half_size) if bandwidth else None,
+        half_size=solver.positive(solver.half_size) if bandwidth else None,
         misfit=misfit,
         left_out=tuple(int(x[i]) for i in cut.left_out),
     )
@@ -201,9 +95,9 @@ def _thinned(sweep: Sweep) -> Sweep:
 
 
 def _weights(sweep: Sweep) -> Floats:
-    """Each size's scatter, none taken as more than about √2 times as exact as the typical one.
+    """Each size's scatter combined with the typical one, which bounds the weights.
 
-    Deviations from a line are seldom the noise between launches, so a size that repeats very well
+    Deviations from a line are seldom noise between launches, so a size with very repeatable times
     must not dominate the fit.
     """
     if sweep.scatter is None:
@@ -215,15 +109,17 @@ def _weights(sweep: Sweep) -> Floats:
 
 
 Parameters = Floats  # rows: pieces; columns: latency, gap
-Quantity = Callable[[Parameters], float | None]
+# A quantity of the parameters; the second argument: the index of each line's first size.
+Quantity = Callable[[Parameters, tuple[int, ...]], float | None]
 
 
 class _Solver:
-    """Lines of a cut through the medians and through each launch alone.
+    """Lines of a cut through the medians and through each launch separately.
 
-    An interval across launches is the median's, as everywhere (docs/methods/sampling.md). It does
-    not cover deviations of the curve itself from a line, which are the same in all launches; the
-    residuals do. An interval therefore reaches as far as the farther of the two.
+    An interval across launches is that of a median (docs/methods/sampling.md). It doesn't cover
+    deviations of the curve from a line, which are the same in all launches; the interval by
+    residuals does. The result is the union of both. Where a change of lines may lie elsewhere, the
+    interval is also widened by what the quantity changes with it.
     """
 
     def __init__(self, sweep: Sweep, cut: Cut, scatter: Floats) -> None:
@@ -235,12 +131,34 @@ class _Solver:
         self.parameters = np.array([line for line, _ in fits])
         self.covariances = [covariance for _, covariance in fits]
         self.launches = self._launches()
+        self.places = list(other_places(cut, sweep.bytes, sweep.seconds, scatter))
+        self.moved = [(cut.firsts, self._lines(cut)) for cut in self._moved()]
 
     def _line(self, piece: npt.NDArray[np.intp], seconds: Floats) -> tuple[Floats, Floats]:
         return fit_line(self.sweep.bytes[piece], seconds[piece], self.root[piece])
 
+    def _lines(self, cut: Cut) -> Parameters:
+        """The lines of another cut through the medians."""
+        pieces = [np.array(piece) for piece in cut.pieces(self.sweep.bytes.size)]
+        return np.array([self._line(piece, self.sweep.seconds)[0] for piece in pieces])
+
+    def _moved(self) -> list[Cut]:
+        """The cuts with one change moved within the range in which it may lie."""
+        kept = [i for i in range(self.sweep.bytes.size) if i not in self.cut.left_out]
+        ranges = other_places(
+            self.cut, self.sweep.bytes, self.sweep.seconds, self.scatter, _CERTAIN_PLACE
+        )
+        moved = []
+        for number, (before_it, latest) in enumerate(ranges, 1):
+            for first in kept[kept.index(before_it) + 1 : kept.index(latest) + 1]:
+                if first == self.cut.firsts[number]:
+                    continue
+                firsts = (*self.cut.firsts[:number], first, *self.cut.firsts[number + 1 :])
+                moved.append(replace(self.cut, firsts=firsts))
+        return moved
+
     def _launches(self) -> list[Parameters]:
-        """The parameters by each launch that measured enough of every piece."""
+        """The parameters from each launch that measured enough sizes of every piece."""
         if self.sweep.launches is None:
             return []
         launches = []
@@ -253,23 +171,54 @@ class _Solver:
                 launches.append(np.array([self._line(part, row)[0] for part in known]))
         return launches
 
-    def estimate(self, quantity: Quantity) -> ParameterEstimate | None:
-        """A quantity of the parameters with its interval; None if it does not exist."""
-        value = quantity(self.parameters)
-        if value is None:
+    def positive(self, quantity: Quantity) -> ParameterEstimate | None:
+        """A quantity that can only be positive, with its interval; None if it is not determined.
+
+        The interval by residuals is that of the logarithm (delta method), and a launch whose lines
+        give no positive value counts as 0, one in which the quantity is not reached as infinite. So
+        no end is negative, and an interval that reaches 0 or infinity is not determined.
+        """
+        firsts = self.cut.firsts
+        value = quantity(self.parameters, firsts)
+        if value is None or value <= 0:
             return None
+        spread = self._by_residuals(lambda p: quantity(p, firsts), value) / value
+        if 2 * spread > math.log(DETERMINED):
+            return None
+        low, high = value * math.exp(-spread), value * math.exp(spread)
+        if self.sweep.launches is None:
+            return ParameterEstimate(value, (low, high) if spread else None)
+        found = [quantity(row, firsts) for row in self.launches]
+        each = [_UNBOUNDED if one is None else max(one, 0.0) for one in found]
+        across = median_interval(each) if each else None
+        if across is None:
+            return ParameterEstimate(value, None)
+        low, high = min(across[0], low), max(across[1], high)
+        elsewhere = [quantity(parameters, moved) for moved, parameters in self.moved]
+        ratios = [1.0, *(max(one or 0.0, 0.0) / value for one in elsewhere)]
+        low, high = low * min(ratios), high * max(ratios)
+        return ParameterEstimate(value, (low, high)) if 0 < high <= DETERMINED * low else None
+
+    def signed(self, quantity: Callable[[Parameters], float]) -> ParameterEstimate:
+        """A quantity that may have either sign, with its interval."""
+        value = quantity(self.parameters)
         spread = self._by_residuals(quantity, value)
         if self.sweep.launches is None:
             return ParameterEstimate(value, (value - spread, value + spread) if spread else None)
-        each = [found for row in self.launches if (found := quantity(row)) is not None]
-        across = median_interval(each) if each else None
+        across = median_interval([quantity(row) for row in self.launches] or [value])
         if across is None:
             return ParameterEstimate(value, None)
         return ParameterEstimate(
             value, (min(across[0], value - spread), max(across[1], value + spread))
         )
 
-    def _by_residuals(self, quantity: Quantity, value: float) -> float:
+    def seconds(self, index: int) -> float:
+        """The time of the size at this index, by its line."""
+        number = sum(first <= index for first in self.cut.firsts) - 1
+        latency, gap = self.parameters[number]
+        return float(latency + gap * self.sweep.bytes[index])
+
+    def _by_residuals(self, quantity: Callable[[Parameters], float | None], value: float) -> float:
         """Half the 95% interval by the scatter of sizes around their lines (delta method)."""
         from scipy.special import stdtrit
 
@@ -294,11 +243,11 @@ class _Solver:
         """Each line with its intervals."""
         pieces = []
         for number, piece in enumerate(self.indices):
-            latency = self.estimate(lambda p, n=number: float(p[n, 0]))  # type: ignore[misc]
-            gap = self.estimate(lambda p, n=number: float(p[n, 1]))  # type: ignore[misc]
-            assert latency is not None and gap is not None
+            latency = self.positive(lambda p, _, n=number: float(p[n, 0]))  # type: ignore[misc]
+            gap = self.positive(lambda p, _, n=number: float(p[n, 1]))  # type: ignore[misc]
             first, last = self._span(number)
-            pieces.append(Piece(first, last, latency, gap, piece.size))
+            intercept, slope = (float(value) for value in self.parameters[number])
+            pieces.append(Piece(first, last, latency, gap, piece.size, intercept, slope))
         return pieces
 
     def _span(self, number: int) -> tuple[int, int]:
@@ -308,14 +257,13 @@ class _Solver:
     def changes(self) -> list[ProtocolChange]:
         """Each place where a line ends, with the step there."""
         changes = []
-        places = other_places(self.cut, self.sweep.bytes, self.sweep.seconds, self.scatter)
-        for number, (before_it, latest) in enumerate(places, 1):
+        for number, (before_it, latest) in enumerate(self.places, 1):
             first = self.cut.firsts[number]
             below, at = (float(size) for size in self.sweep.bytes[first - 1 : first + 1])
-            step = self.estimate(lambda p, n=number, ends=(below, at): _step(p, n, ends)[0])  # type: ignore[misc]
+            step = self.signed(lambda p, n=number, ends=(below, at): _step(p, n, ends)[0])  # type: ignore[misc]
             _, where = _step(self.parameters, number, (below, at))
-            assert step is not None
             before = float(self.parameters[number - 1] @ np.array([1.0, where]))
+            possible = before > 0 and before + step.value > 0
             changes.append(
                 ProtocolChange(
                     below=int(below),
@@ -323,18 +271,18 @@ class _Solver:
                     surely_after=int(self.sweep.bytes[before_it]),
                     latest=int(self.sweep.bytes[latest]),
                     step=step,
-                    share=step.value / before,
+                    share=step.value / before if possible else 0.0,
                 )
             )
         return changes
 
-    def half_size(self, parameters: Parameters) -> float | None:
+    def half_size(self, parameters: Parameters, firsts: tuple[int, ...]) -> float | None:
         """The smallest size at which the modelled bandwidth is half of the asymptotic one."""
-        bandwidth = _bandwidth(parameters)
+        bandwidth = _bandwidth(parameters, firsts)
         if bandwidth is None:
             return None
         wanted = bandwidth / 2
-        starts = [float(self.sweep.bytes[first]) for first in self.cut.firsts]
+        starts = [float(self.sweep.bytes[first]) for first in firsts]
         for number, (latency, gap) in enumerate(parameters):
             start = max(starts[number], 0.0)
             end = starts[number + 1] if number + 1 < len(starts) else np.inf
@@ -347,9 +295,9 @@ class _Solver:
 
 
 def _step(parameters: Parameters, number: int, ends: tuple[float, float]) -> tuple[float, float]:
-    """The smallest step of the time where line ``number`` begins, and at which size.
+    """The smallest step of the time where line ``number`` begins, and its size in bytes.
 
-    The change lies somewhere between two sizes. Lines that cross between them need no step.
+    The change lies between two sizes. Lines that cross between them have no step.
     """
     below, at = (
         float((parameters[number] - parameters[number - 1]) @ np.array([1.0, end])) for end in ends
@@ -359,13 +307,18 @@ def _step(parameters: Parameters, number: int, ends: tuple[float, float]) -> tup
     return (below, ends[0]) if abs(below) < abs(at) else (at, ends[1])
 
 
-def _bandwidth(parameters: Parameters) -> float | None:
+def _bandwidth(parameters: Parameters, _: tuple[int, ...]) -> float | None:
     gap = float(parameters[-1, 1])
     return 1.0 / gap if gap > 0 else None
 
 
-def _dips(sweep: Sweep, solver: _Solver, misfit: float) -> tuple[Dip, ...]:
-    """Falls of the bandwidth, and sizes that are slower than the line that their neighbours fit."""
+def _dips(
+    sweep: Sweep, solver: _Solver, misfit: float, changes: Sequence[ProtocolChange]
+) -> tuple[Dip, ...]:
+    """Falls of the bandwidth, and sizes that are slower than the line that their neighbours fit.
+
+    A change of protocol comes first: a fall that it explains is no dip.
+    """
     some = np.flatnonzero(sweep.bytes > 0)
     bytes_, seconds = sweep.bytes[some], sweep.seconds[some]
     if sweep.scatter is None:
@@ -379,5 +332,31 @@ def _dips(sweep: Sweep, solver: _Solver, misfit: float) -> tuple[Dip, ...]:
         if 0 < at < some.size - 1 and not {at - 1, at, at + 1} & places.keys():
             places[at] = (at - 1, at, at + 1)
     launches = None if sweep.launches is None else sweep.launches[:, some]
-    found = (dip_at(bytes_, seconds, places[at], launches) for at in sorted(places))
+    found = (
+        dip_at(bytes_, seconds, places[at], launches)
+        for at in sorted(places)
+        if not _by_change(
+            (bytes_[places[at][0]], bytes_[at], bytes_[places[at][2]]),
+            excess=seconds[at] / max(solver.seconds(int(some[at])), 1 / _UNBOUNDED) - 1,
+            changes=changes,
+        )
+    )
     return tuple(dip for dip in found if dip is not None)
+
+
+def _by_change(
+    place: tuple[float, float, float], excess: float, changes: Sequence[ProtocolChange]
+) -> bool:
+    """Whether a change of protocol explains a fall between two shoulders.
+
+    ``place``: left shoulder, bottom and right shoulder in bytes. A change explains the fall if it
+    lies between the shoulders and the bottom's time is that of its line (``excess``: the share that
+    it takes longer), or if it may lie at the bottom itself.
+    """
+    left, bottom, right = place
+    return any(
+        (change.surely_after < right and change.latest > left and excess < MIN_DEPTH)
+        or change.surely_after < bottom <= change.latest
+        for change in changes
+        if change.protocol
+    )

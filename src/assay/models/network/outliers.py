@@ -1,11 +1,11 @@
-"""Which values stand out above the rest, at a stated rate of false alarms.
+"""Detection of outliers above the other values, at a stated rate of false alarms.
 
-Sorted downwards, the spacings of a sample near its greatest values, each multiplied by its rank,
-are independent exponentials with one mean if the tail is exponential (Rényi 1953; David & Nagaraja,
-Order Statistics, 3rd ed., 2.5), and their means shrink towards the end if it is lighter. So under
-the k-th value there is a gap that belongs to no tail where k times the spacing is more than an F
-distribution with 2 and 2m degrees of freedom allows against the mean of m spacings below. On
-logarithms of times that covers anything up to a Pareto tail; lighter tails make it the stricter.
+In descending order, the spacings of a sample near its greatest values, each multiplied by its rank,
+are independent exponentials with one mean if the tail is exponential (Rényi 1953; David & Nagaraja
+2003, 2.5); if it is lighter, their means shrink towards the maximum. The first
+k values are outliers if k times the spacing below the k-th exceeds the quantile of an F
+distribution with 2 and 2m degrees of freedom against the mean of m spacings below. On logarithms of
+times that covers tails up to Pareto's; for lighter tails the test is conservative.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# At most one in so many values can stand out, and at most so many in all.
+# Minimum number of values per outlier, and maximum number of outliers.
 _VALUES_PER_OUTLIER = 5
 _MAX_OUTLIERS = 10
-_MAX_REFERENCE = 30  # spacings that the mean spacing is taken from, at most
-_MIN_REFERENCE = 4  # and at least; with fewer no value stands out
+_MAX_REFERENCE = 30  # maximum number of spacings for the mean spacing
+_MIN_REFERENCE = 4  # minimum number; with fewer there are no outliers
 
 
 def upper_outliers(values: Floats, alpha: float, least: float = 0.0) -> list[int]:
-    """Indices of the values that stand out above the others, the greatest first.
+    """Indices of the outliers above the other values, the greatest first.
 
-    ``alpha``: the probability of any at all where there is none. ``least``: how far above the
-    median each of them must lie, in the unit of the values. Up to a fifth of the values, ten at
-    most, are considered. None stands out of fewer than six.
+    ``alpha``: the probability of any outlier where there is none. ``least``: minimum distance above
+    the median, in the unit of the values. At most a fifth of the values, and at most ten, are
+    outliers. Fewer than six values have none.
     """
     order = np.argsort(-values, kind="stable")
     ordered = values[order]
     most = max(1, min(_MAX_OUTLIERS, values.size // _VALUES_PER_OUTLIER))
-    # Below the median, spacings are wider in any lighter tail.
+    # Only spacings above the median: below it, they are wider in lighter tails.
     above_median = values.size // 2 - most
     reference = min(_MAX_REFERENCE, max(above_median, _MIN_REFERENCE))
     if reference > values.size - most - 1:

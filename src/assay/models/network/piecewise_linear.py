@@ -1,10 +1,9 @@
-"""Piecewise straight lines: the best cut of a curve, exact, and how many pieces it takes.
+"""Piecewise linear fits: the exact best segmentation of a curve, and its number of pieces.
 
 A piece is y = intercept + slope x, fitted by weighted least squares to relative residuals. For each
-number of pieces and of points left out as outliers the best cut is found by dynamic programming
-(Bellman 1961; Bai & Perron 2003, section 3), over all cuts. How many of each a curve needs is
-decided by F tests, corrected for the number of possible cuts (Bonferroni), at
-``FALSE_ALARMS``.
+number of pieces and of outliers the best cut is found by dynamic programming (Bellman 1961; Bai &
+Perron 2003, section 3) over all cuts. The numbers of both are decided by F tests, corrected for the
+number of possible cuts (Bonferroni), at ``FALSE_ALARMS``.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ Whole = npt.NDArray[np.intp]
 FALSE_ALARMS = 0.01
 MAX_PIECES = 6
 MAX_OUTLIERS = 3
-# Two points always lie on a line: only a third tests it.
+# Two points always lie on a line; a third tests it.
 MIN_POINTS = 3
 # Relative scatter below which no piece is split: of the order of a clock's resolution.
 _FLOOR = 1e-3
-# 1 less the leverage below which a point determines its line, beyond the rounding of sums.
+# A point with 1 minus its leverage below this determines its line; above rounding errors of sums.
 _MIN_FREE = 1e-6
 
 
@@ -35,7 +34,7 @@ _MIN_FREE = 1e-6
 class Cut:
     """A curve in pieces. ``firsts``: index of each piece's first point. ``left_out``: outliers.
 
-    ``residual``: sum of squared relative residuals; ``freedom``: points less parameters.
+    ``residual``: sum of squared relative residuals; ``freedom``: points minus parameters.
     """
 
     firsts: tuple[int, ...]
@@ -52,15 +51,15 @@ class Cut:
         ]
 
 
-def best_cut(x: Floats, y: Floats, scatter: Floats) -> Cut | None:
+def best_cut(x: Floats, y: Floats, scatter: Floats, most: int = MAX_PIECES) -> Cut | None:
     """The cut that the curve supports; None for fewer than ``MIN_POINTS`` points.
 
     ``x`` ascends, ``y`` is positive, ``scatter`` is each point's uncertainty relative to the
-    others' (any scale).
+    others' (any scale). ``most``: maximum number of pieces.
     """
     if x.size < MIN_POINTS:
         return None
-    cuts = _best_of_each(x, y, scatter)
+    cuts = _best_of_each(x, y, scatter, most)
     orders = sorted(cuts, key=lambda order: (2 * order[0] + order[1], order[0]))
     for number, order in enumerate(orders):
         larger = [other for other in orders[number + 1 :] if cuts[other].freedom >= 1]
@@ -92,13 +91,15 @@ def _improves(
 
 
 def relative(y: Floats, scatter: Floats) -> Floats:
-    """Weights that make residuals relative: the square roots of those of least squares."""
+    """Square roots of the least-squares weights that make residuals relative."""
     roots: Floats = 1.0 / (y * scatter / float(np.median(scatter)))
     return roots
 
 
-def _best_of_each(x: Floats, y: Floats, scatter: Floats) -> dict[tuple[int, int], Cut]:
-    """The best cut for each number of pieces and of outliers, as far as there are points."""
+def _best_of_each(
+    x: Floats, y: Floats, scatter: Floats, most: int = MAX_PIECES
+) -> dict[tuple[int, int], Cut]:
+    """The best cut for each number of pieces and of outliers that the points allow."""
     n = x.size
     whole, without, worst = piece_costs(x, y, scatter)
     costs = (whole, without)
@@ -107,7 +108,7 @@ def _best_of_each(x: Floats, y: Floats, scatter: Floats) -> dict[tuple[int, int]
     back: dict[tuple[int, int], tuple[Whole, Whole]] = {}
     orders = [
         (pieces, outliers)
-        for pieces in range(1, MAX_PIECES + 1)
+        for pieces in range(1, most + 1)
         for outliers in range(min(MAX_OUTLIERS, pieces) + 1)
         if n - 2 * pieces - outliers >= 1 and pieces * MIN_POINTS + outliers <= n
     ]
@@ -154,11 +155,11 @@ def _trace(
 
 
 def piece_costs(x: Floats, y: Floats, scatter: Floats) -> tuple[Floats, Floats, Whole]:
-    """Misfit of a line through points i to j, all of them, and without the one that fits worst.
+    """Misfit of a line through points i to j, and without the point that fits worst.
 
-    The third array says which that is. A misfit is a sum of squared relative residuals; infinite
-    for fewer than ``MIN_POINTS`` points, and for j < i. Leaving a point out lowers the misfit by
-    e² / (1 - h), e its residual and h its leverage (Cook & Weisberg 1982, section 2.2).
+    The third array holds the index of that point. A misfit is a sum of squared relative residuals;
+    infinite for fewer than ``MIN_POINTS`` points, and for j < i. Leaving a point out lowers the
+    misfit by e² / (1 - h), with its residual e and leverage h (Cook & Weisberg 1982, section 2.2).
     """
     n = x.size
     whole, without = np.full((n, n), np.inf), np.full((n, n), np.inf)
@@ -198,11 +199,13 @@ def fit_line(x: Floats, y: Floats, root: Floats) -> tuple[Floats, Floats]:
     return np.asarray(inverse @ (design.T @ (root * y))), np.asarray(inverse)
 
 
-def other_places(cut: Cut, x: Floats, y: Floats, scatter: Floats) -> Iterator[tuple[int, int]]:
-    """For each change, the last index surely before it and the last at which it may begin.
+def other_places(
+    cut: Cut, x: Floats, y: Floats, scatter: Floats, confidence: float = 0.95
+) -> Iterator[tuple[int, int]]:
+    """For each change, the last index certainly before it and the last at which it may begin.
 
-    The change alone is moved; places count whose misfit an F test at 5% cannot distinguish from the
-    best.
+    Only this change is moved; it may begin where an F test at 1 - ``confidence`` doesn't
+    distinguish the misfit from the best one.
     """
     from scipy.special import fdtri
 
@@ -215,6 +218,6 @@ def other_places(cut: Cut, x: Floats, y: Floats, scatter: Floats) -> Iterator[tu
         first, here, end = limits[number - 1], limits[number], limits[number + 1]
         costs = {at: whole[first, at - 1] + whole[at, end - 1] for at in range(first + 1, end)}
         scale = max(cut.residual / freedom, _FLOOR**2)
-        allowed = costs[here] + scale * float(fdtri(1, freedom, 0.95))
+        allowed = costs[here] + scale * float(fdtri(1, freedom, confidence))
         possible = [at for at, cost in costs.items() if cost <= allowed]
         yield int(kept[min(possible) - 1]), int(kept[max(possible)])

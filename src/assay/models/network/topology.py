@@ -2,13 +2,13 @@
 
 On logarithms of times, so that effects are ratios. Three analyses, each conservative:
 
-- **Slow nodes**: one all of whose pairs are slow. Judged by its fast pairs (a low quantile of its
-  row), which switches cannot hide, and, once groups are known, by the median of its row.
+- **Slow nodes**: nodes with only slow pairs. Detected by the node's fast pairs (a low quantile of
+  its row), which don't depend on switches, and, once groups are known, by the median of its row.
 - **Groups**: average linkage (Sokal & Michener 1958) of the nodes that are not slow; of all its
-  cuts the one at which "within a group" and "between groups" explain most of the variance. That is
-  compared with the best cuts of matrices with the same node effects whose remainders are shuffled:
-  a permutation test of the whole search, which accounts for trying every cut.
-- **Slow pairs**: what is left of a pair's time after groups and slow nodes.
+  cuts the one at which "within a group" and "between groups" explain most of the variance. It is
+  compared with the best cuts of matrices with the same node effects and permuted residuals: a
+  permutation test of the whole search, which accounts for trying every cut.
+- **Slow pairs**: residuals of a pair's time after groups and slow nodes.
 
 ``outliers.upper_outliers`` decides which nodes and pairs stand out.
 """
@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.models.network.minimum import GROUPS
 from assay.models.network.outliers import upper_outliers
 
 Floats = npt.NDArray[np.float64]
@@ -29,22 +30,21 @@ Grouping = tuple[tuple[int, ...], ...]
 
 # The probability of finding groups where there are none, and that of any slow node or pair.
 FALSE_ALARMS = 0.01
-# From this ratio to the expected time on a node or pair is called slow; below that there is
-# nothing to gain.
+# Minimum ratio to the expected time of a slow node or pair; smaller ones are not relevant.
 SLOW = 1.1
-# With fewer nodes even perfect groups are no rarer by chance than the rate above.
-MIN_NODES = 6
-# So many of the shuffled matrices may be better: (1 + 1) / (199 + 1) = 1%.
+# With fewer nodes even perfect groups occur by chance more often than the rate above.
+MIN_NODES = GROUPS.points
+# Number of permuted matrices that may be better: (1 + 1) / (199 + 1) = 1%.
 _MAY_EXCEED = 1
-# The part of a node's pairs that are certainly within its own group.
+# The share of a node's pairs that are certainly within its own group.
 _FAST_PART = 0.05
-# Times are clipped at so many interquartile ranges above the third quartile before the cut.
+# Times are clipped at this number of interquartile ranges above the third quartile before the cut.
 _FAR_OUT = 3.0
 
 
 @dataclass(frozen=True)
 class SlowNode:
-    """A node whose pairs take ``ratio`` times what they should (median)."""
+    """A node whose pairs take ``ratio`` times the expected time (median)."""
 
     node: int
     ratio: float
@@ -52,7 +52,7 @@ class SlowNode:
 
 @dataclass(frozen=True)
 class SlowPair:
-    """A pair that takes ``ratio`` times what groups and slow nodes lead to expect."""
+    """A pair that takes ``ratio`` times the time expected from groups and slow nodes."""
 
     one: int
     other: int
@@ -61,7 +61,7 @@ class SlowPair:
 
 @dataclass(frozen=True)
 class SwitchLevel:
-    """Groups of one level of switches; a node in none is by itself. Medians in seconds."""
+    """Groups of one level of switches; a node in no group is alone. Medians in seconds."""
 
     groups: Grouping
     within: float
@@ -70,9 +70,9 @@ class SwitchLevel:
 
 @dataclass(frozen=True)
 class Topology:
-    """What was found. ``levels``: from the coarsest to the finest, most often one or none.
+    """The result of an analysis. ``levels``: from the coarsest to the finest, usually one or none.
 
-    ``searched``: whether groups were looked for: that takes six nodes, and a time for every pair.
+    ``searched``: whether groups were searched: that needs six nodes, and a time for every pair.
     ``order``: the nodes as a figure should show them, similar ones side by side.
     """
 
@@ -100,7 +100,7 @@ def analyse(times: Floats, *, seed: int = 1) -> Topology:
         found = _slow_rows(_row_medians(rest), FALSE_ALARMS / 4)
         if found <= aside:
             break
-        aside |= found  # search again for groups, which these may have hidden
+        aside |= found  # these may have hidden groups: search again
     ratios = np.exp(_row_medians(rest))
     slow = [node for node in aside if ratios[node] >= SLOW]
     return Topology(
@@ -112,6 +112,11 @@ def analyse(times: Floats, *, seed: int = 1) -> Topology:
         searched=searched,
         order=_order(logs, levels) if searched else tuple(range(n)),
     )
+
+
+def unsearched(nodes: int) -> Topology:
+    """The result for a matrix that was not analysed."""
+    return Topology((), (), (), searched=False, order=tuple(range(nodes)))
 
 
 def matrix(nodes: int, times: Sequence[tuple[int, int, float]]) -> Floats:
@@ -136,7 +141,7 @@ def _checked(times: Floats) -> Floats:
 
 
 def _fast_quantile(logs: Floats) -> Floats:
-    """Of each row the greatest of its fastest twentieth, and at least of its fastest pair."""
+    """The greatest time of the fastest twentieth of each row, or of its fastest pair."""
     ordered = np.sort(logs, axis=1)  # NaN last
     known = (~np.isnan(logs)).sum(axis=1)
     place = np.maximum(np.round(_FAST_PART * known).astype(int), 1) - 1
@@ -154,10 +159,10 @@ def _slow_rows(effects: Floats, alpha: float) -> set[int]:
 
 
 def _slow_pairs(rest: Floats, slow: Sequence[int], alpha: float) -> list[SlowPair]:
-    """``rest``: what groups leave of the logarithms. The pairs of slow nodes are judged by theirs.
+    """The slow pairs from ``rest``, the logarithms without groups, less the medians of slow nodes.
 
-    The other nodes' medians stay in: to take them out would narrow the middle of a small matrix
-    more than its tail, and turn noise into outliers.
+    The other nodes' medians are not subtracted: that would narrow the centre of a small matrix more
+    than its tail, and turn noise into outliers.
     """
     effects = np.zeros(len(rest))
     effects[list(slow)] = _row_medians(rest)[list(slow)]
@@ -203,9 +208,9 @@ def _renamed(groups: Grouping, names: Sequence[int]) -> Grouping:
 
 
 def _find_groups(logs: Floats, seed: int, looks: int = 1) -> Grouping | None:
-    """Groups of two and more among all of these nodes, None if chance does as well.
+    """Groups of at least two of these nodes; None if they aren't significant.
 
-    ``looks``: how many such matrices are searched, which share the rate of false alarms.
+    ``looks``: number of matrices that are searched and share the rate of false alarms.
     """
     n = len(logs)
     if n < MIN_NODES:
@@ -261,7 +266,7 @@ def _best_cut(values: Floats) -> tuple[float, npt.NDArray[np.float64], int]:
 def _additive(
     values: Floats, upper: tuple[npt.NDArray[np.intp], ...], n: int
 ) -> tuple[Floats, Floats]:
-    """What a mean and an effect of each node explain by least squares, and what they leave."""
+    """The least-squares fit by a mean and an effect of each node, and its residuals."""
     ones, others = upper
     sums = np.bincount(ones, values, n) + np.bincount(others, values, n)
     mean = float(values.mean())
@@ -288,7 +293,7 @@ def _joined(logs: Floats, grouping: Grouping, slow: set[int]) -> Grouping:
 
 
 def _without_levels(logs: Floats, levels: Sequence[Grouping]) -> Floats:
-    """The logarithms less the median of all pairs that share as many levels."""
+    """The logarithms minus the median of all pairs that share the same number of levels."""
     shared = np.zeros(logs.shape, dtype=int)
     for grouping in levels:
         for group in grouping:
@@ -314,7 +319,7 @@ def _level(times: Floats, grouping: Grouping) -> SwitchLevel:
 
 
 def _order(logs: Floats, levels: Sequence[Grouping]) -> tuple[int, ...]:
-    """Leaves of the tree of average linkage, the groups of each level kept together."""
+    """Leaves of the average-linkage tree, with the groups of each level kept together."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
     n = len(logs)

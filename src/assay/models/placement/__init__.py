@@ -1,1 +1,1 @@
-"""Models of what a work takes at a placement, and the search for the best one."""
+"""Models of the time of a work at a placement, and the search for the best placement."""

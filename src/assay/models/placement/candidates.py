@@ -22,9 +22,9 @@ from assay.models.placement.search import (
 
 @dataclass(frozen=True)
 class PlacementSearch:
-    """One search: the same work on as many nodes, at all placements of the plan.
+    """One search: the same work on the same number of nodes, at all placements of the plan.
 
-    ``cells``: its candidates in the plan's order, those that are measured anyway among them.
+    ``cells``: its candidates in the plan's order, including those that are measured in any case.
     """
 
     cells: tuple[Cell, ...]
@@ -33,7 +33,7 @@ class PlacementSearch:
 
     @cached_property
     def candidates(self) -> list[PlacementCandidate]:
-        """What the search knows of each cell."""
+        """The features of each cell for the search."""
         return [_candidate(cell) for cell in self.cells]
 
     @cached_property
@@ -77,7 +77,7 @@ def placement_searches(plan: Plan) -> list[PlacementSearch]:
 
 
 def _work_of(cell: Cell) -> bytes:
-    """What candidates of one search have in common."""
+    """The key that candidates of one search have in common."""
     placement = cell.placement
     parameters = dict(sorted(cell.parameters.items()))
     return msgspec.json.encode(

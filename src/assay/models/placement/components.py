@@ -1,7 +1,7 @@
-"""What the time of a placement is made of: one record for each component.
+"""The components of the time of a placement, one record for each.
 
-A record holds the component's place in arrays, its name in figures and JSON, its heading in tables,
-and what an answer says where it is the cause of a loss or of a saving.
+A record holds the component's index in arrays, its name in figures and JSON, its heading in tables,
+and the text of an answer where it is the cause of a loss or of a saving.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ class Component(Enum):
     """A component of a placement's time; its value is its name.
 
     ``index``: its column in arrays (a component is an index into them). ``heading``: of its column
-    in tables. ``cause``: what an answer says of a placement that loses time by it; None where it is
-    never called a cause. ``saving``: what it says of a placement that saves time by it. ``hue``:
-    its place among the colours of figures, which has the components of every placement first; None:
-    grey. ``of_threads``: only placements with threads or shared cores have it.
+    in tables. ``cause``: text for a placement that loses time by it; None where it is never a
+    cause. ``saving``: text for a placement that saves time by it. ``hue``: its index among the
+    colours of figures, where the components of all placements come first; None: grey.
+    ``of_threads``: only placements with threads or shared cores have it.
     """
 
-    COMPUTE = ("compute", "Computing", "smaller pieces take more computing in all", None, 0)
+    COMPUTE = ("compute", "Computing", "smaller pieces need more computing in total", None, 0)
     CONTENTION = (
         "memory contention",
         "Memory contention",
@@ -32,7 +32,7 @@ class Component(Enum):
         "shared cores",
         "Shared cores",
         None,
-        "hardware threads use what a core's one thread leaves idle",
+        "hardware threads use resources of a core that one thread leaves idle",
         7,
         True,
     )
@@ -59,7 +59,7 @@ class Component(Enum):
         5,
     )
     UNEXPLAINED = ("unexplained", "Unexplained", None, None, None)
-    # Only as a cause: messages, where those within nodes and those between them can't be separated.
+    # Only as a cause: messages, if those within and between nodes can't be separated.
     MESSAGES = (
         "messages",
         "Messages",
@@ -101,8 +101,8 @@ class Component(Enum):
         return str(self.value)
 
 
-# What a placement's time is made of, in this order. They add up to the whole; what caches and
-# hardware threads save is negative.
+# The components of a placement's time, in this order. They add up to the total; savings by caches
+# and hardware threads are negative.
 COMPONENTS: tuple[Component, ...] = tuple(one for one in Component if one is not Component.MESSAGES)
 COMPUTE, CONTENTION, CACHE = Component.COMPUTE, Component.CONTENTION, Component.CACHE
 SHARED, THREADS, IMBALANCE = Component.SHARED, Component.THREADS, Component.IMBALANCE

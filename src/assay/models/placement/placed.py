@@ -18,7 +18,7 @@ from assay.stats.core.intervals import smallest_size
 Floats = npt.NDArray[np.float64]
 Row = tuple[int, ...]
 
-# Columns of what is measured of a launch.
+# Columns of the measured times of a launch.
 TIME, MEAN, MOST, WAITED = range(4)
 DRAWS = 1000
 
@@ -41,7 +41,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class ThreadAffinity:
-    """The cores of the threads of a node's ranks: a row for each rank, an entry for each thread.
+    """The cores of the threads of a node's ranks: one row per rank, one entry per thread.
 
     ``cores``, ``domains``: numbers of cores and of their NUMA domains, each unique on the node.
     """
@@ -56,7 +56,9 @@ class ThreadAffinity:
 
     @cached_property
     def cores_of_threads(self) -> Row:
-        """The core of each thread, ascending: equal where as many threads use the same cores."""
+        """The core of each thread, ascending: equal if the same cores have the same numbers of
+        threads.
+        """
         return tuple(sorted(core for row in self.cores for core in row))
 
     @cached_property
@@ -85,11 +87,11 @@ class ThreadAffinity:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A work as measured at a placement. ``name``: what its draws are seeded by.
+    """A work as measured at a placement. ``name``: the seed of its draws.
 
-    ``launches``: a row each, in s: the time, computing as the mean over ranks and on the rank that
-    had most of it (NaN where unknown), and all phases that hold messages. ``affinity``: None where
-    the cores of its threads are unknown.
+    ``launches``: one row per launch, in s: the time, computing as the mean over ranks and on the
+    rank with the most of it (NaN where unknown), and all phases with messages. ``affinity``: None
+    where the cores of its threads are unknown.
     """
 
     name: str
@@ -107,7 +109,7 @@ class Placed:
 
     @property
     def ranks(self) -> int:
-        """MPI processes in all."""
+        """Total number of MPI processes."""
         return self.nodes * self.ppn
 
     @property
@@ -141,10 +143,10 @@ class Placed:
 
 
 def computing_of(placed: Placed, times: Floats) -> Floats:
-    """What its ranks compute, in the rows of ``times``: launches, draws or medians of it.
+    """Computing of its ranks, in the rows of ``times``: launches, draws or medians of ``placed``.
 
-    Of a single rank all its phases: it receives no messages, so that it waits for its own threads
-    alone.
+    For a single rank all its phases: it receives no messages, so that it waits only for its own
+    threads.
     """
     if placed.ranks > 1:
         return times[..., MEAN]
@@ -153,13 +155,13 @@ def computing_of(placed: Placed, times: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class NodeModel:
-    """What is known of a node and its network apart from the work.
+    """Properties of a node and its network, independent of the work.
 
-    ``streams``: bandwidth of a node's memory in B/s by number of cores in use, the first ones.
-    ``domain``: that of one of its ``domains`` NUMA domains by number of its cores in use; empty
-    where unknown. ``patterns``: by cores of a node, how many times as long other access patterns
-    take as on one core. ``near``, ``far``: seconds of a message of so many bytes within a node and
-    between two; None: unknown. ``uncertainty``: relative; slowdowns may be larger by this share.
+    ``streams``: bandwidth of a node's memory in B/s by number of used cores, the first ones.
+    ``domain``: that of one of its ``domains`` NUMA domains by number of its used cores; empty where
+    unknown. ``patterns``: slowdown of other access patterns relative to one core, by number of
+    cores of a node. ``near``, ``far``: seconds of a message by its bytes, within a node and between
+    two; None: unknown. ``uncertainty``: relative; slowdowns may be larger by this share.
     """
 
     streams: Mapping[int, float] = field(default_factory=dict)
@@ -171,21 +173,21 @@ class NodeModel:
     domains: int = 1
 
     def bandwidth(self, cores: int) -> float | None:
-        """Of so many cores, interpolated linearly; None where nothing was measured."""
+        """Bandwidth of this number of cores, interpolated linearly; None without measurements."""
         return _interpolated(self.streams, cores)
 
     def slowdown(self, cores: int) -> float | None:
-        """How many times as long a core's share of a stream takes as on one core by itself.
+        """Slowdown of a core's share of a stream relative to a single used core; at least 1.
 
-        None where the stream on one core is not known; never under 1.
+        None where the bandwidth of one core is unknown.
         """
         return _slowdown(self.streams, cores)
 
     def slowdown_at(self, placed: Placed) -> float | None:
-        """The same at a placement: mean over ranks, each by its slowest thread.
+        """The slowdown at a placement: mean over ranks, each by its slowest thread.
 
-        Cores of one NUMA domain share its memory, so that the cores in use are counted per domain.
-        Where affinity or domains are unknown, the whole node's curve is used.
+        Cores of one NUMA domain share its memory, so that used cores are counted per domain. Where
+        affinity or domains are unknown, the whole node's curve is used.
         """
         affinity = placed.affinity
         if affinity is None or not self.domain:
@@ -199,7 +201,7 @@ class NodeModel:
         return float(np.mean([max(known[domain] for domain in row) for row in affinity.domains]))
 
     def copy_slowdown_at(self, placed: Placed) -> float | None:
-        """The same of copying messages, which only the first thread of each rank does."""
+        """The slowdown of copying messages, which only the first thread of each rank does."""
         affinity = placed.affinity
         if affinity is None:
             return self.slowdown(placed.ppn)
@@ -209,14 +211,14 @@ class NodeModel:
         return self.slowdown_at(replace(placed, affinity=first))
 
     def worst_slowdown(self, placed: Placed) -> float | None:
-        """The most that sharing memory can slow down computing, by any known access pattern."""
+        """The maximum slowdown of computing by shared memory, over all known access patterns."""
         stream = self.slowdown_at(placed)
         known = [] if stream is None else [stream]
         if self.patterns:
             counts = sorted({1, *self.patterns})
             values = [self.patterns.get(count, 1.0) for count in counts]
             affinity = placed.affinity
-            # All domains as busy as the busiest: as many cores of the whole node.
+            # As if all domains had as many used cores as the one with the most.
             busy = placed.cores
             if affinity is not None:
                 busy = max(busy, max(affinity.used_by_domain.values()) * self.domains)
@@ -246,8 +248,8 @@ def _slowdown(curve: Mapping[int, float], cores: int) -> float | None:
 class EqualRanks:
     """Ranks of one thread on the same cores as a placement: the baseline of its threads.
 
-    ``per_thread``: a rank for each of its threads; ``per_core``: a rank for each of its cores. None
-    where that is the placement itself, or the one before.
+    ``per_thread``: one rank per thread; ``per_core``: one rank per core. None where ``per_thread``
+    is the placement itself, or where ``per_core`` equals ``per_thread``.
     """
 
     per_thread: Placed | None = None
@@ -257,7 +259,7 @@ class EqualRanks:
 def equal_ranks_of(placed: Placed, among: Sequence[Placed]) -> EqualRanks | None:
     """The baseline of a placement; None where it needs one that was not measured.
 
-    On the same cores memory, caches and clocks are shared alike: what differs is due to threads.
+    On the same cores memory, caches and clocks are shared alike, so differences are due to threads.
     """
     if placed.threads == 1 and not placed.shared:
         return EqualRanks()
@@ -289,7 +291,7 @@ def equal_ranks_of(placed: Placed, among: Sequence[Placed]) -> EqualRanks | None
 
 
 def expected(placed: Placed, other: Placed) -> float:
-    """Computing per core at one placement over that at another, by the work alone."""
+    """Expected ratio of computing per core at one placement to that at another, by the work."""
     work = 1.0
     if placed.demand.flops > 0 and other.demand.flops > 0:
         work = placed.demand.flops / other.demand.flops
@@ -299,7 +301,7 @@ def expected(placed: Placed, other: Placed) -> float:
 def share_within(placed: Placed, machine: NodeModel) -> float:
     """The share of the messages' time that is spent within nodes.
 
-    By their times from ping-pong, where it was measured for both; else by their bytes.
+    By ping-pong times, if measured both within and between nodes; otherwise by bytes.
     """
     if placed.nodes == 1:
         return 1.0
@@ -322,17 +324,17 @@ def message_seconds(placed: Placed, machine: NodeModel) -> float | None:
 
 
 def near_cost(placed: Placed, machine: NodeModel, *, long: bool = True) -> float:
-    """What a rank's messages within its node cost: s by ping-pong.
+    """The cost of a rank's messages within its node: s by ping-pong.
 
-    Where there is none, how many there are, or, if they are ``long``, the bytes of the node. They
-    are copies through the memory that all ranks share, by one thread of each.
+    Without ping-pong the number of messages or, if they are ``long``, the bytes of the node.
+    Messages are copied through the shared memory by one thread of each rank.
     """
     together = machine.copy_slowdown_at(placed) or 1.0
     return _cost(placed, placed.demand.near, machine.near, together, long=long)
 
 
 def far_cost(placed: Placed, machine: NodeModel, *, long: bool = True) -> float:
-    """The same between nodes, where all ranks of a node send over one adapter at once."""
+    """The same between nodes, where all ranks of a node share one adapter."""
     return _cost(placed, 1.0 - placed.demand.near, machine.far, placed.ppn, long=long)
 
 

@@ -1,8 +1,8 @@
-"""Predicted times at placements that were not measured, from a few that were.
+"""Predicted times at placements that were not measured, from a few measured ones.
 
 A contention model: cores compute, streams share memory by the saturation curve, threads have a
-serial fraction (Amdahl 1967), messages cost their ping-pong times, and those that leave a node
-share its adapter (LogGP: Alexandrov et al. 1995).
+serial fraction (Amdahl 1967), messages cost their ping-pong times, and messages between nodes share
+the node's adapter (LogGP: Alexandrov et al. 1995).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from assay.models.placement.placed import (
 class Prediction:
     """Predicted seconds of a placement by component.
 
-    ``shared``: what threads that share cores add, or save; ``threads``: what threads of a rank take
-    longer than ranks of one thread would.
+    ``shared``: time that threads sharing cores add (or save, negative); ``threads``: time that
+    threads of a rank add over ranks of one thread.
 
-    ``compute``: the work's own computing; ``contention``: what sharing memory adds;
+    ``compute``: the computing without contention; ``contention``: time that sharing memory adds;
     ``imbalance``: waiting for the slowest rank; ``within`` and ``between``: communication
     within nodes and between them.
     """
@@ -53,11 +53,11 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ThreadModel:
-    """The cost of threads in computing, beyond that of as many ranks on their cores.
+    """The cost of threads in computing, relative to ranks of one thread on the same cores.
 
     ``serial``: the serial fraction of the threads of a rank. ``across``: the relative cost of
-    threads on several NUMA domains: times 1 - 1 / domains. ``shared``: computing where threads
-    share cores over that where none do. None: unknown.
+    threads on several NUMA domains, to be multiplied by 1 - 1 / domains. ``shared``: computing with
+    shared cores over computing without. None: unknown.
     """
 
     serial: float | None = None
@@ -67,12 +67,12 @@ class ThreadModel:
 
 @dataclass(frozen=True)
 class ContentionModel:
-    """The time of a work at any placement on as many nodes, fitted to a few of them.
+    """The time of a work at any placement on the same number of nodes, fitted to a few of them.
 
-    Of computing, the share ``memory`` slows down as streams that share memory do, the rest scales
+    The share ``memory`` of computing slows down like streams that share memory; the rest scales
     with cores. Messages cost their ping-pong times (or by number, or by bytes), times ``near`` and
-    ``far``; all ranks of a node share its adapter. ``uneven``: the most computing of a rank over
-    the mean, less 1. ``long``: without ping-pong, whether messages cost by their bytes.
+    ``far``; all ranks of a node share its adapter. ``uneven``: maximum over mean computing of
+    ranks, minus 1. ``long``: without ping-pong, whether messages cost by their bytes.
     """
 
     alone: Placed
@@ -130,20 +130,20 @@ class ContentionModel:
         return sharing, serial
 
 
-# Below this slowdown of streams a second placement does not determine the share of memory.
+# Minimum slowdown of streams for a second placement to determine the share of memory.
 _MIN_SLOWDOWN = 0.05
-# From this size in bytes on messages cost by their bytes, where ping-pong was not measured.
+# Message size in bytes from which the cost is by bytes, where ping-pong was not measured.
 _LONG = 4096.0
 
 
 def fit_contention_model(
     alone: Placed, second: Placed | None, machine: NodeModel, threaded: Sequence[Placed] = ()
 ) -> ContentionModel | None:
-    """The model fitted to one rank per node (``alone``) and another placement on as many nodes.
+    """The model fitted to one rank per node (``alone``) and a second placement on as many nodes.
 
     Without a second placement the share of memory follows from the kernel's formula of its traffic
-    and the stream on one core; None where that stream is unknown too. ``threaded``: placements on
-    the same cores as the second one, by ``calibration_placements``, for the cost of threads.
+    and the bandwidth of one core; None where that is unknown too. ``threaded``: placements on the
+    same cores as the second one, by ``calibration_placements``, for the cost of threads.
     """
     computing = _computing(alone)
     stream = machine.bandwidth(1) if 1 in machine.streams else None
@@ -169,11 +169,11 @@ def fit_contention_model(
 
 
 def calibration_placements(second: Placed, among: Sequence[Placed]) -> list[Placed]:
-    """The placements that the cost of threads is fitted to, as far as there are any.
+    """The placements that the cost of threads is fitted to, as far as they exist.
 
-    They use the same cores as ``second``, whose ranks have one thread and a core each: the most
-    threads per rank within one NUMA domain, the most across domains, and ranks of one thread that
-    share cores.
+    They use the same cores as ``second``, whose ranks have one thread and a core each: the one with
+    the most threads per rank within one NUMA domain, the one with the most across domains, and one
+    with ranks of one thread that share cores.
     """
     if second.affinity is None:
         return []
@@ -189,7 +189,7 @@ def calibration_placements(second: Placed, among: Sequence[Placed]) -> list[Plac
 
 def _thread_model(alone: Placed, second: Placed, threaded: Sequence[Placed]) -> ThreadModel:
     serial = across = shared = None
-    for placed in threaded:  # the ones that stay in a domain come first
+    for placed in threaded:  # placements within one domain come first
         affinity = placed.affinity
         ranks = _computing(second) * expected(placed, second)
         base = _computing(alone) * expected(placed, alone)

@@ -1,21 +1,22 @@
-"""Finding the best of many placements from few noisy measurements, with its probability.
+"""Search for the best of many placements from few noisy measurements, with its probability.
 
-A function of the measurements and a seed alone: the next step of a search needs no other state, so
-that an interrupted search resumes as if it had not been interrupted.
+A search is a function of the measurements and a seed, without other state, so that an interrupted
+search resumes as if it had not been interrupted.
 
 The costs' logarithms are a Gaussian process over the placements (Rasmussen & Williams 2006, 2.2 and
 2.7): a trend in the logarithms of the counts, a smooth surface over them, for each word (binding,
-order, adapter) an effect and a surface of its own, and an effect of each placement alone, because
-caches have steps. Added to it are the block of a measurement and noise with Student's t of four
-degrees of freedom (Lange, Little & Taylor 1989), because some launches are much too slow. That is
+order, adapter) an effect and a separate surface, and an effect of each single placement, because
+caches cause steps. Added to it are the block of a measurement and noise with Student's t of four
+degrees of freedom (Lange, Little & Taylor 1989), because some launches are much too slow. This is
 stochastic kriging (Ankenman, Nelson & Staum 2010). The variance of each part is estimated by
 marginal likelihood (Rasmussen & Williams, 5.4.1), so that words without effect drop out.
 
-The first block covers the placements, each next one where the process is least certain (MacKay
-1992), and the second one repeats it: one disturbed launch must not exclude a whole region, and the
-noise is estimated from repeated measurements. Later blocks hold the best so far and those that may
-be better, drawn from the posterior: top-two Thompson sampling (Russo 2020) in batches. A search
-ends when the chosen one costs no more than ``within`` above the best with the required probability.
+The first block covers the placements; each next one is chosen where the process is least certain
+(MacKay 1992). The second block repeats it: one disturbed launch must not exclude a whole region,
+and the noise is estimated from repeated measurements. Later blocks hold the best candidate so far
+and possibly better ones, drawn from the posterior: top-two Thompson sampling (Russo 2020) in
+batches. A search ends when the chosen placement costs at most ``within`` more than the best with
+the required probability.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from assay.stats.core.one_thread import one_thread
 
 Ints = npt.NDArray[np.intp]
 
-# Degrees of freedom of the noise: tails of launches that something else disturbed.
+# Degrees of freedom of the noise: heavy tails for disturbed launches.
 TAILS = 4.0
 # Length scales of the surface, in doublings of a count; the likelihood selects one.
 _LENGTH_SCALES = (1.0, 2.0, 4.0)
-# Standard deviations of the trend: of the level, and of each doubling of a count. Perfect scaling
-# is log 2 = 0.69 a doubling.
+# Standard deviations of the trend: of the level, and per doubling of a count. Perfect scaling is
+# log 2 = 0.69 per doubling.
 _LEVEL, _SLOPE = 2.0, 0.7
 # Priors of the parts of the process: standard deviations of the logarithm, and their uncertainty
 # (of the variance's logarithm): a factor of e either way. Few measurements determine the effect of
@@ -53,10 +54,10 @@ _JITTER = 1e-9
 
 @dataclass(frozen=True)
 class PlacementCandidate:
-    """A placement as the process sees it.
+    """The features of a placement in the process.
 
     ``counts``: such as ranks per node and threads per rank; ``words``: such as its binding and
-    order. All candidates of a search have as many of each.
+    order. All candidates of a search have the same number of each.
     """
 
     counts: tuple[int, ...]
@@ -76,9 +77,9 @@ class PlacementTrial:
 class SearchRule:
     """When a search ends.
 
-    ``within``: the chosen one costs at most so much more than the best, relatively, with
-    ``probability``. ``fewest``: measurements that the chosen one has at least in the end, as its
-    interval needs; ``most``: measurements of any candidate.
+    ``within``: the maximum relative cost of the chosen candidate above the best, with
+    ``probability``. ``fewest``: minimum number of measurements of the chosen candidate, for its
+    interval; ``most``: maximum number of any candidate.
     """
 
     within: float = 0.02
@@ -92,11 +93,11 @@ class SearchStatus:
     """The status of a search.
 
     ``chosen``: the best measured candidate; None before the first measurement. ``probability``:
-    that it costs no more than ``within`` above the best. ``settled``: that this is as required, and
-    the chosen one has enough measurements. ``ask``: the candidates of the next block; empty when
-    settled, or when none is left. ``median``, ``low``, ``high``: of each candidate's cost in s by
-    the process, with the ends of the 95% interval; nan for those that were refused, and before the
-    first measurement.
+    that it costs at most ``within`` more than the best. ``settled``: whether this probability is as
+    required, and the chosen candidate has enough measurements. ``ask``: the candidates of the next
+    block; empty when settled, or when none is left. ``median``, ``low``, ``high``: each candidate's
+    cost in s by the process, with the ends of the 95% interval; nan for refused ones, and before
+    the first measurement.
     """
 
     chosen: int | None
@@ -116,7 +117,7 @@ def search(
     seed: int,
     refused: Collection[int] = (),
 ) -> SearchStatus:
-    """The status after these trials, and what to measure next.
+    """The status after these trials, with the candidates to measure next.
 
     ``refused``: candidates that failed or were not verified; they are never chosen or measured
     again. The same arguments always give the same status. Raises ValueError for costs of 0 or less.
@@ -140,13 +141,15 @@ def search(
     chosen = int(np.argmin(mean))
     beaten = draws[:, chosen] > draws.min(axis=1) + np.log1p(rule.within)
     probability = 1.0 - float(beaten.mean())
+    if len(alive) > 1:  # so many draws show neither certainty nor its opposite
+        probability = min(max(probability, 1.0 / _DRAWS), 1.0 - 1.0 / _DRAWS)
     sure = probability >= rule.probability
     begun = len({trial.block for trial in trials}) == 1
     settled = sure and not begun and bool(counts[chosen] >= min(rule.fewest, rule.most))
     if begun:
         ask = tuple(int(alive[place]) for place in np.flatnonzero(counts))
     elif not settled:
-        # Those that are better in draws, the most frequent first; of equal ones the first.
+        # The candidates that are better in draws, the most frequent first; of equal ones the first.
         rivals = np.bincount(draws[beaten].argmin(axis=1), minlength=len(alive))
         order = np.argsort(-rivals, kind="stable")
         size = 1 if sure else _block(len(alive)) - 1
@@ -163,7 +166,7 @@ def search(
 
 
 def _first_block(candidates: Sequence[PlacementCandidate]) -> int:
-    """How many candidates the first block has: some for each level of each factor."""
+    """Number of candidates of the first block: one per level of each factor, and a few more."""
     factors = [*zip(*(c.counts for c in candidates), strict=True)]
     factors += [*zip(*(c.words for c in candidates), strict=True)]
     levels = sum(len(set(factor)) - 1 for factor in factors)
@@ -171,7 +174,7 @@ def _first_block(candidates: Sequence[PlacementCandidate]) -> int:
 
 
 def _block(candidates: int) -> int:
-    """How many candidates a later block has: enough for an estimate, and few between estimates."""
+    """Number of candidates of a later block: 4 to 16, about a 24th of all."""
     return min(max(4, -(-candidates // 24)), 16)
 
 
@@ -181,7 +184,7 @@ def _placed(trials: Sequence[PlacementTrial], alive: Ints) -> list[PlacementTria
 
 
 def _random(seed: int, salt: int) -> np.random.Generator:
-    """A generator that follows from the seed and the number of measurements, on any machine."""
+    """A generator seeded by the seed and the number of measurements, the same on any machine."""
     digest = hashlib.sha256(f"{seed}/placement search/{salt}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:8], "big"))
 
@@ -189,13 +192,13 @@ def _random(seed: int, salt: int) -> np.random.Generator:
 class _Surface:
     """Covariances between candidates: a trend, and parts with their priors."""
 
-    def __init__(self, candidates: Sequence[PlacementCandidate], reach: float) -> None:
+    def __init__(self, candidates: Sequence[PlacementCandidate], length_scale: float) -> None:
         counts = np.log2(np.array([c.counts for c in candidates], dtype=np.float64))
         counts = counts.reshape(len(candidates), -1)
         centred = counts - counts.mean(axis=0)
         self.trend = _LEVEL**2 + _SLOPE**2 * centred @ centred.T
         apart = ((counts[:, None, :] - counts[None, :, :]) ** 2).sum(axis=2)
-        near = np.exp(-apart / (2.0 * reach**2))
+        near = np.exp(-apart / (2.0 * length_scale**2))
         self.parts: list[Floats] = [near, np.eye(len(candidates))]
         self.expected = [_SMOOTH, _OWN]
         self.prior_widths = [_PRIOR_WIDTH, _OWN_PRIOR_WIDTH]
@@ -212,8 +215,8 @@ class _Surface:
         return np.asarray(self.trend + sum(sd**2 * part for sd, part in weighed))
 
     def spread(self, size: int, random: np.random.Generator) -> list[int]:
-        """``size`` candidates, each with the greatest variance after those before it; of equal ones
-        a random one.
+        """``size`` candidates, each with the greatest variance given the previous ones; of equal
+        ones a random one.
         """
         covariance = self.prior()
         noise = _NOISE**2
@@ -266,7 +269,7 @@ class _Process:
         blocks = np.array([t.block for t in trials])
         self._blocks = np.equal.outer(blocks, blocks).astype(np.float64)
         self._weights: Floats = np.ones(len(trials))
-        fits = [self._fit(_Surface(candidates, reach)) for reach in _LENGTH_SCALES]
+        fits = [self._fit(_Surface(candidates, scale)) for scale in _LENGTH_SCALES]
         self._surface, self._scales, _ = min(fits, key=lambda fit: fit[2])
         for _ in range(_WEIGHTINGS):
             self._reweight()
@@ -333,8 +336,7 @@ class _Process:
         noise = float(np.exp(self._scales[-1])) / self._weights
         factor = cho_factor(seen, lower=True)
         inverse = cho_solve(factor, np.eye(len(seen)))
-        # What is left of each measurement once the process and the block are taken off, and its
-        # variance: noise times its share of the whole.
+        # The residual of each measurement without the process and the block, and its variance.
         left = noise * (inverse @ self._values)
         variance = noise - noise**2 * np.diag(inverse)
         scale = float(np.exp(self._scales[-1]))

@@ -1,11 +1,11 @@
-"""Where the time of a work goes at a placement, from the phases that its ranks time.
+"""The time of a work at a placement by components, from the phases that its ranks time.
 
-Luecke, Li & Cuma (2005), section 4, name what limits the gain of more ranks per node: memory that
-ranks share (4.2), messages and the adapter that they share (4.3), and what changes with the size of
-a rank's piece, caches first (4.1). Their two comparisons separate these: the same ranks on more
-nodes share nothing and have pieces of the same size; one rank per node on as many nodes has larger
-pieces. Threads are compared with ranks of one thread on the same cores. All seconds are of one
-operation, wall time, mean over ranks.
+Luecke, Li & Cuma (2005), section 4, name what limits the gain of more ranks per node: shared memory
+(4.2), messages and the shared adapter (4.3), and effects of the size of a rank's piece, mainly of
+caches (4.1). Their two comparisons separate these: the same ranks on more nodes share nothing and
+have pieces of the same size; one rank per node on as many nodes has larger pieces. Threads are
+compared with ranks of one thread on the same cores. All seconds are of one operation, wall time,
+mean over ranks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from assay.models.placement.placed import (
 )
 from assay.stats.core.intervals import Interval
 
-# The share of all messages' loss from which on those within nodes, or between them, are the cause.
+# Minimum share of messages within nodes, or between them, in all messages' loss to be the cause.
 _MOSTLY = 2 / 3
 _TAILS = (0.025, 0.975)
 
@@ -56,14 +56,14 @@ class TimeEstimate:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The time of a placement by ``COMPONENTS``, in s: as measured, and a row for each draw.
+    """The time of a placement by ``COMPONENTS``, in s: as measured, and one row per draw.
 
     ``alone``: the baseline of computing, one rank per node on as many nodes. ``apart``: as many
     ranks, one per node; None where that was not measured. ``equal_ranks``: the baseline of its
-    threads. ``certain``: whether all had enough launches for intervals. ``imbalance_known``:
-    whether ranks recorded how unevenly they compute; else waiting for the slowest counts as
-    messages. ``messages_separable``: whether messages within nodes and between them are separated
-    by more than their bytes.
+    threads. ``certain``: whether all have enough launches for intervals. ``imbalance_known``:
+    whether ranks recorded how unevenly they compute; otherwise waiting for the slowest counts as
+    messages. ``messages_separable``: whether messages within and between nodes are separated by
+    their times, not only by their bytes.
     """
 
     placed: Placed
@@ -78,7 +78,7 @@ class Split:
 
     @property
     def time(self) -> float:
-        """The whole, in s."""
+        """The total, in s."""
         return float(self.placed.medians[TIME])
 
     @property
@@ -93,7 +93,7 @@ class Split:
         return self._estimate(float(self.seconds[component]), self.draws[:, component])
 
     def share(self, component: Component) -> TimeEstimate:
-        """The same as a share of the whole."""
+        """A component as a share of the total."""
         return self._estimate(
             float(self.seconds[component]) / self.time,
             self.draws[:, component] / self.placed.draws[:, TIME],
@@ -155,7 +155,7 @@ def _components(
     waited = times[..., WAITED] if placed.ranks > 1 else np.zeros_like(computing)
 
     def at(other: Placed | None, without: Floats) -> Floats:
-        """Computing as at another placement, were it not for more than the work."""
+        """Computing as at another placement, scaled by the work alone."""
         if other is None:
             return without
         return computing_of(other, of(other)) * expected(placed, other)
@@ -171,13 +171,13 @@ def _components(
     threads = computing - per_thread
     base = at(alone, per_core)
     piece = at(apart, base)
-    # Smaller pieces: caches hold them, or there is more to do on their edges. Threads that are
-    # faster than ranks share data of which each rank has its own copy.
+    # Smaller pieces fit into caches, or need more work on their edges. Threads that are faster than
+    # ranks share data of which each rank has a copy.
     larger, saved = np.maximum(piece - base, 0.0), np.minimum(piece - base, 0.0)
     grown = per_core - piece
     saved = saved + np.minimum(grown, 0.0) + np.minimum(threads, 0.0)
     grown = np.maximum(grown, 0.0)
-    # Work without traffic can't be slowed down by memory, nor can the only core of a node in use.
+    # Neither work without memory traffic nor the only used core of a node has memory contention.
     alone_there = placed.demand.traffic == 0 or placed.cores == 1
     ranks_alone = equal_ranks.per_core or equal_ranks.per_thread or placed
     bound = 1.0 if alone_there else machine.worst_slowdown(ranks_alone)
@@ -199,10 +199,10 @@ def _components(
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """What a placement takes beyond a part of another's time, by component.
+    """The time of a placement beyond a multiple of another's time, by component.
 
-    ``shares``: of the placement's own time, as measured and a row for each draw; they add up to
-    ``whole``.
+    ``shares``: of the placement's own time, as measured (``draws``: one row per draw); they add up
+    to ``whole``.
     """
 
     split: Split
@@ -231,11 +231,11 @@ class Loss:
         return TimeEstimate(value, interval_of(draws) if self.certain else None)
 
     def leading(self, least: float) -> Component | None:
-        """The component that is significantly more than ``least`` of the time and than any other.
+        """The component whose loss is significantly greater than ``least`` and than any other.
 
-        All messages count as one; ``MESSAGES`` where neither those within nodes nor those between
-        them are most of it, or it is unknown. None where no component is significantly the largest
-        or it is the unexplained one.
+        All messages count as one component; ``MESSAGES`` if neither those within nodes nor those
+        between them prevail, or that is unknown. None where no component is significantly the
+        largest, or where it is the unexplained one.
         """
         if not self.certain:
             return None
@@ -253,18 +253,18 @@ class Loss:
             return None
         if first is not MESSAGES or not self.split.messages_separable:
             return first
-        reach = WITHIN if within > between else BETWEEN
-        return reach if shares[reach] >= _MOSTLY * shares[MESSAGES] else MESSAGES
+        greater = WITHIN if within > between else BETWEEN
+        return greater if shares[greater] >= _MOSTLY * shares[MESSAGES] else MESSAGES
 
 
 def loss_by_cores(split: Split, against: Split) -> Loss:
-    """What a placement loses against its share, by cores, of another's time."""
+    """The loss of a placement against another's time scaled by the number of cores."""
     placed, other = split.placed, against.placed
     return _beyond(split, against, other.nodes * other.cores / (placed.nodes * placed.cores))
 
 
 def loss_by_time(split: Split, against: Split) -> Loss:
-    """What a placement takes longer than another, whatever the numbers of their cores."""
+    """The loss of a placement against another's time, independent of the number of cores."""
     return _beyond(split, against, 1.0)
 
 

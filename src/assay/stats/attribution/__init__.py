@@ -1,1 +1,1 @@
-"""Which causes a variation goes with, and how much of it each explains."""
+"""Causes that a variation correlates with, and the share of it that each explains."""

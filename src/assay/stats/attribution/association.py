@@ -1,4 +1,4 @@
-"""Which of what may explain a cost goes with it, corrected for all that is tried."""
+"""Tests of association of candidates with a cost, corrected for multiple testing."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from assay.stats.core.multiple import corrected
 from assay.stats.core.rounding import PROJECTED, RELATIVE
 
 MOST_CAUSES = 5
-# Of two that explain about the same the more direct one counts, from this share of the other's; and
-# what is but the way in which another acts gives way to that one from the second share on.
+# A more direct cause is preferred if it explains at least the share NEARLY of what the best
+# candidate explains; a cause that acts through the best candidate from the share HALF.
 NEARLY, HALF = 0.8, 0.5
 # Singular values below this share of the greatest are rounding errors of a redundant column.
 _REDUNDANT = 1e-7
-# Stretches of time are compared if they are so many times as long as measurements depend.
+# Minimum length of compared periods, in autocorrelation times.
 LONG_STRETCH = 20.0
 
 
 @dataclass(frozen=True)
 class Tested:
-    """A candidate with its ``p`` and with the share that it explains of what is left, adjusted.
+    """A candidate with its ``p`` and ``gain``, the adjusted share of the rest that it explains.
 
-    Of what goes with a cause whose lost seconds are known, only the part ``credit`` that these can
-    have made is in ``gain``.
+    For a cause whose lost seconds are known, ``gain`` is multiplied by ``credit``, the part of the
+    association that these can have caused.
     """
 
     candidate: Explanation
@@ -39,10 +39,10 @@ class Tested:
 
 
 def effective_pairs(x: Floats, y: Floats) -> float:
-    """How many independent pairs carry as much about the correlation of two series in time order.
+    """The effective number of independent pairs for the correlation of two series in time order.
 
     n / (1 + 2 sum of the products of their autocorrelations) (Bartlett 1935; Pyper & Peterman
-    1998), as far as these are more than chance; at most n.
+    1998), up to the first product that chance may explain; at most n.
     """
     n = int(x.size)
     lags = min(n // 4, 200)
@@ -61,28 +61,29 @@ def effective_pairs(x: Floats, y: Floats) -> float:
 
 
 def _worth_of_stretches(rest: Floats, stretch: int) -> float:
-    """How many independent measurements there are, where stretches of time are compared.
+    """The effective number of measurements for a comparison of periods.
 
-    By the dependence of what the comparison leaves, for in the cost itself the difference looked
-    for is dependence too. It can only be seen in stretches much longer than itself: 0 otherwise.
+    From the autocorrelation of the residuals, because in the cost itself the difference between
+    periods is autocorrelation too. It can be estimated only in periods much longer than the
+    autocorrelation time; 0 otherwise.
     """
     seen = float(integrated_time(rest))
-    # Taking off each stretch's mean takes some of the dependence too.
+    # Subtracting each period's mean removes part of the autocorrelation.
     dependence = seen / max(1.0 - 3.0 * seen / stretch, 0.1)
     return rest.size / dependence if stretch >= LONG_STRETCH * dependence else 0.0
 
 
 def credit(log_cost: Floats, candidate: Explanation, base: Floats) -> float:
-    """Which part of what goes with a candidate its lost seconds can have made, 0 to 1.
+    """The part of the association with a candidate that its lost seconds can have caused, 0 to 1.
 
     1 where no seconds bound it. The cost's slope on the candidate's scores is compared with that of
-    the most that it can have cost; both by what ``base``, orthonormal columns, leaves of them.
+    the upper bound ``most``, both after projection off ``base`` (orthonormal columns).
     """
     if candidate.most is None:
         return 1.0
     x = candidate.scores[:, 0] - base @ (base.T @ candidate.scores[:, 0])
-    goes = float(x @ log_cost)
-    return min(max(float(x @ candidate.most) / goes, 0.0), 1.0) if goes > 0.0 else 1.0
+    slope = float(x @ log_cost)
+    return min(max(float(x @ candidate.most) / slope, 0.0), 1.0) if slope > 0.0 else 1.0
 
 
 def _test(
@@ -90,9 +91,9 @@ def _test(
 ) -> list[Tested]:
     """Partial association of the cost's logarithm with each candidate, given others.
 
-    By normal scores, and by the values within fences: the better of the two, at twice its p. What
-    is given is held constant; of a cause with which more goes than it can have made, only what it
-    can have made at most is taken off the cost.
+    By normal scores and by the values within fences: the smaller p of the two, doubled. The given
+    causes are held constant. If the association with one exceeds its upper bound, only this bound
+    is subtracted from the cost instead.
     """
     n = log_cost.size
     held, left = list(given), log_cost
@@ -117,13 +118,13 @@ def _test(
 def _associated(
     cost: Floats, base: Floats, columns: Floats, candidate: Explanation
 ) -> tuple[float, float]:
-    """p, and the share of what the base leaves of the cost that the columns explain, adjusted."""
+    """p, and the adjusted share that the columns explain of the cost's variance given the base."""
     from scipy.special import fdtrc, stdtr
 
     y = cost - base @ (base.T @ cost)
     x = columns - base @ (base.T @ columns)
     whole = float(y @ y)
-    # A candidate that the base holds already leaves rounding errors.
+    # Of a candidate in the span of the base only rounding errors remain.
     if whole <= 0.0 or float((x**2).sum()) <= PROJECTED * float((columns**2).sum()):
         return 1.0, 0.0
     axes, sizes, _ = np.linalg.svd(x, full_matrices=False)
@@ -158,11 +159,11 @@ def _basis(parts: Sequence[Floats], n: int) -> Floats:
 
 
 def choose(log_cost: Floats, candidates: Sequence[Explanation], alpha: float) -> list[Tested]:
-    """The causes that stand up to correction, one covariate each, in the order in which found.
+    """The significant causes after correction, one covariate each, in order of selection.
 
-    Forward: of those that hold, the one that explains most, or a more direct one that explains
-    nearly as much; then again given it. At the end each must hold given the others that are as
-    direct as it is, or more.
+    Forward selection: of the significant candidates the one that explains most, or a more direct
+    one that explains nearly as much; then again given the selected ones. Finally each must be
+    significant given the others that are at least as direct.
     """
     chosen: list[Tested] = []
     while len(chosen) < MOST_CAUSES:
@@ -177,7 +178,7 @@ def choose(log_cost: Floats, candidates: Sequence[Explanation], alpha: float) ->
             break
         most = max(holding, key=lambda each: each.gain)
         near = [each for each in holding if each.gain >= NEARLY * most.gain]
-        # What is but the way in which another cause acts gives way to that one.
+        # A cause that acts through the best candidate is preferred to it.
         near += [
             each
             for each in holding
@@ -193,13 +194,13 @@ def choose(log_cost: Floats, candidates: Sequence[Explanation], alpha: float) ->
                 -each.gain,
             ),
         )
-        # Of one cause, what says it by one level alone rather than by many.
+        # Of the candidates of one cause prefer the one with fewer columns.
         alike = [each for each in near if each.candidate.cause is best.candidate.cause]
         chosen.append(min(alike, key=lambda each: (each.candidate.scores.shape[1], -each.gain)))
     while len(chosen) > 1:
         again = []
         for each in chosen:
-            # What an indirect cause shares with a direct one is the direct one's.
+            # What a direct and an indirect cause both explain is attributed to the direct one.
             tier = each.candidate.cause.tier
             others = [
                 other.candidate

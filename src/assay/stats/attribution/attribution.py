@@ -1,13 +1,14 @@
-"""How much of a cell's variation goes with each of its covariates, and how much with none.
+"""The share of a cell's variation that each of its covariates explains, and the unexplained rest.
 
-Which covariates matter is tested on ranks, so that skewed costs and rare events do no harm; how
-much they explain is told of the logarithm of the cost itself. What is found goes together with the
-cost; that it causes it is what the covariate's meaning suggests, and what an experiment would show.
+Covariates are selected by rank-based tests, which are insensitive to skewed costs and rare events;
+shares are of the variance of the logarithm of the cost. A selected covariate correlates with the
+cost; its meaning suggests that it is the cause, which only an experiment can confirm.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -17,31 +18,32 @@ from assay.stats.attribution.association import Tested, choose, effective_pairs
 from assay.stats.attribution.covariates import BESIDE, SESSIONS, unit_of
 from assay.stats.attribution.explanations import ALONE, Explanation, candidates_of, normal_scores
 from assay.stats.attribution.importance import shares_of
+from assay.stats.attribution.selected import conditional_interval
 from assay.stats.core.intervals import Floats, Interval
 from assay.stats.repeats.repeats import Repeats
 from assay.units import format_quantity, format_share
 
 Mask = npt.NDArray[np.bool_]
 
-# Fewest measurements: with 25 covariates tried at 1%, a correlation of 0.7 is found among twenty.
+# Minimum number of measurements: with 25 covariates tested at 1%, twenty show a correlation of 0.7.
 LEAST = 20
-# A cell whose cost goes with no covariate is said to have a cause once in a hundred.
+# Probability that a cause is reported for a cell whose cost correlates with no covariate.
 ALPHA = 0.01
-# Enough for every share to a hundredth; of more, as many are taken at equal distances.
+# Enough for shares to a hundredth; from more measurements this number is taken at equal distances.
 MOST_MEASUREMENTS = 20_000
 
 
 class CauseShare(msgspec.Struct, frozen=True):
-    """What one cause explains: ``share`` of the variance of the logarithm of the cost.
+    """The ``share`` of the variance of the logarithm of the cost that one cause explains.
 
-    ``covariate``: the one that stands for the cause; of causes that are no covariates the cause's
-    own name. ``sign``: +1 if more of it goes with slower, -1 with quicker, 0 where it is levels.
-    ``p``: corrected for all that were tried. ``quick``, ``slow``: its mean in the quickest and
-    the slowest quarter of the measurements, in ``unit``; None where it is levels. ``detail``: of
-    two levels, how much longer one takes, in words. ``bounded``: more goes with it than the seconds
-    that were lost to it can have made, and isn't counted.
+    ``covariate``: the one that represents the cause; the cause's own name where it has none.
+    ``sign``: +1 if higher values are slower, -1 if they are quicker, 0 for levels. ``p``: corrected
+    for all that were tested. ``quick``, ``slow``: its mean in the quickest and the slowest quarter
+    of the measurements, in ``unit``; None for levels. ``detail``: for two levels, how much longer
+    one takes, as text. ``bounded``: the share is limited by the seconds lost to the cause, although
+    the correlation alone would explain more.
 
-    ``cause``: its name; ``ci95``: the interval of ``share``; ``sentence``: it in words.
+    ``cause``: its name; ``ci95``: the interval of ``share``; ``sentence``: the result as text.
     """
 
     cause: str
@@ -61,9 +63,10 @@ class CauseShare(msgspec.Struct, frozen=True):
 class Attribution(msgspec.Struct, frozen=True):
     """Shares, the greatest first, which add up to 1 with ``unexplained``.
 
-    ``n`` measurements are worth ``effective_n`` independent ones. ``tried``: covariates and factors
-    that were tried. ``deviation``: standard deviation of the logarithm of the cost. ``silent``: why
-    nothing can be said, empty otherwise; then there are no shares and ``unexplained`` is 1.
+    ``n`` measurements equal ``effective_n`` independent ones. ``tried``: number of covariates and
+    factors that were tested. ``deviation``: standard deviation of the logarithm of the cost.
+    ``silent``: why there is no attribution, empty otherwise; if set, there are no shares and
+    ``unexplained`` is 1.
 
     ``shares``: by cause; ``unexplained_ci95``: the interval of ``unexplained``; ``method``: how
     the shares were found, in a sentence.
@@ -83,10 +86,9 @@ class Attribution(msgspec.Struct, frozen=True):
 def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
     """Attribute a cell's variation to its covariates, its hosts and its times.
 
-    ``alpha``: chance that anything is named where nothing explains. A cell is never said more of
-    than its measurements carry: under ``LEAST`` nothing.
-    docs/methods/steadiness.md, "Causes of variation", has the steps, their sources and the
-    rates that were found.
+    ``alpha``: probability of naming a cause where there is none. Fewer than ``LEAST`` measurements
+    are not attributed. docs/methods/steadiness.md, "Causes of variation", has the steps, their
+    sources and the measured error rates.
     """
     cost = repeats.cost
     n = int(cost.size)
@@ -95,7 +97,7 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
             n, f"{n} measurements are too few to identify causes: the minimum is {LEAST}"
         )
     if not (np.isfinite(cost).all() and cost.min() > 0.0):
-        return _silence(n, "its values are no costs, so there is no ratio between them")
+        return _silence(n, "its values are not all positive, so they have no logarithms")
     repeats = _thinned(repeats)
     log_cost = np.log(repeats.cost)
     deviation = float(np.std(log_cost, ddof=1))
@@ -107,6 +109,7 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
     worth = effective_pairs(scores, scores) * n / log_cost.size
     causes = [each.candidate for each in chosen]
     shares, rest, rest_ci95 = shares_of(log_cost, causes, n / worth)
+    shares, rest_ci95 = _selected(chosen, shares, rest, rest_ci95, alpha, len(candidates))
     quarter = _quarters(log_cost)
     return Attribution(
         shares=sorted(
@@ -125,9 +128,32 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
         method=(
             f"Tested: {len(candidates)} covariates and factors, by normal scores, at "
             f"{format_share(alpha)} for all together (Holm); shares: of the variance of the "
-            "logarithm of the cost, averaged over orders, direct causes first"
+            "logarithm of the cost, averaged over orders, direct causes first; intervals: of "
+            "causes selected for their significance"
         ),
     )
+
+
+def _selected(
+    chosen: Sequence[Tested],
+    shares: Sequence[tuple[float, Interval]],
+    rest: float,
+    rest_ci95: Interval | None,
+    alpha: float,
+    tried: int,
+) -> tuple[list[tuple[float, Interval]], Interval | None]:
+    """The shares and the rest with intervals that allow for the selection of the causes."""
+    found = []
+    for tested, (share, ci95) in zip(chosen, shares, strict=True):
+        # Corrected p are at most alpha; one of two sides of a test without an expected sign.
+        one_sided = 0.5 / tried
+        found.append(
+            (share, conditional_interval(share, ci95, tested.p * one_sided, alpha * one_sided))
+        )
+    if rest_ci95 is not None:
+        below = math.hypot(*(share - ci95[0] for share, ci95 in found))
+        rest_ci95 = rest_ci95[0], max(rest_ci95[1], min(rest + below, 1.0))
+    return found, rest_ci95
 
 
 def _silence(n: int, why: str) -> Attribution:
@@ -142,7 +168,7 @@ def _thinned(repeats: Repeats) -> Repeats:
 
 
 def _quarters(log_cost: Floats) -> tuple[Mask, Mask]:
-    """Which measurements are the quickest quarter, and which the slowest."""
+    """Masks of the quickest and of the slowest quarter of the measurements."""
     low, high = np.quantile(log_cost, (0.25, 0.75))
     return log_cost <= low, log_cost >= high
 
@@ -182,18 +208,20 @@ def _share(
 
 
 def _detail(candidate: Explanation, log_cost: Floats) -> tuple[str, int]:
-    """``those on cpu7 took 12% longer``, and whether slower (+1) or quicker (-1) goes with it."""
+    """``those on cpu7 took 12% longer``, and +1 if they are slower, -1 if quicker."""
     if not candidate.which:
         return "", candidate.sign
     there = candidate.scores[:, 0] > 0.0
     ratio = math.expm1(float(log_cost[there].mean() - log_cost[~there].mean()))
-    who = f"beside {candidate.which}" if candidate.cause is BESIDE else f"on {candidate.which}"
+    level = f"on {candidate.which}"
+    if candidate.cause is BESIDE:
+        level = f"concurrent with {candidate.which}"
     if candidate.which == ALONE:
-        who = ALONE
+        level = ALONE
     if candidate.cause is SESSIONS:
-        who = f"of {candidate.which}"
+        level = f"of {candidate.which}"
     size = format_share(abs(ratio))
     return (
-        f"those {who} took {size} {'longer' if ratio > 0.0 else 'less'}",
+        f"those {level} took {size} {'longer' if ratio > 0.0 else 'less'}",
         1 if ratio > 0.0 else -1,
     )

@@ -1,7 +1,7 @@
-"""What was measured on a node while a measurement ran there: launches of other runs beside it.
+"""Concurrent runs: kernels that other runs measured on the same host at the same time.
 
-One run launches one thing after the other on a node. Two runs may meet there: jobs that share
-nodes, members of a group on the same host, two people at one machine.
+A single run makes one launch after the other on a node. Several runs may share one: jobs on shared
+nodes, runs of a group on the same host, two users of one machine.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from assay.records.summary import last_moment
 from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 
-# Run, launch and time of a measurement, by which results of repeats are told.
+# Run, launch and time of a measurement, which identify a result of ``Repeats``.
 Key = tuple[str, str, float]
 
 
 @dataclass(frozen=True)
 class _Busy:
-    """What one run did on one host: ``begins`` ascending (s), ``ends`` the latest so far."""
+    """One run's measurements on one host: ``begins`` ascending (s), ``ends`` cumulative maxima."""
 
     begins: Floats
     ends: Floats
     kernels: tuple[str, ...]
 
     def during(self, begin: float, end: float) -> set[str]:
-        """The kernels that were being measured at some moment between the two."""
+        """The kernels that were measured at any time between the two."""
         first = int(np.searchsorted(self.ends, begin, side="right"))
         last = int(np.searchsorted(self.begins, end, side="left"))
         return set(self.kernels[first:last])
 
 
 def measured_beside(runs: Sequence[RunData]) -> dict[Key, str]:
-    """Of each measurement that wasn't alone the kernels that other runs measured meanwhile on one
-    of its hosts, "memory.stream, npb.ep". Measurements without any are not among the keys.
+    """For each measurement the kernels that other runs measured on one of its hosts at the same
+    time, such as "memory.stream, npb.ep". Measurements without any are not among the keys.
     """
     if len(runs) < 2:
         return {}
@@ -69,7 +69,7 @@ def measured_beside(runs: Sequence[RunData]) -> dict[Key, str]:
 
 
 def with_beside(repeats: Sequence[Repeats], found: Mapping[Key, str]) -> list[Repeats]:
-    """The same, each result with what ``measured_beside`` found of it."""
+    """The repeats with the results of ``measured_beside`` as ``beside``."""
     if not found:
         return list(repeats)
     return [replace(each, beside=tuple(_of(each, found))) for each in repeats]
@@ -90,7 +90,7 @@ def _span(run: RunData) -> tuple[float, float]:
 
 
 def _busy(run: RunData) -> dict[str, _Busy]:
-    """What the run did on each of its hosts."""
+    """The run's measurements on each of its hosts."""
     of_host: dict[str, list[Measurement]] = {}
     for measurement in sorted(run.measurements, key=lambda m: m.utc):
         for host in {rank.host for rank in measurement.ranks}:

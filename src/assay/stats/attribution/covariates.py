@@ -1,11 +1,10 @@
-"""What each covariate tells of, as a cause: which belong together, and which is nearer the effect.
+"""Causes of variation: the covariates that indicate each, and how directly it acts.
 
-Covariates of one cause tell of the same thing (the time that ranks waited for a CPU, how often the
-CPU was taken from them), so that of each cause one stands for all. ``tier`` is how directly a cause
-acts on the ranks: 0 is time that the ranks themselves were seen to lose, 3 and 4 are what else went
-on beside them and on the node, 5 is where and when. What a direct cause explains is not for an
-indirect one to explain again: other processes keep a CPU busy, so a rank waits for it, so it is
-slow.
+Covariates of one cause indicate the same effect (the time that ranks waited for a CPU, how often
+they lost the CPU), so that one of them represents the cause. ``tier`` is how directly a cause acts
+on the ranks: 0 is time that the ranks were observed to lose, 3 and 4 are other activity near the
+ranks and on the node, 5 is place and time. What a direct cause explains is not attributed to an
+indirect one again: other processes keep a CPU busy, so a rank waits for it, so it is slow.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ import numpy as np
 from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 
-# A delta over the sampling is told per second of it; a level as it is.
+# A difference over the sampling is divided by the sampling time; a level is used unchanged.
 Scale = Literal["per second", "level"]
-# A covariate must be known of this share of the measurements.
+# A covariate must be known for this share of the measurements.
 KNOWN = 0.8
-# Whose lost seconds a covariate counts: all ranks', or those of the one that lost most.
+# Whether a covariate counts the lost seconds of all ranks or of the rank or thread that lost most.
 Lost = Literal["", "all", "a rank", "a thread"]
 
 
 @dataclass(frozen=True)
 class CovariateReading:
-    """One covariate of a cause. ``sign``: +1 if the cause goes with more of it, -1 with less.
+    """One covariate of a cause. ``sign``: +1 if the cause raises it, -1 if it lowers it.
 
-    ``instead``: it counts how often, where another tells how long; for records without that one.
-    ``lost``: it counts the seconds that ranks lost, of all of them together or of the rank or
-    thread that lost most, and so bounds what the cause can have cost; empty of anything else.
+    ``instead``: the covariate that it replaces in records without that one: a number of events
+    instead of their duration. ``lost``: it counts the seconds that all ranks together, or the rank
+    or thread that lost most, have lost, and so bounds the cost of the cause; empty for others.
     """
 
     covariate: str
@@ -44,10 +43,10 @@ class CovariateReading:
 
 @dataclass(frozen=True)
 class Cause:
-    """What makes launches slow. ``words``: as in "62% of the variation goes with ``words``".
+    """What makes launches slow. ``words``: as in "62% of the variation is explained by ``words``".
 
     ``meaning``: what that is; ``advice``: what to do about it, a sentence. ``way``: causes that act
-    in this way; where one of them is found, this is no cause of its own.
+    through this one; where one of them is found, this is not reported in addition.
     """
 
     name: str
@@ -64,7 +63,7 @@ CAUSES: tuple[Cause, ...] = (
         "steal",
         0,
         "steal time",
-        "the hypervisor gave the CPUs to others",
+        "the hypervisor gave the CPUs to other virtual machines",
         "Move to a dedicated host or instance type, or have the hypervisor pin the virtual CPUs.",
         (CovariateReading("steal_seconds", lost="all"),),
     ),
@@ -72,8 +71,8 @@ CAUSES: tuple[Cause, ...] = (
         "quota",
         0,
         "a CPU quota",
-        "the ranks' control group had used up its share of CPU time and was held back",
-        "Ask for as many CPUs as ranks and threads, or have the limit (cpu.max) lifted.",
+        "the ranks' control group had used up its share of CPU time and was throttled",
+        "Request one CPU per rank and thread, or have the limit (cpu.max) lifted.",
         (CovariateReading("quota_seconds", lost="a rank"),),
     ),
     Cause(
@@ -97,7 +96,7 @@ CAUSES: tuple[Cause, ...] = (
         0,
         "the cores' clock",
         "the cores ran at another rate, for heat, power or a governor",
-        "Set the governor to performance, and look at power limits and cooling.",
+        "Set the governor to performance, and check power limits and cooling.",
         (
             CovariateReading("clock_rate", "level", -1),
             CovariateReading("frequency", "level", -1),
@@ -107,7 +106,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "retransmits",
         0,
-        "TCP segments sent again",
+        "retransmitted TCP segments",
         "the network lost packets: a shaped, congested or faulty link",
         "Look for drops and errors on the way (`ip -s link`, `tc -s qdisc`, the switch's ports).",
         (CovariateReading("tcp_retransmits"),),
@@ -116,7 +115,7 @@ CAUSES: tuple[Cause, ...] = (
         "disk faults",
         0,
         "page faults that read a disk",
-        "memory that the ranks used had gone to disk",
+        "memory that the ranks used had to be read from disk",
         "Use fewer ranks per node or less memory per rank; find what else holds memory there.",
         (CovariateReading("major_faults"),),
     ),
@@ -136,9 +135,9 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "memory",
         1,
-        "memory that was short or busy",
-        "others used the node's memory, or the job's limit left too little of it",
-        "Find who holds or streams through the node's memory; ask for exclusive nodes, or for a "
+        "a shortage or heavy use of memory",
+        "other processes used the node's memory, or the job's limit left too little of it",
+        "Find what holds or streams through the node's memory; request exclusive nodes, or a "
         "higher limit.",
         (
             CovariateReading("memory_pressure_seconds"),
@@ -159,17 +158,16 @@ CAUSES: tuple[Cause, ...] = (
         "kernel",
         3,
         "the ranks' time in the kernel",
-        "page faults, system calls and the network's own work",
-        "Look at page faults and transparent huge pages, and at what the MPI library asks the "
-        "system for.",
+        "page faults, system calls and network processing",
+        "Check page faults, transparent huge pages, and the MPI library's system calls.",
         (CovariateReading("system_seconds"), CovariateReading("minor_faults")),
     ),
     Cause(
         "devices",
         2,
         "waiting for devices",
-        "some process of the node waited for a disk or a file system",
-        "Find who reads or writes on these nodes.",
+        "a process on the node waited for a disk or a file system",
+        "Find what reads or writes on these nodes.",
         (CovariateReading("io_pressure_seconds"),),
         way=("memory", "disk faults"),
     ),
@@ -178,7 +176,7 @@ CAUSES: tuple[Cause, ...] = (
         3,
         "work on neighbouring CPUs",
         "processes ran on CPUs that share a core or a cache with those of the ranks",
-        "Find what runs there (`ps -eLo psr,pcpu,comm`), and ask for whole sockets or exclusive "
+        "Find what runs there (`ps -eLo psr,pcpu,comm`), and request whole sockets or exclusive "
         "nodes.",
         (CovariateReading("neighbour_cpu_seconds"),),
     ),
@@ -186,9 +184,9 @@ CAUSES: tuple[Cause, ...] = (
         "neighbours",
         4,
         "other processes on the nodes",
-        "they kept CPUs busy, though not those of the ranks as far as was seen: caches, memory and "
-        "a core's threads are shared",
-        "Ask for exclusive nodes, or find what else runs there.",
+        "they kept CPUs busy, though none of the ranks' CPUs as far as observed: caches, memory "
+        "and a core's threads are shared",
+        "Request exclusive nodes, or find what else runs there.",
         (
             CovariateReading("other_cpu_seconds"),
             CovariateReading("load_average", "level"),
@@ -197,7 +195,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
 )
 
-# Of where, when and beside whom there is no covariate: they are levels, not numbers.
+# Causes without a covariate: levels of place, time and concurrent runs.
 HOSTS = Cause(
     "hosts",
     5,
@@ -217,8 +215,8 @@ BESIDE = Cause(
     "beside",
     3,
     "a concurrent run",
-    "another run was at work on the same hosts",
-    "Measure one after the other, or on separate nodes.",
+    "another run measured on the same hosts at the same time",
+    "Run them one after the other, or on separate nodes.",
 )
 SESSIONS = Cause(
     "sessions",
@@ -255,12 +253,12 @@ def cause_of(name: str) -> Cause:
 
 
 def reading_of(covariate: str) -> CovariateReading:
-    """How a covariate is read. Raises KeyError for one that belongs to no cause."""
+    """The reading of a covariate. Raises KeyError for one that belongs to no cause."""
     return _BY_COVARIATE[covariate][1]
 
 
 def scaled_covariate(repeats: Repeats, covariate: str) -> Floats:
-    """A covariate, one a measurement, per second of sampling if it is a delta; nan if not told."""
+    """A covariate by measurement, per second of sampling if it is a difference; nan if unknown."""
     values = np.asarray(repeats.covariates[covariate], dtype=np.float64)
     if reading_of(covariate).scale == "level":
         return values
@@ -272,7 +270,7 @@ def scaled_covariate(repeats: Repeats, covariate: str) -> Floats:
 
 
 def unit_of(covariate: str) -> str:
-    """The unit of what ``scaled_covariate`` gives: "1" for seconds per second."""
+    """The unit of ``scaled_covariate``: "1" for seconds per second."""
     if reading_of(covariate).scale == "per second":
         if covariate.endswith("_seconds"):
             return "1"

@@ -1,4 +1,4 @@
-"""What may explain how a cell's cost varies: its covariates, hosts, runs and times as columns."""
+"""Candidate explanations of a cell's variation: covariates, hosts, runs and times as columns."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from assay.stats.core.intervals import Floats
 from assay.stats.core.warmup import mid_ranks
 from assay.stats.repeats.repeats import Repeats
 
-# A host or a run counts as a level from so many measurements on.
+# Minimum number of measurements for a host or a run to count as a level.
 LEAST_OF_LEVEL = 3
-# CPUs that are tried one by one, those first that tell measurements apart best.
+# Maximum number of CPUs that are tested separately; those that divide measurements most evenly.
 MOST_CORES = 256
-# Entries of the table of the CPUs of each rank, above which CPUs aren't distinguished by host.
+# Maximum size of the table of CPUs by measurement; above it CPUs aren't distinguished by host.
 _MOST_SEATS = 20_000_000
 ALONE = "alone"
 DAY = 86400.0
@@ -39,13 +39,13 @@ DAY = 86400.0
 
 @dataclass(frozen=True)
 class Explanation:
-    """What may explain: ``scores``, columns of normal scores or of levels; ``raw``: the rate.
+    """A candidate: ``scores``, columns of normal scores or of levels; ``raw``: the covariate.
 
-    ``fenced``: columns of the values themselves without outliers, or of levels. ``stretch``:
-    measurements in the shortest of the stretches of time that it sets against each other; 0 of what
-    isn't about stretches of time. ``which``: of two levels, the one whose measurements the column
-    is above its mean for, in words. ``most``: where seconds lost to the cause are known, the most
-    that the logarithm of each cost can be greater for them, mean 0 (``lost_time``).
+    ``fenced``: columns of the values with outliers clipped, or of levels. ``stretch``: number of
+    measurements in the shortest of the periods that it compares; 0 if it doesn't compare periods.
+    ``which``: of two levels, the name of the one for which the column is above its mean. ``most``:
+    where seconds lost to the cause are known, the maximum increase of the logarithm of each cost by
+    them, mean 0 (``lost_time``).
     """
 
     cause: Cause
@@ -63,7 +63,7 @@ def normal_scores(values: Floats) -> Floats:
     """Quantiles of the normal distribution at the ranks, mean 0 (van der Waerden 1952).
 
     Ties share their mean rank. Under permutation the correlation of two such series has variance
-    1 / (n - 1) and is nearly normal even if one of them has a few values that aren't tied.
+    1 / (n - 1) and is nearly normal even if all but a few values of one series are tied.
     """
     from scipy.special import ndtri
 
@@ -72,18 +72,18 @@ def normal_scores(values: Floats) -> Floats:
 
 
 def fenced(values: Floats) -> Floats:
-    """The values, mean 0, with what lies beyond Tukey's (1977) fences brought back to them.
+    """The values, mean 0, clipped at Tukey's (1977) fences.
 
-    Where a few launches in two groups are clearly separated, ranks say less than the values do.
+    If two groups of a few launches are clearly separated, the values are more powerful than ranks.
     """
     low, high = (float(q) for q in np.quantile(values, (0.25, 0.75)))
-    reach = 1.5 * (high - low)
-    kept = np.clip(values, low - reach, high + reach)
+    margin = 1.5 * (high - low)
+    kept = np.clip(values, low - margin, high + margin)
     return np.asarray(kept - kept.mean(), dtype=np.float64)
 
 
 def candidates_of(repeats: Repeats) -> list[Explanation]:
-    """All that a cell's results tell, as far as it is known and not always the same."""
+    """All candidates from a cell's results that are known and not constant."""
     found = []
     for cause in CAUSES:
         most = most_lost(repeats, cause)
@@ -96,7 +96,7 @@ def candidates_of(repeats: Repeats) -> list[Explanation]:
             known = np.isfinite(raw)
             if not _known(repeats, reading.covariate) or np.ptp(raw[known]) == 0.0:
                 continue
-            # What isn't known is taken as usual.
+            # Unknown values are replaced by the median.
             raw = np.where(known, raw, np.median(raw[known]))
             found.append(
                 Explanation(
@@ -111,7 +111,7 @@ def candidates_of(repeats: Repeats) -> list[Explanation]:
             )
     levels_of = {
         HOSTS: repeats.hosts,
-        CORES: repeats.cores if len(set(repeats.cores)) > 2 else (),  # of two, see _of_cores
+        CORES: repeats.cores if len(set(repeats.cores)) > 2 else (),  # two: see _of_cores
         BESIDE: [name or ALONE for name in repeats.beside],
         SESSIONS: _occasions(repeats),
     }
@@ -139,7 +139,7 @@ def _known(repeats: Repeats, covariate: str) -> bool:
 
 
 def _occasions(repeats: Repeats) -> Sequence[str]:
-    """The run of each measurement, with the session in it where it recorded any."""
+    """The run of each measurement, with its session where the run recorded sessions."""
     if not repeats.session.size:
         return repeats.run
     return [
@@ -149,10 +149,10 @@ def _occasions(repeats: Repeats) -> Sequence[str]:
 
 
 def _indicators(levels: Sequence[str]) -> tuple[Floats, str] | None:
-    """A column for each level but the commonest, rare ones being one; None for one level alone.
+    """A column for each level but the most frequent one; None if there is nothing to compare.
 
-    A level without a name is unknown, and counts with the rare ones. With one column comes the name
-    of the level that it is of, if it has any.
+    Rare levels and unknown ones (without a name) share one column. If there is only one column, its
+    level's name is the second result; otherwise "".
     """
     codes, names = numbered(levels)
     if len(names) < 2:
@@ -165,7 +165,7 @@ def _indicators(levels: Sequence[str]) -> tuple[Floats, str] | None:
     which = names[own[1]] if len(own) > 1 else ""
     if own and rare.sum() >= LEAST_OF_LEVEL:
         columns.append(rare.astype(np.float64))
-    # With a level for every few measurements there is nothing left to compare them by.
+    # With few measurements per level the comparison has too few degrees of freedom.
     if not columns or len(columns) > len(levels) // 5:
         return None
     centred = np.stack(columns, axis=1)
@@ -174,12 +174,12 @@ def _indicators(levels: Sequence[str]) -> tuple[Floats, str] | None:
 
 
 def _of_cores(repeats: Repeats) -> list[Explanation]:
-    """Each CPU that some measurements had a rank on and others not, as a candidate of its own.
+    """Each CPU that ranks of some measurements used, and of others not, as a separate candidate.
 
-    One slow CPU among many then costs a few comparisons more, not as many degrees of freedom as
-    there are CPUs. CPUs that were always together, or always apart, can't be told from each other
-    and are one. Where a cell ran on several hosts, CPU 3 of all of them is looked at, and CPU 3 of
-    each.
+    Finding one slow CPU among many then costs a few more comparisons, but not one degree of freedom
+    per CPU. CPUs that were always used together, or always alternatively, can't be distinguished
+    and are one candidate. Where a cell ran on several hosts, CPU 3 of all hosts is a candidate, and
+    CPU 3 of each.
     """
     if len(set(repeats.cores)) < 2:
         return []
@@ -214,14 +214,14 @@ def _of_cores(repeats: Repeats) -> list[Explanation]:
 def _numbered_pairs(
     one: Sequence[str], other: Sequence[str]
 ) -> tuple[Ints, Sequence[tuple[str, str]]]:
-    """The number of each pair of words, and the pairs that occur."""
+    """The code of each pair of names, and the pairs that occur."""
     pairs = list(zip(one, other, strict=True))
     number = {pair: place for place, pair in enumerate(dict.fromkeys(pairs))}
     return np.fromiter(map(number.__getitem__, pairs), np.int64, len(pairs)), list(number)
 
 
 def _cpus(hosts: str, cores: str, *, several: bool) -> frozenset[str]:
-    """Where a measurement's ranks sat: ``cpu3``, and where hosts differ, too, ``n1:cpu3``."""
+    """The CPUs of a measurement's ranks: ``cpu3``, and with ``several`` hosts also ``n1:cpu3``."""
     if not cores:
         return frozenset()
     names = expand_hosts(cores)
@@ -232,13 +232,13 @@ def _cpus(hosts: str, cores: str, *, several: bool) -> frozenset[str]:
 
 
 def _cpus_text(names: Sequence[str]) -> str:
-    """``cpu[4-7]``: of names of CPUs of all hosts and of single ones the former, if there are."""
+    """``cpu[4-7]``: the names without host if there are any, otherwise those with host."""
     plain = [name for name in names if ":" not in name]
     return compress_hosts(plain or names)
 
 
 def _hours(utc: Floats) -> Floats | None:
-    """One harmonic of the day; None unless days repeat and their hours differ."""
+    """One harmonic of the day; None for fewer than three days or four different hours."""
     days, hours = np.floor(utc / DAY), np.floor((utc % DAY) / 3600.0)
     if np.unique(days).size < 3 or np.unique(hours).size < 4:
         return None

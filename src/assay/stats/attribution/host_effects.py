@@ -1,12 +1,11 @@
-"""Which host makes the sets slow that it is in: a regression on membership.
+"""Host effects: hosts that make the sets slow to which they belong, by regression on membership.
 
 Where the same cell ran on several sets of hosts, the logarithm of its cost is a constant, plus the
-effect of each host that is in the set, plus what sets differ by and what launches do. Sets are the
-unit: launches on one set share it. A set's value is the mean of its launches, and hosts are taken
-into the regression one after the other, the most telling first (forward selection), as long as the
-chance of so strong an effect, over all hosts, stays within the level (Benjamini & Hochberg 1995,
-over hosts; Simes 1986 over cells). Hosts that were always together, or always apart from the same
-ones, can't be told from each other and are named together.
+effect of each host in the set, plus random differences of sets and of launches. The unit is the
+set, and its value the mean of its launches. Hosts enter the regression one after the other, the
+most significant first (forward selection), while the adjusted p stays within the level (Benjamini &
+Hochberg 1995 over hosts; Simes 1986 over cells). Hosts that are always in the same sets can't be
+distinguished and are named together.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from assay.stats.core.multiple import corrected, corrected_rows
 from assay.stats.core.rounding import LEAST_DIVISOR, PROJECTED
 from assay.stats.fleet.fleet import LEVEL
 
-# Least number of sets, of sets with and without a host, and most hosts in the regression.
+# Minimum number of sets, and of sets with and without a host; maximum of hosts in the regression.
 MIN_SETS = 6
 _MIN_EACH = 2
 _MAX_HOSTS = 5
@@ -30,8 +29,8 @@ _MAX_HOSTS = 5
 @dataclass(frozen=True)
 class HostEffect:
     """Hosts whose presence in a set makes it slower: ``effect``, a difference of logarithms of
-    costs, with its 95% ``interval``, in the ``cell`` where that is surest; ``sets``: how many they
-    were in, ``of`` so many; ``p``: adjusted.
+    costs, with its 95% ``interval``, in the ``cell`` with the smallest p; ``sets``: how many sets
+    they were in, out of ``of``; ``p``: adjusted.
     """
 
     hosts: tuple[str, ...]
@@ -46,10 +45,10 @@ class HostEffect:
 def find_host_effects(
     costs: Sequence[Floats], hosts: Sequence[Sequence[tuple[str, ...]]], level: float = LEVEL
 ) -> list[HostEffect]:
-    """The hosts that make sets slower, in the order in which they explain most.
+    """The hosts that make sets slower, the most significant first.
 
     ``costs``: of each cell the launches' costs, positive, more is worse; ``hosts``: of each cell
-    the hosts of each launch. Cells with under ``MIN_SETS`` different sets tell nothing.
+    the hosts of each launch. Cells with fewer than ``MIN_SETS`` different sets are left out.
     """
     cells = [_by_set(c, h) for c, h in zip(costs, hosts, strict=True)]
     usable = [i for i, (_, sets) in enumerate(cells) if len(sets) >= MIN_SETS]
@@ -99,7 +98,7 @@ def _by_set(costs: Floats, hosts: Sequence[tuple[str, ...]]) -> tuple[Floats, li
 def _inseparable(
     names: Sequence[str], cells: Sequence[Sequence[frozenset[str]]]
 ) -> list[tuple[str, ...]]:
-    """The hosts by what sets they are in, those in the same ones together."""
+    """The hosts grouped by the sets that they are in."""
     groups: dict[tuple[bool, ...], list[str]] = {}
     for name in names:
         pattern = tuple(name in hosts for sets in cells for hosts in sets)
@@ -112,8 +111,8 @@ def _effects(
     groups: Sequence[tuple[str, ...]],
     taken: Sequence[tuple[str, ...]],
 ) -> tuple[Floats, Floats, Floats]:
-    """Each group's one-sided chance, effect and half interval, beside those taken already; nan
-    where the sets can't tell.
+    """Each group's one-sided p, effect and half-width of the interval, given the groups already in
+    the regression; p is nan where the sets can't determine it.
     """
     from scipy.special import stdtr, stdtrit
 

@@ -1,4 +1,4 @@
-"""How much of a cost's variance each of a few causes explains, with intervals."""
+"""Shares of a cost's variance that several causes explain, with intervals."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from assay.stats.attribution.explanations import Explanation
 from assay.stats.core.intervals import Floats, Interval
 
 RESAMPLES = 500
-# Blocks of time that are resampled, at most.
+# Maximum number of blocks of time that are resampled.
 BLOCKS = 2000
-# Of the normal equations' trace: a resample may hold one level alone; this ridge keeps it solvable.
+# Ridge relative to the normal equations' trace: keeps a resample with a single level solvable.
 _RIDGE = 1e-9
-# Divisors are at least this, so that a column of zeros gives 0 and not nan.
+# Minimum divisor, so that a column of zeros gives 0 and not nan.
 _TINY = 1e-300
 
 
 def shares_of(
     log_cost: Floats, chosen: Sequence[Explanation], dependence: float
 ) -> tuple[list[tuple[float, Interval]], float, Interval | None]:
-    """Each chosen cause's share with its interval, and the rest with its own.
+    """Each chosen cause's share with its interval, and the unexplained rest with its interval.
 
-    ``dependence``: measurements that make one independent one. Shares are of adjusted R², so that
-    what explains nothing is expected to get nothing; averaged over the orders in which the causes
-    of one tier may be asked (Lindeman, Merenda & Gold 1980; Grömping 2006), those of more direct
-    tiers first (Frye, Rowat & Feige 2020). A cause whose lost seconds are known is fitted with no
-    more than they can have made. Intervals: bootstrap over blocks of time.
+    ``dependence``: measurements per independent one. Shares are of adjusted R², whose expectation
+    is 0 for a cause without effect. They are averaged over the orders of the causes within a tier
+    (Lindeman, Merenda & Gold 1980; Grömping 2006), more direct tiers first (Frye, Rowat & Feige
+    2020). The coefficient of a cause whose lost seconds are known is bounded by these. Intervals:
+    bootstrap over blocks of time.
     """
     if not chosen:
         return [], 1.0, None
@@ -43,13 +43,13 @@ def shares_of(
     edges = np.linspace(0, n, blocks + 1).astype(np.int64)
     products = np.add.reduceat(data[:, :, None] * data[:, None, :], edges[:-1], axis=0)
     drawn = np.random.default_rng(n).multinomial(blocks, np.full(blocks, 1.0 / blocks), RESAMPLES)
-    weights = np.concatenate([np.ones((1, blocks)), drawn])  # as it is, and resampled
+    weights = np.concatenate([np.ones((1, blocks)), drawn])  # the data, and resamples
     grams = np.tensordot(weights, products, axes=(1, 0))
     values = averaged_over_orders(grams, widths, tiers, limits)
     values = np.maximum(values, 0.0)
     rests = np.clip(1.0 - values.sum(axis=1), 0.0, 1.0)
     ends = np.quantile(values[1:], (0.025, 0.975), axis=0)
-    # An interval holds what it is about.
+    # Intervals contain their estimates.
     low, high = np.minimum(ends[0], values[0]), np.maximum(ends[1], values[0])
     rest_low, rest_high = np.quantile(rests[1:], (0.025, 0.975))
     rest = float(rests[0])
@@ -64,7 +64,9 @@ def shares_of(
 
 
 def _regressors(candidate: Explanation, log_cost: Floats) -> Floats:
-    """Its columns, centred and scaled: of a covariate the rate itself or its ranks, what fits."""
+    """Columns of a candidate, centred and scaled: of a covariate its values or its normal scores,
+    whichever fit better.
+    """
     if candidate.raw is None:
         columns = candidate.scores
     else:
@@ -76,7 +78,7 @@ def _regressors(candidate: Explanation, log_cost: Floats) -> Floats:
 
 
 def _limits(candidate: Explanation, columns: Floats) -> Floats:
-    """The steepest slope on each of its columns that the most it can have cost allows."""
+    """The maximum slope on each of a candidate's columns that its upper bound of cost allows."""
     if candidate.most is None:
         return np.full(columns.shape[1], np.inf)
     slopes = (columns.T @ candidate.most) / np.maximum((columns**2).sum(axis=0), _TINY)
@@ -88,7 +90,7 @@ def averaged_over_orders(
 ) -> Floats:
     """Shapley values of adjusted R² within tiers, earlier tiers given: (resamples, causes).
 
-    ``limits``: of each regressor, what its coefficient can't exceed; none without it.
+    ``limits``: upper bound of each regressor's coefficient; None: no bounds.
     """
     limits = np.full(sum(widths), np.inf) if limits is None else limits
     bounds = np.concatenate([np.full(2, np.inf), limits])
@@ -119,10 +121,10 @@ def averaged_over_orders(
 
 
 def _adjusted(grams: Floats, columns: Sequence[int], limits: Floats) -> Floats:
-    """Adjusted R² (Ezekiel 1930) of column 1 on column 0, the constant, and these.
+    """Adjusted R² (Ezekiel 1930) of column 1 on column 0, the constant, and ``columns``.
 
-    Where a limit binds, what is fitted leaves part of the covariance with the column to others:
-    explained is then the covariance of what is fitted with what it is fitted to.
+    Where a limit binds, the explained part is the covariance of the fitted values with column 1, so
+    that the rest of the covariance is left to other columns.
     """
     count = grams[:, 0, 0]
     total = grams[:, 1, 1] - grams[:, 0, 1] ** 2 / count
@@ -141,7 +143,7 @@ def _adjusted(grams: Floats, columns: Sequence[int], limits: Floats) -> Floats:
 
 
 def _solved(normal: Floats, right: Floats, limits: Floats) -> Floats:
-    """Coefficients by least squares, none above its limit: those that would be are held at it."""
+    """Coefficients by least squares, with those that would exceed their limits fixed at them."""
     solved = np.linalg.solve(normal, right[..., None])[..., 0]
     held = np.zeros(solved.shape, dtype=bool)
     while (over := (solved > limits) & ~held).any():

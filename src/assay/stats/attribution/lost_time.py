@@ -1,8 +1,8 @@
-"""The most that a cause can have cost, where its covariates count the seconds that were lost to it.
+"""Upper bound of the cost of a cause whose covariates count the seconds that were lost to it.
 
-What goes with a cost need not have made it. Where a rank is stopped for half of the time and waits
-for a CPU for a moment whenever it goes on, the waits go with the cost as closely as the stops; but
-the seconds that they took are known, and they are few.
+Correlation with the cost is not causation. Where a rank is stopped for half of the time and briefly
+waits for a CPU whenever it continues, the waits correlate with the cost as closely as the stops;
+but the seconds lost by waiting are known, and they are few.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from assay.stats.repeats.repeats import Repeats
 
 
 def most_lost(repeats: Repeats, cause: Cause) -> Floats | None:
-    """How much greater the logarithm of each cost can be for the seconds lost to the cause.
+    """The maximum increase of the logarithm of each cost by the seconds lost to the cause.
 
-    Of a share w of the sampling that all ranks together lost, ln((1 + w) / (1 - w)): if a sample's
-    work takes b and x is lost in the mean, w = x / (b + x); the cost is the samples' median; and of
-    losses, which are never negative, the median is at most twice the mean (Markov's inequality), so
-    that the cost is at most b + 2x. Ranks that wait for each other may lose what each lost at
-    another time, hence all of them together. None where nothing counts seconds, and where somewhere
-    they are as many as there were: then they bound nothing.
+    ln((1 + w) / (1 - w)), where w is the share of the sampling that all ranks together lost. If a
+    sample's work takes b and the mean loss is x, w = x / (b + x). The cost is the median of
+    samples, and the median of losses, which are not negative, is at most twice their mean (Markov's
+    inequality), so that the cost is at most b + 2x. The losses of all ranks are summed because
+    ranks that wait for each other may lose each one's time. None where no covariate counts seconds,
+    and where a measurement lost all of the sampling, so that there is no bound.
     """
     shares = [_share_lost(repeats, reading) for reading in cause.readings]
     known = [share for share in shares if share is not None]
@@ -33,7 +33,9 @@ def most_lost(repeats: Repeats, cause: Cause) -> Floats | None:
 
 
 def _share_lost(repeats: Repeats, reading: CovariateReading) -> Floats | None:
-    """Share of the time that all ranks together lost at most, by one reading; may be above 1."""
+    """Upper bound of the share of the time that all ranks together lost, by one reading; may exceed
+    1.
+    """
     if not reading.lost or "sampling_seconds" not in repeats.covariates:
         return None
     if reading.covariate not in repeats.covariates:
@@ -42,7 +44,7 @@ def _share_lost(repeats: Repeats, reading: CovariateReading) -> Floats | None:
     known = np.isfinite(rate)
     if known.mean() < KNOWN:
         return None
-    # What isn't known is taken as usual.
+    # Unknown values are replaced by the median.
     share = np.maximum(np.where(known, rate, np.median(rate[known])), 0.0)
     placement = repeats.cell.placement
     if reading.lost == "a rank":

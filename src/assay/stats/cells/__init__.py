@@ -1,1 +1,1 @@
-"""A cell's results within a run: its summary, its caveats, how much more to measure."""
+"""A cell's results within a run: summary, caveats, and how much more to measure."""

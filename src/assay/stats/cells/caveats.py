@@ -1,16 +1,17 @@
-"""Sentences about what touches a cell's numbers."""
+"""Caveats: sentences on what affects a cell's numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from assay.kernels import is_search, known_kernel
 from assay.model.cell import Cell
 from assay.records.model import Measurement
-from assay.records.traffic import sent_by_adapter
+from assay.records.stream import sent_by_adapter
+from assay.stats.cells.contention import Contention, contention_of
 from assay.stats.core.correlation import effective_size
 from assay.stats.core.intervals import Floats, smallest_size
 from assay.stats.core.launches import ENOUGH, are_ordered, span_of
@@ -21,35 +22,30 @@ from assay.units import counted, format_duration, format_quantity
 
 @dataclass(frozen=True)
 class Thresholds:
-    """From where on something is worth a sentence."""
+    """Limits beyond which a caveat is given."""
 
-    # A sample of 100 ticks is off by at most 1% for being read in whole ticks.
+    # Reading the clock in whole ticks changes a sample of 100 ticks by at most 1%.
     ticks: float = 100.0
-    # Share of the ranks' CPU time given to others: as much as the default precision asked for; and
-    # seconds in all, for it is counted in steps of 10 ms.
+    # Share of the ranks' CPU time that is stolen: equal to the default precision; and seconds in
+    # total, since steal is counted in steps of 10 ms.
     steal: float = 0.01
     least_steal: float = 0.05
-    # CPUs kept busy by other processes. Daemons of a quiet node take some hundredths.
-    others: float = 0.1
-    # Seconds that each measurement may be wrong about them: /proc/stat counts in steps of 10 ms, a
-    # step at each end.
-    least_others: float = 0.02
-    # Involuntary context switches per rank and second, and per rank in all. The scheduler's own
-    # housekeeping makes a few; a rank that shares its core is switched at every slice of some
-    # milliseconds, 100 times or more.
+    # Involuntary context switches per rank and second, and per rank in total. The scheduler's own
+    # work causes a few per second; a rank that shares its core is switched after each time slice of
+    # a few milliseconds, 100 times per second or more.
     switches: float = 50.0
     least_switches: float = 10.0
     # A rank slower than the others by this share: cores of a healthy node differ by 1 or 2%.
     slow_rank: float = 0.05
-    # Effective over actual samples. Half is where an interval that ignored it would be 1.4 times
-    # too narrow and cover 83%.
+    # Effective over actual samples. At one half, an interval that ignored dependence would be 1.4
+    # times too narrow and cover 83%.
     effective: float = 0.5
-    # Fewer samples say nothing about correlation or drift within a launch.
+    # Fewer samples don't show correlation or drift within a launch.
     samples: int = 20
-    # Standard deviations of evidence that would be chance once in a thousand launches or cells.
+    # Standard deviations that chance alone exceeds once in a thousand launches or cells.
     evidence: float = 3.3
-    # Bytes that another adapter than the one asked for must have sent, and how many times as much:
-    # connections are made, and hosts are managed, over any of them.
+    # Bytes that another adapter than the requested one must have sent, and their ratio to those of
+    # the requested one: connection setup and host management use any adapter.
     traffic: float = 1e5
     times_traffic: float = 2.0
 
@@ -59,7 +55,11 @@ THRESHOLDS = Thresholds()
 
 @dataclass(frozen=True)
 class CaveatInputs:
-    """One cell's measurements with its headline costs, an array per launch, warm-up dropped."""
+    """One cell's measurements with its headline costs, an array per launch, warm-up dropped.
+
+    ``system``: the facts of the run's manifest.
+    ``step``: the smallest difference that the costs can show; None if unknown.
+    """
 
     cell: Cell
     measurements: Sequence[Measurement]
@@ -69,10 +69,12 @@ class CaveatInputs:
     precision: float
     confidence: float
     stop: Stop
+    system: Mapping[str, object] = field(default_factory=dict)
+    step: float | None = None
 
 
 def caveats(evidence: CaveatInputs) -> list[str]:
-    """Everything worth saying, in a fixed order."""
+    """All caveats of a cell, in a fixed order."""
     return [sentence for check in _CHECKS for sentence in check(evidence)]
 
 
@@ -93,9 +95,20 @@ def _imprecise(evidence: CaveatInputs) -> Iterator[str]:
             "interrupted": "the run was interrupted",
             "failed": "a launch failed",
         }[evidence.stop]
+        if (evidence.step or 0.0) > evidence.precision * abs(float(np.median(evidence.medians))):
+            why = "the clock's step permits no better"
         yield (
             f"Known to ±{100 * evidence.half_width:.2g}% where ±{100 * evidence.precision:.2g}% "
-            f"was asked: {why}."
+            f"was requested: {why}."
+        )
+
+
+def _equal(evidence: CaveatInputs) -> Iterator[str]:
+    if evidence.half_width == 0.0 and not evidence.step:
+        count = counted(len(evidence.medians), "launch")
+        yield (
+            f"The values of its {count} are equal, and the smallest difference that they can show "
+            "is unknown: an interval without width is no statement of precision."
         )
 
 
@@ -120,7 +133,7 @@ def _dependent(evidence: CaveatInputs) -> Iterator[str]:
         if share < THRESHOLDS.effective:
             size = int(np.median([values.size for values in long]))
             yield (
-                f"Samples depend on their predecessors: {size} of a launch are worth "
+                f"Samples depend on their predecessors: the {size} of a launch equal "
                 f"{share * size:.0f} independent ones."
             )
     if are_ordered(evidence.medians):
@@ -136,7 +149,7 @@ def _dependent(evidence: CaveatInputs) -> Iterator[str]:
 
 
 def _unsteady(evidence: CaveatInputs) -> Iterator[str]:
-    # Of launches that were kept short because launches differ, nothing is known.
+    # Launches that were kept short, because launches differ, have too few samples for the test.
     long = [values for values in evidence.launches if values.size >= THRESHOLDS.samples]
     drifting = [
         shift
@@ -154,10 +167,10 @@ def _unsteady(evidence: CaveatInputs) -> Iterator[str]:
 
 
 def drift(values: Floats) -> float | None:
-    """Relative shift of the first quarter's median from the second half's; None if perhaps chance.
+    """Relative shift of the first quarter's median from the second half's; None if insignificant.
 
-    Rank-sum test (Wilcoxon 1945; Mann & Whitney 1947), normal approximation, for as many samples as
-    the second half is worth.
+    Rank-sum test (Wilcoxon 1945; Mann & Whitney 1947), normal approximation, scaled to the
+    effective number of samples of the second half.
     """
     if values.size < THRESHOLDS.samples:
         return None
@@ -186,7 +199,7 @@ def _ranks(evidence: CaveatInputs) -> Iterator[str]:
     unpinned, oversubscribed = max(c[0] for c in counts), max(c[1] for c in counts)
     total = max(c[2] for c in counts)
     if unpinned:
-        yield f"{unpinned} of {total} ranks were not pinned: they may have wandered between cores."
+        yield f"{unpinned} of {total} ranks were not pinned: they may have moved between cores."
     if oversubscribed:
         yield f"{oversubscribed} of {total} ranks shared their cores with others."
 
@@ -213,25 +226,25 @@ def _slow_rank(evidence: CaveatInputs) -> Iterator[str]:
 
 
 def _starts(evidence: CaveatInputs) -> Iterator[str]:
-    """Starts by appointment that ranks missed; clocks that came apart meanwhile."""
+    """Synchronised starts that ranks missed; clocks that diverged during the measurement."""
     kept = sum(_fact(m, "late_kept") for m in evidence.measurements)
     if kept:
         samples = sum(len(s.values) for m in evidence.measurements for s in m.record.series[:1])
         yield (
-            f"{kept:.0f} of {samples} samples began late on some rank and count nevertheless, with "
-            "the wait for it: better starts were not to be had in the time."
+            f"{kept:.0f} of {samples} samples began late on some rank and count nevertheless, "
+            "including the wait for it: better synchronised starts were not possible in the time."
         )
     error = max((_fact(m, "clock_error") for m in evidence.measurements), default=0.0)
     typical = float(np.median(evidence.medians))
     if error > evidence.precision * typical > 0.0:
         yield (
-            f"The hosts' clocks came {format_quantity(error, 's')} apart, which is "
+            f"The hosts' clocks diverged by {format_quantity(error, 's')}, which is "
             f"{100 * error / typical:.2g}% of the time measured by them."
         )
 
 
 def _fact(measurement: Measurement, name: str) -> float:
-    """A number among the facts of a measurement; 0 where there is none of that name."""
+    """A numeric fact of a measurement; 0 where there is none of that name."""
     value = measurement.record.facts.get(name, 0.0)
     return 0.0 if isinstance(value, str) else float(value)
 
@@ -242,10 +255,9 @@ def _disturbed(evidence: CaveatInputs) -> Iterator[str]:
     share /= placement.ranks * placement.threads
     if share > THRESHOLDS.steal and stolen > THRESHOLDS.least_steal:
         yield f"The hypervisor gave {100 * share:.2g}% of the CPU time to others (steal)."
-    taken, others = _per_second(evidence, "other_cpu_seconds")
-    sure = taken > THRESHOLDS.least_others * len(evidence.measurements)
-    if others > THRESHOLDS.others and sure:
-        yield f"Other processes kept {others:.2g} CPUs busy during the measurement."
+    others = contention_of(evidence.measurements, evidence.system)
+    if others is not None and others.noticeable:
+        yield contention_text(others)
     switched, switches = _per_second(evidence, "involuntary_switches")
     switches /= placement.ranks
     if switches > THRESHOLDS.switches and switched > THRESHOLDS.least_switches * placement.ranks:
@@ -255,8 +267,18 @@ def _disturbed(evidence: CaveatInputs) -> Iterator[str]:
         yield f"Cores were slowed down {throttled:.0f} times for being too hot."
 
 
+def contention_text(found: Contention) -> str:
+    """How many CPUs other processes kept busy, or that so many can't have been."""
+    if found.possible:
+        return f"Other processes kept {found.busy:.2g} CPUs busy during the measurement."
+    return (
+        f"Other processes can't have kept {found.busy:.2g} of {counted(found.cpus or 0, 'CPU')} "
+        "busy: hosts that share a machine were each counted, or its counters are wrong."
+    )
+
+
 def _per_second(evidence: CaveatInputs, name: str) -> tuple[float, float]:
-    """A counted covariate over all launches, in all and per second of sampling; 0 if unknown."""
+    """A counted covariate over all launches, in total and per second of sampling; 0 if unknown."""
     spans = [
         (value, m.record.covariates.get("sampling_seconds") or m.record.wall)
         for m in evidence.measurements
@@ -267,24 +289,26 @@ def _per_second(evidence: CaveatInputs, name: str) -> tuple[float, float]:
 
 
 def _other_adapter(evidence: CaveatInputs) -> Iterator[str]:
-    """The bytes went another way than the placement asked for."""
-    asked = (evidence.cell.placement.adapter or "").split(",")
+    """Most bytes were sent over another adapter than the placement requests."""
+    adapters = (evidence.cell.placement.adapter or "").split(",")
     sent = sent_by_adapter(m.record for m in evidence.measurements)
-    if not asked[0] or not sent:
+    if not adapters[0] or not sent:
         return
     busiest = next(iter(sent))
-    over = max(sent.get(name, 0.0) for name in asked)
+    over = max(sent.get(name, 0.0) for name in adapters)
     enough = max(THRESHOLDS.traffic, THRESHOLDS.times_traffic * over)
     if sent[busiest] > enough:
         yield (
-            f"{' and '.join(asked)} was asked for, but {format_quantity(sent[busiest], 'B')} went "
-            f"over {busiest} and {format_quantity(over, 'B')} over {' and '.join(asked)}."
+            f"{' and '.join(adapters)} was requested, but "
+            f"{format_quantity(sent[busiest], 'B')} went over {busiest} and "
+            f"{format_quantity(over, 'B')} over {' and '.join(adapters)}."
         )
 
 
 _CHECKS: tuple[Callable[[CaveatInputs], Iterator[str]], ...] = (
     _few,
     _imprecise,
+    _equal,
     _clock,
     _dependent,
     _unsteady,

@@ -1,10 +1,10 @@
-"""How many samples the next launch of a cell is worth.
+"""Cost and variation of a cell's past launches, and the number of samples of its next launch.
 
-Of a median over L launches of n samples each the variance goes as (b + s / n) / L, where b is the
-variance between launches and s / n that of a launch's median within it. A launch costs f + n * c
-seconds. For a given time the variance is least, and for a given variance the time, at
-n = sqrt(f / c * s / b) (Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6; for benchmarks
-Kalibera & Jones, Rigorous benchmarking in reasonable time, ISMM 2013).
+The variance of a median over L launches of n samples each is proportional to (b + s / n) / L, where
+b is the variance between launches and s / n that of a launch's median within the launch. A launch
+costs f + n * c seconds. For a given time the variance is minimal, and for a given variance the
+time, at n = sqrt(f / c * s / b) (Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6; for
+benchmarks Kalibera & Jones, Rigorous benchmarking in reasonable time, ISMM 2013).
 """
 
 from __future__ import annotations
@@ -18,40 +18,39 @@ from statistics import NormalDist, median
 from assay.model.replication import Replication
 from assay.stats.cells.launch_rule import SPACING as LOOKS_APART
 
-# Launches from which on it is told how they differ.
+# Minimum number of launches for an estimate of the variance between them.
 MIN_LAUNCHES = 3
-# The question is asked again each time that there are so many times as many launches.
+# The number of samples is reconsidered each time the number of launches has grown by this factor.
 ASKED_AGAIN = 1.25
-# Launches are taken to agree while the variance between them is at most so many times that which
-# samples alone leave: even a variance of four times that is known to within the precision asked
-# for after the fewest launches that tell an interval, so that nothing is to be gained.
+# Launches agree if the variance between them is at most this multiple of the variance that the
+# samples alone leave. Even at four times that variance the minimum number of launches for an
+# interval yields the requested precision, so that shorter launches would gain nothing.
 AGREEING = 3.0
-# A launch that comes to no precision by itself takes so many times as long as it costs beside its
-# samples. Of launches that don't differ at all a fifth more time is needed than of a single long
-# one, and of those that differ just so much that they count as agreeing half as much more than of
-# the best length.
+# A launch that does not reach the precision alone samples for this multiple of its fixed cost. If
+# launches don't differ at all, this takes a fifth more time than a single long launch; if they
+# differ just so much that they still agree, half as much more than launches of the best length.
 TIMES_AS_LONG = 5.0
-# Share of the variance between launches below which that of a launch's median is of no account:
-# the interval across launches is at most 2.5% wider for it.
+# Share of the variance between launches below which the variance of a launch's median is
+# negligible: it widens the interval across launches by at most 2.5%.
 OF_NO_ACCOUNT = 0.05
-# The median of n samples of an exponential distribution, whose median has a variance of 1 / n, is
-# off by 0.5 / n, however many launches there are. It may be so by a quarter of the precision.
+# The median of n samples of an exponential distribution, whose median has a variance of 1 / n, has
+# a bias of 0.5 / n, however many launches there are. The bias may be a quarter of the precision.
 BIAS = 0.5 / 0.25
-# The median of squared standard normal deviates: what the median of squared residuals comes to.
+# The median of squared standard normal deviates.
 _MEDIAN_SQUARE = NormalDist().inv_cdf(0.75) ** 2
-# The efficiency of a median: of normal values its variance is so many times that of their mean.
+# The variance of a median of normal values over that of their mean.
 _OF_MEDIAN = math.pi / 2.0
-# Halvings of the interval that holds the variance between launches: to a thousandth of it.
+# Bisection steps in the search for the variance between launches.
 _HALVINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchEffort:
-    """What one launch gave of a cell, and what that took.
+    """Result and cost of one launch of a cell.
 
     ``value``: its median. ``half_width``: relative, of that median's interval within the launch;
-    None where its samples tell none. ``warmup``: how many of its ``samples`` were left out.
-    ``sampling``: seconds that they took, of ``wall`` in all.
+    None where it has too few samples. ``warmup``: how many of its ``samples`` were left out.
+    ``sampling``: seconds that the samples took; ``wall``: seconds of the whole measurement.
     """
 
     value: float
@@ -64,13 +63,13 @@ class LaunchEffort:
 
 @dataclass(frozen=True)
 class LaunchVariation:
-    """How a cell's launches and samples vary, relatively, and what they cost.
+    """Relative variation of a cell's launches and samples, and their cost.
 
     ``between``: the variance between launches; None while they are too few. ``precise``: whether
-    launches mostly came to the precision asked for by themselves. ``within``: that of a launch's
-    median times its steady samples. ``warmup``: leading samples of a launch that count for nothing.
-    ``usual``: steady samples of a launch before it was known how launches differ. ``sample``:
-    seconds of one. ``beside``: other seconds of a measurement.
+    at least half of the launches reached the requested precision alone. ``within``: the variance of
+    a launch's median times its steady samples. ``warmup``: warm-up samples per launch. ``usual``:
+    steady samples per launch among the first launches. ``sample``: seconds per sample. ``beside``:
+    seconds of a measurement outside sampling.
     """
 
     between: float | None
@@ -82,10 +81,10 @@ class LaunchVariation:
     beside: float
 
 
-def asked_at(launches: int) -> int:
-    """The number of a cell's first launches by which is decided, when there are ``launches``.
+def requested_at(launches: int) -> int:
+    """How many of a cell's first launches the decision is based on, when there are ``launches``.
 
-    In between a decision stands, lest each launch be one more chance.
+    Between these numbers the decision stays, because each new one is another chance to err.
     """
     point, upcoming = min(launches, MIN_LAUNCHES), MIN_LAUNCHES
     while upcoming <= launches:
@@ -94,7 +93,7 @@ def asked_at(launches: int) -> int:
 
 
 def levels_of(launches: Sequence[LaunchEffort], rule: Replication) -> LaunchVariation | None:
-    """The levels told by these launches, in their order; None where they don't tell them."""
+    """Variation and cost of these launches, in their order; None where they can't be estimated."""
     z = _quantile(rule.confidence)
     centre = median([launch.value for launch in launches]) if launches else 0.0
     known = [
@@ -102,8 +101,8 @@ def levels_of(launches: Sequence[LaunchEffort], rule: Replication) -> LaunchVari
         for launch in launches
         if launch.half_width is not None
     ]
-    # Short launches would count among their samples' time what comes before them, such as finding
-    # a batch.
+    # From the first launches alone: in later, short ones the time before the samples, such as the
+    # search for a batch, would have too great a part.
     first = launches[:MIN_LAUNCHES]
     taken = sum(launch.samples for launch in first)
     sample = sum(launch.sampling for launch in first) / taken if taken else 0.0
@@ -129,23 +128,24 @@ def levels_of(launches: Sequence[LaunchEffort], rule: Replication) -> LaunchVari
 
 
 def most_samples(levels: LaunchVariation, shared: float, seconds: float, rule: Replication) -> int:
-    """The most samples that the next launch of a cell is to take, within what the plan allows.
+    """The maximum number of samples of the next launch of a cell, within the plan's limits.
 
-    ``shared``: seconds of the launch beside its measurements that are this cell's part.
-    ``seconds``: that there are for the cell in all. As many as the plan allows where launches
-    agree, as far as is known, and come to the precision by themselves.
+    ``shared``: the cell's part of the launch's seconds outside measurements. ``seconds``: time for
+    the cell in total. It is the plan's maximum where launches agree, as far as is known, and reach
+    the precision alone.
     """
     fixed = levels.beside + shared + levels.warmup * levels.sample
-    each = seconds / rule.max_launches  # that there are for one, if all allowed are to be had
+    each = seconds / rule.max_launches  # time per launch if all allowed launches are made
     if levels.between is None or levels.between <= AGREEING * levels.within / levels.usual:
         if levels.precise:
             return rule.max_samples
         return _within_plan(levels, max(TIMES_AS_LONG * fixed, each) / levels.sample, rule)
     ratio = levels.within / levels.between
-    # Launches that differ by their few samples more than by themselves tell too badly how much
-    # they do; expensive samples cost twice the least time by that at worst.
+    # With fewer than `ratio` samples launches differ more by their samples than by the launch, and
+    # the variance between launches is poorly known. At worst, with expensive samples, this minimum
+    # doubles the time.
     steady = max(math.sqrt(fixed / levels.sample * ratio), ratio, 1.0)
-    # Where the time is enough for all launches allowed, they may take longer.
+    # Where the time suffices for all allowed launches, they may take longer.
     room = (each - fixed) / levels.sample
     steady = max(steady, min(_allowed(levels.between, levels.within, rule), room))
     launches = min(seconds / (fixed + steady * levels.sample), rule.max_launches)
@@ -154,16 +154,16 @@ def most_samples(levels: LaunchVariation, shared: float, seconds: float, rule: R
 
 
 def _within_plan(levels: LaunchVariation, steady: float, rule: Replication) -> int:
-    """Samples with the warm-up, which is found if it makes up at most half of a launch."""
+    """Samples including warm-up, at least twice the warm-up so that it can be detected."""
     wanted = levels.warmup + max(math.ceil(min(steady, rule.max_samples)), levels.warmup)
     return min(max(wanted, rule.min_samples), rule.max_samples)
 
 
 def _allowed(between: float, within: float, rule: Replication) -> float:
-    """Samples by which the launches allowed come to the precision; where they can't, those beyond
-    which more would make next to no difference.
+    """Samples per launch with which the allowed launches reach the precision; where they can't, the
+    number beyond which more samples are negligible.
     """
-    launches = rule.max_launches / LOOKS_APART  # the precision must hold at two looks
+    launches = rule.max_launches / LOOKS_APART  # the precision must hold at two checks
     spread = launches / _OF_MEDIAN * (rule.precision / _quantile(rule.confidence)) ** 2
     most = within / (OF_NO_ACCOUNT * between)
     left = spread - between
@@ -171,19 +171,19 @@ def _allowed(between: float, within: float, rule: Replication) -> float:
 
 
 def _unbiased(within: float, variance: float, rule: Replication) -> float:
-    """Samples whose median is off by little beside the precision, or beside what can be known."""
+    """Samples whose median has a bias small against the requested or the attainable precision."""
     found = _quantile(rule.confidence) * math.sqrt(_OF_MEDIAN * variance)
     return BIAS * math.sqrt(within) / max(rule.precision, found)
 
 
 def _between(squares: Sequence[float], within: Sequence[float]) -> float:
-    """The variance between launches by the squares of their values' distances from the middle, and
-    each one's variance within.
+    """The variance between launches, from their squared distances from the median and each launch's
+    variance within.
 
-    The one that makes squares over variances what they are to be (Paule & Mandel, J. Res. NBS 87,
-    1982), which does justice to launches of many samples and of few. Medians stand in for means, so
-    that a disturbed launch has no say. Of few launches the outcome is rather too low than too high
-    (Croux & Rousseeuw 1992, section 4): then they are taken to agree for a little longer.
+    The variance at which squares over variances have their expected median (Paule & Mandel, J. Res.
+    NBS 87, 1982), which weights launches of many and of few samples correctly. Medians replace
+    means, so that a disturbed launch has no influence. Few launches give rather too low an estimate
+    (Croux & Rousseeuw 1992, section 4) and so count as agreeing a little longer.
     """
 
     def excess(between: float) -> bool:
@@ -194,8 +194,8 @@ def _between(squares: Sequence[float], within: Sequence[float]) -> float:
     if not excess(low):
         return 0.0
     for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if excess(middle) else (low, middle)
+        midpoint = 0.5 * (low + high)
+        low, high = (midpoint, high) if excess(midpoint) else (low, midpoint)
     return 0.5 * (low + high)
 
 
@@ -207,5 +207,5 @@ def _ratio(square: float, variance: float) -> float:
 
 @cache
 def _quantile(confidence: float) -> float:
-    """How many deviations from the middle the ends of such an interval are."""
+    """Half-width of the two-sided normal interval of this confidence, in standard deviations."""
     return NormalDist().inv_cdf(0.5 + confidence / 2.0)

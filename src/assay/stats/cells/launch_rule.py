@@ -1,4 +1,4 @@
-"""Whether a cell needs another launch."""
+"""The stopping rule of a cell: whether it needs another launch."""
 
 from __future__ import annotations
 
@@ -7,39 +7,48 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.model.replication import Replication
-from assay.stats.core.intervals import smallest_size
+from assay.stats.core.intervals import at_least, smallest_size
 from assay.stats.core.launches import launch_interval
 
-# Launches between looks grow by this factor: 6, 9, 14, 21, 30.
+# The number of launches grows by this factor from one check to the next: 6, 9, 14, 21, 30.
 SPACING = 1.5
-# One look is enough if the interval is this many times narrower than asked.
+# One check is enough if the interval is this many times narrower than requested.
 FAR_BELOW = 4.0
 
 
 @dataclass(frozen=True)
 class Decision:
-    """``stop`` is None while ``more`` is True. ``half_width``: relative, at the latest look."""
+    """``more``: whether to launch again, and ``why``; ``stop`` is None while it is True.
+
+    ``half_width``: relative, at the latest check. ``next_check``: launches at the next check.
+    """
 
     more: bool
     stop: Literal["precision", "launches"] | None
     why: str
     half_width: float | None
-    next_look: int | None
+    next_check: int | None
 
 
-def relative_half_width(values: Sequence[float], confidence: float = 0.95) -> float | None:
-    """Half the median's interval over the median's size; None if too few or the median is 0."""
+def relative_half_width(
+    values: Sequence[float], confidence: float = 0.95, step: float = 0.0
+) -> float | None:
+    """Half the median's interval over the median's size; None if too few or the median is 0.
+
+    ``step``: the smallest difference that the values can show, in their unit.
+    """
     import numpy as np
 
     interval = launch_interval(values, confidence) if len(values) else None
     if interval is None:
         return None
-    median = abs(float(np.median(np.asarray(values, dtype=np.float64))))
+    median = float(np.median(np.asarray(values, dtype=np.float64)))
+    interval, median = at_least(interval, median, step), abs(median)
     return (interval[1] - interval[0]) / 2.0 / median if median > 0.0 else None
 
 
 def looks(replication: Replication) -> tuple[int, ...]:
-    """Numbers of launches at which the precision is looked at, spaced geometrically."""
+    """Numbers of launches at which the precision is checked, spaced geometrically."""
     first = max(replication.min_launches, smallest_size(0.5, replication.confidence))
     sizes = []
     while first < replication.max_launches:
@@ -51,13 +60,13 @@ def looks(replication: Replication) -> tuple[int, ...]:
 
 
 def needs_more(launch_values: Sequence[float], replication: Replication) -> Decision:
-    """Whether a cell whose launches gave these medians, in this order, needs one more launch.
+    """Whether a cell whose launches have these medians, in this order, needs one more launch.
 
     Stopping at the first narrow interval favours intervals that are narrow by chance, and their
-    coverage falls to 91%. So the precision must hold at two successive looks, or be four times
-    better at one; coverage stays at 93% then (docs/methods/sampling.md, "Optional stopping"). The
-    same values always give the same decision, and once it is to stop, further values don't
-    change it.
+    coverage falls to 91%. The precision must therefore hold at two successive checks, or be four
+    times better at one; coverage then stays at 93% (docs/methods/sampling.md, "Optional stopping").
+    The same values always give the same decision, and further values don't revoke a decision to
+    stop.
     """
     count = len(launch_values)
     held, width = 0, None
@@ -70,12 +79,12 @@ def needs_more(launch_values: Sequence[float], replication: Replication) -> Deci
         held = held + 1 if within else 0
         clearly = width is not None and width * FAR_BELOW <= replication.precision
         if held == 2 or clearly:
-            why = f"±{width:.2%} after {size} launches, ±{replication.precision:.2%} asked"
+            why = f"±{width:.2%} after {size} launches, ±{replication.precision:.2%} requested"
             return Decision(False, "precision", why, width, None)
     if count >= replication.max_launches:
         width = relative_half_width(launch_values, replication.confidence)
         reached = width is not None and width <= replication.precision
-        why = f"{count} launches are the most allowed"
+        why = f"{count} launches are the maximum"
         return Decision(False, "precision" if reached else "launches", why, width, None)
     following = upcoming[0] if upcoming else None
     if width is None:
@@ -83,5 +92,8 @@ def needs_more(launch_values: Sequence[float], replication: Replication) -> Deci
     elif held:
         why = f"±{width:.2%} must hold again, at {following} launches"
     else:
-        why = f"±{width:.2%}, ±{replication.precision:.2%} asked; next look at {following} launches"
+        why = (
+            f"±{width:.2%}, ±{replication.precision:.2%} requested; "
+            f"next check at {following} launches"
+        )
     return Decision(True, None, why, width, following)

@@ -1,8 +1,8 @@
-"""From a run's measurements to one summary per cell."""
+"""Summarises a run's measurements, one summary per cell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,27 +17,35 @@ from assay.records.model import Measurement, RunData
 from assay.records.schema import MeasurementRecord, SampleSeries
 from assay.stats.cells.caveats import CaveatInputs, caveats
 from assay.stats.cells.launch_rule import relative_half_width
-from assay.stats.core.intervals import Floats, checked
+from assay.stats.cells.resolution import resolution_of
+from assay.stats.core.intervals import Floats, at_least, checked
 from assay.stats.core.launches import launch_interval, span_of
-from assay.stats.core.model import UNTRIED, CellSummary, MetricSummary, Stop
+from assay.stats.core.model import LEFT_OUT, UNTRIED, CellSummary, MetricSummary, Stop
 from assay.stats.core.summary import coefficient_of_variation
 from assay.units import counted
 
 
 @dataclass(frozen=True)
 class _Costs:
-    """One metric's samples after warm-up, an array per launch, in s or s per unit of work."""
+    """One metric's samples after warm-up, an array per launch, in s or s per unit of work.
+
+    ``step``: the smallest difference that they can show, of the coarsest launch; None if unknown.
+    """
 
     launches: list[Floats]
     inverted: bool
+    step: float | None
 
     @property
     def medians(self) -> Floats:
         return np.array([float(np.median(launch)) for launch in self.launches])
 
 
-def summarise_cells(run: RunData) -> list[CellSummary]:
-    """One summary per cell, in the plan's order. The same run always gives the same summaries."""
+def summarise_cells(run: RunData, kernels: Container[str] | None = None) -> list[CellSummary]:
+    """One summary per cell, in the plan's order; deterministic for a given run.
+
+    ``kernels``: the names of the kernels whose cells are summarised; None is all.
+    """
     cells = {cell.id: cell for cell in run.manifest.plan.cells}
     found: dict[str, list[Measurement]] = {}
     for measurement in run.measurements:
@@ -46,14 +54,15 @@ def summarise_cells(run: RunData) -> list[CellSummary]:
     return [
         _summarise(run, cell, sorted(found.get(name, []), key=lambda m: m.replicate))
         for name, cell in cells.items()
+        if kernels is None or cell.kernel in kernels
     ]
 
 
 def launch_value(measurement: Measurement) -> float | None:
-    """The number whose interval across launches decides: the headline metric's median cost.
+    """The headline metric's median cost, whose interval across launches decides on more launches.
 
-    The cost, in the unit of its series, also where the headline is a rate: the relative precision
-    is the same. None if the measurement has no usable sample of it.
+    In the unit of its series, also where the headline is a rate: the relative precision is the
+    same. None if the measurement has no usable sample of it.
     """
     record = measurement.record
     kernel = known_kernel(record.kernel)
@@ -69,10 +78,10 @@ def launch_value(measurement: Measurement) -> float | None:
 
 
 def steady(record: MeasurementRecord, series: SampleSeries) -> Floats:
-    """The samples after the warm-up that the record names, of which at most half are dropped.
+    """The samples after the recorded warm-up; at most half of the samples are dropped.
 
-    A series that is not per sample has no warm-up. Raises AssayError for an empty series and
-    for what is not a finite number.
+    A series that is not per sample has no warm-up. Raises AssayError for an empty series, NaN or
+    infinity.
     """
     try:
         values = checked(series.values)
@@ -85,7 +94,7 @@ def steady(record: MeasurementRecord, series: SampleSeries) -> Floats:
 
 
 def metrics_of(kernel: Kernel | None, records: Sequence[MeasurementRecord]) -> list[Metric]:
-    """The catalogue's metrics; of an outside program its series as they are."""
+    """The catalogue's metrics of a kernel; for an outside program one metric per series."""
     if kernel is not None:
         return list(kernel.metrics)
     units = {series.metric: series.unit for record in records for series in record.series}
@@ -142,6 +151,9 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
             if search is not None and cell.id in search.optional
             else "It was not measured: the run ended before its turn."
         )
+        late = [m.record.error for m in measurements if m.record.status == "left out"]
+        if late:
+            unmeasured = f"{LEFT_OUT}: {late[0]}."
         return CellSummary(
             kernel=cell.kernel,
             id=cell.id,
@@ -196,31 +208,31 @@ def _refutation(record: MeasurementRecord) -> str:
 
 
 def _failures(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> list[str]:
-    """Why launches of this cell failed: in the records' words, then of launches that died in it."""
-    said = [m.record.error or "failed" for m in measurements if m.record.status == "failed"]
+    """Why launches of this cell failed: the records' messages, then those of ended launches."""
+    messages = [m.record.error or "failed" for m in measurements if m.record.status == "failed"]
     for launch in run.launches:
         if launch.outcome not in ("crash", "timeout"):
             continue
         blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
-        # A launch that died before anything began tells of every cell that never got a number.
-        silent = launch.blamed is None and not measurements and launch.toolchain == cell.toolchain
+        # A launch that ended before any measurement began counts for each cell without results.
+        affected = launch.blamed is None and not measurements and launch.toolchain == cell.toolchain
         if launch.left and launch.blamed is None:
-            silent = any(name.rpartition("-")[0] == cell.id for name in launch.left)
-        if blamed == cell.id or silent:
-            said.append(launch.error or launch.outcome)
-    return said
+            affected = any(name.rpartition("-")[0] == cell.id for name in launch.left)
+        if blamed == cell.id or affected:
+            messages.append(launch.error or launch.outcome)
+    return messages
 
 
 def _lost(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> set[str]:
-    """The measurements of this cell that failed, or died with their launch, and no later launch
-    made.
+    """The measurements of this cell that failed, or ended with their launch, and that no later
+    launch completed.
     """
     gone = {m.record.measurement for m in measurements if m.record.status == "failed"}
     for launch in run.launches:
         if launch.outcome in ("crash", "timeout"):
             gone |= {*launch.left, *filter(None, [launch.blamed])}
-    made = {m.record.measurement for m in measurements if m.record.status == "ok"}
-    return {name for name in gone - made if name.rpartition("-")[0] == cell.id}
+    succeeded = {m.record.measurement for m in measurements if m.record.status == "ok"}
+    return {name for name in gone - succeeded if name.rpartition("-")[0] == cell.id}
 
 
 def _metric_summaries(
@@ -232,13 +244,13 @@ def _metric_summaries(
     evidence: CaveatInputs | None = None
     for metric in metrics_of(kernel, records):
         try:
-            costs = _costs(metric, kernel, cell, records)
+            costs = _costs(metric, kernel, cell, good)
         except LeftOut as reason:
             if reason.args[0]:
                 remarks.append(f"No {metric.name} is given: {reason.args[0]}.")
             continue
         rule = run.manifest.plan.replication
-        width = relative_half_width(costs.medians.tolist(), rule.confidence)
+        width = relative_half_width(costs.medians.tolist(), rule.confidence, costs.step or 0.0)
         reached = width is not None and width <= rule.precision
         reached = reached and not run.manifest.imported
         stop = "precision" if reached else _why_stopped(run, cell, len(costs.launches), failed)
@@ -253,6 +265,8 @@ def _metric_summaries(
                 precision=rule.precision,
                 confidence=rule.confidence,
                 stop=stop,
+                system=run.manifest.system,
+                step=costs.step,
             )
     return summaries, evidence
 
@@ -269,32 +283,39 @@ def _why_stopped(run: RunData, cell: Cell, launches: int, failed: bool) -> Stop:
 
 
 class LeftOut(Exception):
-    """A metric that these records can't yield, and why; without words where that is no news."""
+    """A metric that these records can't yield, and why; empty where that needs no remark."""
 
 
 def _costs(
-    metric: Metric, kernel: Kernel | None, cell: Cell, records: Sequence[MeasurementRecord]
+    metric: Metric, kernel: Kernel | None, cell: Cell, measurements: Sequence[Measurement]
 ) -> _Costs:
     launches = []
-    for record in records:
+    steps = []
+    for measurement in measurements:
+        record = measurement.record
         series = find_series(record, metric.series)
         if series is None:
             continue
         values = steady(record, series)
+        step = resolution_of(measurement, series)
         if metric.quantity is not None and kernel is not None:
-            values = values / work_of(kernel, metric.quantity, cell, record.parameters)
+            work = work_of(kernel, metric.quantity, cell, record.parameters)
+            values = values / work
+            step = None if step is None else step / work
             if float(values.min()) <= 0.0:
-                raise LeftOut("the clock saw no time pass")
+                raise LeftOut("the clock shows no elapsed time")
         launches.append(values)
+        steps.append(step)
     if not launches:
         if metric.optional:
             raise LeftOut("")
         raise LeftOut(f"the records hold no series '{metric.series}' of all ranks")
-    return _Costs(launches, inverted=metric.quantity is not None)
+    known = [step for step in steps if step is not None]
+    return _Costs(launches, metric.quantity is not None, max(known, default=None))
 
 
 def work_of(kernel: Kernel, quantity: str, cell: Cell, resolved: Mapping[str, Value]) -> float:
-    """The work of one operation, with the parameters as resolved; raises LeftOut without any."""
+    """The work of one operation with the resolved parameters; raises LeftOut if there is none."""
     parameters = {p.name: p.default for p in kernel.parameters} | cell.parameters
     parameters |= resolved
     try:
@@ -307,11 +328,13 @@ def work_of(kernel: Kernel, quantity: str, cell: Cell, resolved: Mapping[str, Va
 
 
 def _summary(metric: Metric, costs: _Costs, stop: Stop) -> MetricSummary:
-    """Order statistics of rates are those of costs, inverted: the median of work / time is exactly
-    work / median(time), its interval and tails likewise with their ends swapped.
+    """The summary of a metric. Order statistics of rates are those of costs, inverted: the median
+    of work / time is work / median(time), and intervals and percentiles have their ends swapped.
     """
     medians, samples = costs.medians, np.concatenate(costs.launches)
     interval = launch_interval(medians)
+    if interval is not None and costs.step is not None:
+        interval = at_least(interval, float(np.median(medians)), costs.step)
     low, p05, p95, high = (float(q) for q in np.quantile(samples, (0.0, 0.05, 0.95, 1.0)))
     median = float(np.median(medians))
     between, within = medians, costs.launches

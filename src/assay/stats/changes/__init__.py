@@ -1,1 +1,1 @@
-"""Series in order of time: when they change, and by how much."""
+"""Change points of series in order of time: their places and sizes."""

@@ -1,9 +1,9 @@
-"""What a series of results, one a run, has gone through: steps, drifts, changes of scatter.
+"""Change points of a series with one result per run: steps, drifts, changes of scatter.
 
-``scan`` notices changes as runs come in. Here they are put where all that is known by now would
-have them, given sizes and intervals, and told from drifts; those that later runs refute are left
-out. Everything is in logarithms: a step of 2% is as large for a nanosecond as for an hour.
-docs/methods/history.md, "Change points", has the methods with their sources and rates.
+``scan`` detects changes run by run. This module places them by the whole series, estimates their
+sizes with intervals, and distinguishes steps from drifts; changes that later runs refute are left
+out. Everything is in logarithms, so that changes are relative. docs/methods/history.md, "Change
+points", has the methods with their sources and error rates.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from assay.stats.core.intervals import Floats, Interval, checked
 
 Kind = Literal["step", "drift", "spread", "modes"]
 
-# A change stays on record while the stretches beside it still differ at this level: of level by the
-# orders that their runs might have come in, of scatter by Brown and Forsythe's test.
+# A change is kept if the stretches on both sides differ at this level: LEVEL for changes of level,
+# by a permutation test, and _KEPT for changes of scatter, by Brown and Forsythe's test.
 LEVEL, _KEPT = 0.05, 1e-3
-# The newest runs of which one may be suspicious, and the level of each such comparison.
+# Numbers of newest runs that are compared with those before, and the level of each comparison.
 _NEWEST, _SUSPECT = (1, 2, 3, 4, 6, 8), 3e-3
 
 
@@ -61,9 +61,9 @@ class Change(msgspec.Struct, frozen=True):
     ``spread``, of scatter alone; ``modes``, of the share of runs at each of two levels, ``modes``.
     ``at``: the first run after it; ``earliest``, ``latest``: its 95% interval. ``found``: the run
     after which it could first be reported, ``at`` or later. ``size``: of a step or drift the level
-    after it over that before, less 1 (of a step as Hodges and Lehmann estimate it, of modes of the
-    means); of scatter the deviation after over that before, less 1. ``size_ci95``: its 95%
-    interval. ``p``: how likely so great a change, anywhere in these stretches, is by chance.
+    after it over that before, minus 1 (of a step by the Hodges-Lehmann estimate, of modes by the
+    means); of scatter the deviation after over that before, minus 1. ``size_ci95``: its 95%
+    interval. ``p``: of a change of this size anywhere in these stretches, if nothing changed.
     """
 
     kind: Kind
@@ -80,9 +80,9 @@ class Change(msgspec.Struct, frozen=True):
 class SeriesSegment(msgspec.Struct, frozen=True):
     """Runs ``start`` to ``stop`` (excluded) between changes of level.
 
-    ``level``: where the results lie, in their unit (the clipped mean of their logarithms; of a
-    drifting stretch, its end), with its 95% interval, null for one run. ``deviation``: the relative
-    standard deviation of runs around it, outliers that are alone left out; null for one run.
+    ``level``: of the results, in their unit (the clipped mean of their logarithms; of a drifting
+    segment the level at its end), with its 95% interval, null for one run. ``deviation``: the
+    relative standard deviation of runs around it, without isolated outliers; null for one run.
     """
 
     start: int
@@ -94,25 +94,26 @@ class SeriesSegment(msgspec.Struct, frozen=True):
 
     @property
     def runs(self) -> int:
-        """How many runs it has."""
+        """Number of runs."""
         return self.stop - self.start
 
 
 class SuspectedChange(msgspec.Struct, frozen=True):
-    """So many of the newest ``runs`` lie off those before them, by ``size`` (relative)."""
+    """The newest ``runs`` runs differ from those before them by ``size`` (relative)."""
 
     runs: int
     size: float
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """A series' changes, the stretches between those of level, and what else is odd in it.
+    """Changes of a series, segments between changes of level, outliers and suspected changes.
 
-    ``outliers``: runs that lie apart alone. ``suspect``: the newest runs, where they are off as
-    they are by chance in 1 of 100 looks: no change yet, and perhaps none. ``dependence``: the
-    autocorrelation of neighbouring runs that was reckoned with; ``dependence_at_most``: the same
-    and a standard error, where it is evident, for what is said of many cells at once. ``alarms``:
-    changes as they were noticed, those included that later runs refuted.
+    ``outliers``: isolated runs far from their segment. ``suspect``: the newest runs, if they differ
+    from those before at a level that chance reaches in 1 of 100 checks; not a change yet.
+    ``dependence``: the autocorrelation of neighbouring runs that the tests allow for;
+    ``dependence_at_most``: the same plus up to one standard error where it is evident, for
+    statements on many cells together. ``alarms``: changes as they were detected, including those
+    that later runs refuted.
     """
 
     changes: list[Change]
@@ -130,12 +131,12 @@ def find_changes(
     scatter: Sequence[float] | Floats | None = None,
     level: float = LEVEL,
 ) -> Changes:
-    """The changes of positive ``values``, one a run, in order of time.
+    """The changes of positive ``values``, one per run, in order of time.
 
-    ``utc``: s, when they were measured, for drifts; without it they are taken to be evenly spaced.
-    ``scatter``: the standard error of each value within its run, nan where it isn't known: a run
-    that is less sure than usual counts for less. ``level``: the greatest ``p`` of a change of level
-    that stays on record. Raises AssayError for what is not positive.
+    ``utc``: times of the runs, s, for drifts; without it runs count as evenly spaced. ``scatter``:
+    the standard error of each value within its run, nan if unknown; runs with a greater one than
+    the median have less weight. ``level``: the greatest ``p`` of a change of level that is kept.
+    Raises AssayError for values that are not positive.
     """
     series = checked(values)
     if series.min() <= 0.0:
@@ -155,7 +156,7 @@ def find_changes(
     scores = residuals / robust_scale(residuals)
     rho = remaining_dependence(scores, len(steps))
     changes, segments = _changes_and_segments(rows, steps, rho)
-    # Scatter that grew looks like steps that later runs refute.
+    # Increased scatter appears as steps that later runs refute.
     kept = {step.found for step in steps}
     for alarm in noticed:
         if alarm.found not in kept:
@@ -172,7 +173,7 @@ def find_changes(
 
 
 def _weights(x: Floats, values: Floats, scatter: Sequence[float] | Floats | None) -> Floats:
-    """A run's scatter beyond the usual adds to its variance, and so lessens its weight."""
+    """Weights of runs: scatter above the median adds to a run's variance and lowers its weight."""
     if scatter is None or x.size < FIRST:
         return np.ones(x.size)
     own = (np.asarray(scatter, dtype=np.float64) / values) ** 2
@@ -185,14 +186,14 @@ def _weights(x: Floats, values: Floats, scatter: Sequence[float] | Floats | None
 
 
 def _significant_steps(rows: Rows, steps: Sequence[Alarm], level: float) -> list[Alarm]:
-    """The steps beside which the runs' order still matters, with how likely it would by chance."""
+    """The steps that remain significant by the permutation test, each with its p."""
     kept = list(steps)
     known: dict[tuple[int, int, float], float] = {}
     while kept:
         bounds = [0, *(step.at for step in kept), rows.x.size]
         residuals = residuals_of(rows, kept)
         rho = remaining_dependence(residuals / robust_scale(residuals), len(kept))
-        # Stretches were chosen by their values. That anything changed at all is tried in the whole.
+        # Stretches were chosen by their values, so the whole series is tested for any change too.
         whole = changed(rows.x, rho, passing=True) if len(kept) > 1 else 0.0
         doubts = []
         for i in range(len(kept)):
@@ -211,7 +212,7 @@ def _significant_steps(rows: Rows, steps: Sequence[Alarm], level: float) -> list
 def _changes_and_segments(
     rows: Rows, steps: Sequence[Alarm], rho: float
 ) -> tuple[list[Change], list[SeriesSegment]]:
-    """The steps as changes, those of them that are rather a drift as one."""
+    """The changes and segments; successive steps that a drift explains better become one change."""
     bounds = [0, *(step.at for step in steps), rows.x.size]
     changes: list[Change] = []
     segments: list[SeriesSegment] = []
@@ -235,8 +236,8 @@ def _changes_and_segments(
         else:
             for k in range(i, j):
                 low, at, high = _beside(bounds[k : k + 3])
-                # Few runs like those beyond a place are seldom beside it; for normal noise it may
-                # be likely nevertheless.
+                # The union of both intervals: the permutation interval may exclude a place that is
+                # likely under normal noise.
                 near = bounded(rows.x, (), (low, at, high))
                 sets = (places_of(near, low, rho), place_interval(near, low, rho))
                 early, late = min(each[0] for each in sets), max(each[1] for each in sets)
@@ -250,7 +251,7 @@ def _changes_and_segments(
                 )  # fmt: skip
                 segments.append(_segment(rows, bounds[k], bounds[k + 1], rho))
             rest = bounds[j]
-        bounds[j] = rest  # what follows begins where the drift ended
+        bounds[j] = rest  # the next stretch begins at the end of the drift
         i = j
     if bounds[len(steps)] < rows.x.size:
         segments.append(_segment(rows, bounds[len(steps)], rows.x.size, rho))
@@ -258,10 +259,10 @@ def _changes_and_segments(
 
 
 def _beside(bounds: Sequence[int]) -> tuple[int, int, int]:
-    """The runs among which a change's place is sought, and the place.
+    """The range of runs in which a change's place is searched, and the place.
 
-    Of a long stretch beside a short one as many as are comparable: thousands of unlikely places
-    would outweigh a likely one.
+    A stretch much longer than the other is shortened: thousands of unlikely places would together
+    outweigh a likely one.
     """
     low, at, high = bounds
     return max(low, at - 8 * (high - at) - 32), at, min(high, at + 8 * (at - low) + 32)
@@ -280,15 +281,15 @@ def _segment(rows: Rows, start: int, stop: int, rho: float) -> SeriesSegment:
     if values.size < 2:
         return SeriesSegment(start, stop, math.exp(mean), None, None)
     deviation = float(np.std(values, ddof=1))
-    grown = float(inflation(rho, np.array([values.size]))[0])
-    reach = deviation * math.sqrt(grown / float(weights.sum()))
-    reach *= -float(stdtrit(values.size - 1, (1.0 - CONFIDENCE) / 2.0))
-    interval = (math.exp(mean - reach), math.exp(mean + reach))
+    factor = float(inflation(rho, np.array([values.size]))[0])
+    half_width = deviation * math.sqrt(factor / float(weights.sum()))
+    half_width *= -float(stdtrit(values.size - 1, (1.0 - CONFIDENCE) / 2.0))
+    interval = (math.exp(mean - half_width), math.exp(mean + half_width))
     return SeriesSegment(start, stop, math.exp(mean), interval, deviation)
 
 
 def _drifting(rows: Rows, start: int, stop: int, rho: float) -> SeriesSegment:
-    """A drifting stretch: its level is where its line ends."""
+    """A drifting segment: its level is the end of the regression line."""
     from scipy.special import stdtrit
 
     t, y = rows.utc[start:stop], rows.tidy[start:stop]
@@ -298,16 +299,16 @@ def _drifting(rows: Rows, start: int, stop: int, rho: float) -> SeriesSegment:
     rest = y - y.mean() - slope * centred
     df = max(y.size - 2, 1)
     deviation = math.sqrt(float(rest @ rest) / df)
-    grown = float(inflation(rho, np.array([y.size]))[0])
+    factor = float(inflation(rho, np.array([y.size]))[0])
     end = float(y.mean() + slope * centred[-1])
-    reach = deviation * math.sqrt(grown * (1.0 / y.size + float(centred[-1]) ** 2 / square))
-    reach *= -float(stdtrit(df, (1.0 - CONFIDENCE) / 2.0))
-    interval = (math.exp(end - reach), math.exp(end + reach))
+    half_width = deviation * math.sqrt(factor * (1.0 / y.size + float(centred[-1]) ** 2 / square))
+    half_width *= -float(stdtrit(df, (1.0 - CONFIDENCE) / 2.0))
+    interval = (math.exp(end - half_width), math.exp(end + half_width))
     return SeriesSegment(start, stop, math.exp(end), interval, deviation, drifting=True)
 
 
 def _spread(rows: Rows, alarm: Alarm, changes: Sequence[Change]) -> list[Change]:
-    """A change of scatter, if it is one: around each side's own middle (Brown & Forsythe, 1974)."""
+    """A change of scatter around each side's median, if significant (Brown & Forsythe 1974)."""
     from scipy.special import stdtrit
     from scipy.stats import levene
 
@@ -324,13 +325,15 @@ def _spread(rows: Rows, alarm: Alarm, changes: Sequence[Change]) -> list[Change]
     deviations = [robust_scale(side - np.median(side)) for side in sides]
     size = math.log(deviations[1] / deviations[0])
     error = math.sqrt(sum(float(np.var(each, ddof=1)) / each.size for each in logs))
-    reach = -float(stdtrit(sum(side.size for side in sides) - 2, 0.025)) * error
-    interval = (math.expm1(size - reach), math.expm1(size + reach))
+    half_width = -float(stdtrit(sum(side.size for side in sides) - 2, 0.025)) * error
+    interval = (math.expm1(size - half_width), math.expm1(size + half_width))
     return [Change("spread", at, at, at, alarm.found, math.expm1(size), interval, p)]
 
 
 def _suspect(x: Floats, segment: SeriesSegment, rho: float) -> SuspectedChange | None:
-    """The newest runs, if they are off those before them as 1 look in 100 has it by chance."""
+    """The newest runs, if they differ from those before at a level that chance reaches in 1 of 100
+    checks.
+    """
     from scipy.special import stdtrit
 
     if segment.drifting:
@@ -345,12 +348,12 @@ def _suspect(x: Floats, segment: SeriesSegment, rho: float) -> SuspectedChange |
         scale = clipped_scale(near - centre)
         off = float(np.median(far)) - centre
         near, far = (np.clip((each - centre) / scale, -OUTLIER, OUTLIER) for each in (near, far))
-        grown = inflation(rho, np.array([k, near.size])) / np.array([k, near.size])
-        error = float(near.std(ddof=1)) * math.sqrt(float(grown.sum()))
+        variances = inflation(rho, np.array([k, near.size])) / np.array([k, near.size])
+        error = float(near.std(ddof=1)) * math.sqrt(float(variances.sum()))
         mean = float(far.mean())
         statistic = (mean - float(near.mean())) / max(error, FLOOR)
         ratio = abs(statistic) / -float(stdtrit(near.size - 1, _SUSPECT / 2.0))
-        # Of several runs the lower half too must be off that way: one alone is an outlier.
+        # The lower half of the runs must differ in the same direction: a single one is an outlier.
         lower = float(np.sort(far * np.sign(mean))[(k - 1) // 2])
         if ratio > max(1.0, found[0] if found else 0.0) and lower > 0.3 * abs(mean):
             found = ratio, SuspectedChange(k, math.expm1(off))

@@ -1,4 +1,4 @@
-"""Runs that lie at one of two levels: whether a change is one of how many lie at which."""
+"""Changes of the share of runs at each of two levels (modes)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from assay.stats.changes.segments import CONFIDENCE, SegmentDifference
 from assay.stats.core.intervals import Floats
 from assay.stats.core.modes import find_modes
 
-# Fewest runs on both sides together, and of a mode on a side that is at both.
+# Minimum number of runs on both sides together; minimum number and share of runs of each mode on a
+# side that has both.
 _RUNS, _AT_BOTH, _LEAST_SHARE = 20, 2, 0.1
 # Level of Fisher's test of the shares.
 _LEVEL = 0.01
-# By how much of their distance a mode may lie elsewhere after the change.
+# Maximum shift of a mode by the change, relative to the distance of the modes; the quantiles of the
+# mode that are compared.
 _SAME, _INNER = 0.25, (0.1, 0.5, 0.9)
 
 
 class ModeShare(msgspec.Struct, frozen=True):
-    """Of runs at two levels the share at the higher one ``before`` and ``after`` a change.
+    """The share of runs at the higher of two levels ``before`` and ``after`` a change.
 
-    ``apart``: how far the higher level lies above the lower one, relative.
+    ``apart``: distance of the higher level from the lower one, relative to the lower one.
     """
 
     before: float
@@ -32,8 +34,9 @@ class ModeShare(msgspec.Struct, frozen=True):
 
 
 def mode_share(before: Floats, after: Floats) -> ModeShare | None:
-    """The shares of two modes that both stretches (logarithms) lie at; None where the change is not
-    one of shares: where there is one mode, or each side lies at one, or the modes moved.
+    """The shares of two modes before and after a change (logarithms); None if it is not a change of
+    shares: if there are not two modes, each side has only one, the shares don't differ
+    significantly, or the modes moved.
 
     Modes are those of all runs together (``find_modes``); shares are compared by Fisher's exact
     test (R. Fisher: Statistical Methods for Research Workers, 5th ed., 1934).
@@ -64,7 +67,7 @@ def mode_share(before: Floats, after: Floats) -> ModeShare | None:
 
 
 def mean_shift(before: Floats, after: Floats, rho: float) -> SegmentDifference:
-    """By how much the mean of logarithms is another (Welch 1938), for neighbours that depend."""
+    """Difference of the means of logarithms (Welch 1938), with autocorrelation ``rho``."""
     from scipy.special import stdtr, stdtrit
 
     sides = (before, after)
@@ -74,6 +77,6 @@ def mean_shift(before: Floats, after: Floats, rho: float) -> SegmentDifference:
     ]
     df = sum(errors) ** 2 / sum(e**2 / (s.size - 1) for e, s in zip(errors, sides, strict=True))
     size, error = float(after.mean() - before.mean()), math.sqrt(sum(errors))
-    reach = -float(stdtrit(df, (1.0 - CONFIDENCE) / 2.0)) * error
+    half_width = -float(stdtrit(df, (1.0 - CONFIDENCE) / 2.0)) * error
     p = 2.0 * float(stdtr(df, -abs(size) / error))
-    return SegmentDifference(size, (size - reach, size + reach), p)
+    return SegmentDifference(size, (size - half_width, size + half_width), p)

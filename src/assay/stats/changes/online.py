@@ -1,12 +1,11 @@
-"""Step times as they come: when they leave the range that they had.
+"""Online detection of changes of step times.
 
-Nothing is assumed of their distribution. Each step is ranked among those before it: while nothing
-changes, such sequential ranks are independent and uniform, whatever the steps' distribution
-(Bhattacharya & Frierson 1981; McDonald 1990), so that sums of their normal scores (CUSUM charts,
-Page 1954) raise a false alarm at a rate that is known beforehand. Skewed steps, steps that take
-longer every hundredth time, and single interruptions are ranks like any others. Steps that depend
-on their predecessors are allowed for as everywhere (``correlation.py``): the limits rise with the
-integrated autocorrelation time.
+The method is distribution-free. Each step is ranked among those before it: while nothing changes,
+such sequential ranks are independent and uniform, whatever the steps' distribution (Bhattacharya &
+Frierson 1981; McDonald 1990), so that sums of their normal scores (CUSUM charts, Page 1954) have a
+known rate of false alarms. It therefore also applies to skewed steps, to a longer step every
+hundredth time, and to single interruptions. For steps that depend on their predecessors the limits
+rise with the integrated autocorrelation time (``correlation.py``).
 """
 
 from __future__ import annotations
@@ -30,37 +29,41 @@ from assay.stats.changes.step_change import ALARMS, Kind, Settings, StepChange
 from assay.stats.core.correlation import evidence_of_dependence, integrated_time
 from assay.stats.core.warmup import mid_ranks, warmup
 
-# So many steps in a row beyond the fence of outliers are a change at once: as few as make a false
-# alarm in so many steps, and no fewer than three.
+# A run of consecutive steps beyond the outlier fence is a change: as many as occur by chance once
+# in _RUN_LENGTH steps, at least _LEAST_RUN.
 _RUN_LENGTH, _LEAST_RUN = 1e5, 3
-# Steps are held back from the reference while a chart is so far on the way to its limit, but not
-# for ever.
+# Steps are held back from the reference while a chart is above this share of its limit, up to
+# _MOST_HELD of them.
 _ON_ITS_WAY, _MOST_HELD = 0.4, 100
-# Standard deviations of early correlations that make steps dependent: limits that rise by chance
-# make alarms late. The time is raised by what its estimates lack, and while steps are few by what
-# can't be seen of it yet; chosen by the rates on AR(1) steps of 0.3 to 0.9 (docs/methods/watch.md).
+# Standard deviations of the first correlations beyond which steps count as dependent: limits that
+# rise by chance delay alarms. The autocorrelation time is multiplied by _DEPENDENT for the bias of
+# its estimates, and by 1 + _UNKNOWN / steps while steps are few; chosen by the rates on AR(1) steps
+# of 0.3 to 0.9 (docs/methods/watch.md).
 _EVIDENCE, _DEPENDENT, _UNKNOWN = 1.5, 1.2, 10.0
-# Drift is told from a step by the rank correlation of time and values since the onset.
+# A drift is distinguished from a step by the rank correlation of time and values since the onset.
 _DRIFT_STEPS, _DRIFT_CORRELATION, _DRIFT_EVIDENCE = 24, 0.6, 4.0
-# Out of the normal range: how sure of being back, in nats of Page's test between the two levels.
+# Limit of Page's test that steps are back in the normal range, in nats.
 _BACK = 5.0
 _LEAST_SHIFT = 0.8
-# An alarm that goes on is told again when the slowdown has grown by half.
+# A lasting alarm is reported again when the slowdown has grown by half.
 _WORSE = 1.5
 _KEPT_RECENT = 2000
+# A silence is judged from this number of steps on; up to _SOME_STEPS it has to be longer by this
+# factor, because the first steps are often short.
+_LEAST_STEPS, _SOME_STEPS, _FEW_STEPS = 3, 8, 3.0
 
 
 def _deviation(values: Sequence[float]) -> float:
-    middle = median(values)
-    return median([abs(value - middle) for value in values])
+    centre = median(values)
+    return median([abs(value - centre) for value in values])
 
 
 class Monitor:
-    """Takes step times one by one and tells changes.
+    """Takes step times one by one and reports changes.
 
-    ``step`` counts them, all of them, from 1. ``normal`` is None while it is still learning.
-    ``out``: the alarm that lasts, if one does. ``outliers``: steps far beyond the range while none
-    does, as (step, seconds).
+    ``step``: number of the latest step, from 1. ``normal`` is None while the range is being
+    learned. ``out``: the lasting alarm, if any. ``outliers``: steps far beyond the range outside
+    alarms, as (step, seconds).
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -80,8 +83,8 @@ class Monitor:
         self._run_since = 0
         self._longest_run = _LEAST_RUN
         self._recent: deque[tuple[int, float]] = deque(maxlen=_KEPT_RECENT)
-        # Three charts and runs of outliers raise alarms, and share their rate; two more charts tell
-        # that steps got faster.
+        # Three charts and runs of outliers raise alarms, and share the alarm rate; two more charts
+        # detect that steps became faster.
         each = 4.0 * self.settings.steps_per_alarm
         self._up = (ControlChart(1.0, each), ControlChart(0.25, each))
         self._down = (ControlChart(1.0, each), ControlChart(0.25, each))
@@ -100,20 +103,49 @@ class Monitor:
         """The range that steps are compared with."""
         return self._normal_range
 
-    def overdue(self, waited: float) -> bool:
-        """Whether so many seconds without a step are a hang."""
-        if self.settings.hang == 0.0:
-            return self.step > 0 and waited > self.settings.patience
-        if self._normal_range is None:
-            if len(self._first) < 3:
-                return False
-            usual = median(self._first)
-            return waited > max(3.0 * self.settings.hang * usual, 6.0 * self.settings.patience)
-        usual = self._normal_range.median
-        return waited > max(self.settings.hang * usual, 3.0 * self.longest, self.settings.patience)
+    def silence(self, more: Sequence[float] = ()) -> float | None:
+        """Seconds without a step that are a hang; None as long as none would be.
+
+        ``more``: further steps, in seconds, that are not added yet. Before the normal range is
+        known the steps so far are its substitute, with a greater factor for very few.
+        """
+        settings = self.settings
+        if settings.hang == 0.0:
+            return settings.patience if self.step > 0 or more else None
+        longest = max([self.longest, *more])
+        if self._normal_range is not None:
+            usual = self._normal_range.median
+        else:
+            first = [*self._first, *more]
+            if len(first) < _LEAST_STEPS:
+                return None
+            usual = median(first)
+            if len(first) < _SOME_STEPS:
+                factor = _FEW_STEPS
+                return max(
+                    factor * settings.hang * usual, 3.0 * longest, 2.0 * factor * settings.patience
+                )
+        return max(settings.hang * usual, 3.0 * longest, settings.patience)
+
+    def overdue(self, waited: float, more: Sequence[float] = ()) -> bool:
+        """Whether ``waited`` seconds without a step are a hang; ``more`` as for ``silence``."""
+        limit = self.silence(more)
+        return limit is not None and waited > limit
+
+    def apart(self, more: Sequence[float] = ()) -> list[tuple[int, float]]:
+        """Steps far beyond the others, as (step, seconds): ``outliers``, or as long as there is no
+        normal range those beyond the range of all steps so far. ``more`` as for ``silence``.
+        """
+        if self._normal_range is not None:
+            return self.outliers
+        first = [*self._first, *more]
+        if len(first) < _SOME_STEPS:
+            return []
+        fence = _fence_of(Reference(first))
+        return [(step, seconds) for step, seconds in enumerate(first, 1) if seconds > fence]
 
     def add(self, seconds: float, steps: int = 1) -> StepChange | None:
-        """The next step, or the mean of so many; what has changed, if anything has."""
+        """Adds the next step, or the mean of ``steps`` steps; returns a change if one is found."""
         self.step += steps
         self.longest = max(self.longest, seconds)
         if self._normal_range is None:
@@ -147,8 +179,8 @@ class Monitor:
         return self._judge() or self._settle()
 
     def _take_in(self, seconds: float) -> None:
-        """Into the reference, but not while a chart is on its way to an alarm: what has changed
-        would soon be ranked among its own kind.
+        """Adds to the reference, but not while a chart approaches its limit: changed steps would
+        soon be ranked among each other.
         """
         self._held.append(seconds)
         if len(self._held) < _MOST_HELD and any(
@@ -162,7 +194,7 @@ class Monitor:
         self._held.clear()
 
     def _learn(self, seconds: float) -> None:
-        """Gather the first steps; drop those that are not yet steady, once."""
+        """Collect the first steps, then drop the warm-up."""
         self._first.append(seconds)
         learn = self.settings.learn
         if len(self._first) == learn:
@@ -173,7 +205,7 @@ class Monitor:
         self._first = []
 
     def _start(self, values: Sequence[float], *, normal: bool = True) -> None:
-        """Rank among these values from now on, and take them for normal if told so."""
+        """Rank among these values from now on; if ``normal`` they make the normal range."""
         self._reference = Reference(values)
         for chart in (*self._up, *self._down, self._wide):
             chart.reset(self.step)
@@ -185,7 +217,9 @@ class Monitor:
         self._grow()
 
     def _grow(self) -> None:
-        """What is known of the reference, renewed whenever that has grown by half."""
+        """Update the autocorrelation time when the reference has grown by half, and the range when
+        it has grown by a fifth.
+        """
         size = len(self._reference)
         if size >= self.settings.learn and size >= 1.5 * self._time_at:
             self._time_at = size
@@ -200,15 +234,14 @@ class Monitor:
 
     def _set_normal(self, reference: Reference) -> None:
         self._normal_range = reference.range()
-        lower, upper = reference.quantile(0.25), reference.quantile(0.75)
-        self._fence = max(upper + 3.0 * (upper - lower), 1.1 * self._normal_range.median)
+        self._fence = _fence_of(reference)
         self._longest_run = self._usual_run(reference)
 
     def _usual_run(self, reference: Reference) -> int:
-        """How many steps beyond the fence in a row are as rare as a false alarm may be.
+        """How many consecutive steps beyond the fence are as rare as a false alarm may be.
 
-        Their share p, or, where they come in clusters, that of those which follow another, makes
-        runs of r about as frequent as p^r.
+        Runs of r such steps have a frequency of about p^r, where p is the share of steps beyond the
+        fence or, if they cluster, the share of those that follow another one.
         """
         beyond = [value > self._fence for value in reference.in_time]
         count = sum(beyond)
@@ -220,29 +253,29 @@ class Monitor:
         return max(math.ceil(math.log(1.0 / _RUN_LENGTH) / math.log(share)), _LEAST_RUN)
 
     def _judge(self) -> StepChange | None:
-        """Whether a chart is beyond its limit, and what that means."""
+        """The change that a chart beyond its limit shows, if any."""
         if self._run >= self._longest_run and self.out is None:
             return self._changed(self._run_since, worse=True)
         for chart in self._up:
             if chart.value > chart.limit * self._time:
                 return self._changed(chart.since, worse=True)
         if self._wide.value > self._wide.limit * self._time:
-            return self._changed(self._wide.since, worse=True, fewest=5)
+            return self._changed(self._wide.since, worse=True, minimum=5)
         for chart in self._down:
             if chart.value > chart.limit * self._time:
                 return self._changed(chart.since, worse=False)
         return None
 
-    def _changed(self, since: int, *, worse: bool, fewest: int = 1) -> StepChange | None:
+    def _changed(self, since: int, *, worse: bool, minimum: int = 1) -> StepChange | None:
         after = self._since(since)
         before = self._before(since)
-        if len(after) < fewest or len(before) < 2:
+        if len(after) < minimum or len(before) < 2:
             return None
         normal = self._normal.range() if self._normal else Reference(before).range()
         basis = self._normal.in_time if self._normal else before
         found = self._name(since, after, basis, normal, worse=worse)
         if found is None or (self.out and found.kind in ALARMS and not self._grown(found)):
-            # Too little to speak of: the charts begin anew, the reference goes on.
+            # Too small a change: the charts restart, the reference stays.
             for each in (*self._up, *self._down, self._wide):
                 each.reset(self.step)
             return None
@@ -263,7 +296,7 @@ class Monitor:
         return found
 
     def _grown(self, found: StepChange) -> bool:
-        """Whether it is so much worse than what was told last that it is worth telling."""
+        """Whether it is enough worse than the last alarm to be reported."""
         assert self.out is not None
         return found.ratio - 1.0 >= _WORSE * max(self.out.ratio - 1.0, self.settings.least)
 
@@ -276,16 +309,16 @@ class Monitor:
         *,
         worse: bool,
     ) -> StepChange | None:
-        """What the steps since then are, beside those before; None if they are much the same."""
-        middle = median(after)
-        ratio = middle / normal.median if normal.median > 0.0 else math.inf
+        """The kind of change of the steps since then against those before; None if too small."""
+        latest = median(after)
+        ratio = latest / normal.median if normal.median > 0.0 else math.inf
         least = self.settings.least
-        known = (self.step, since, middle, ratio, normal)
+        known = (self.step, since, latest, ratio, normal)
         if not worse:
             if self.out is None:
                 return StepChange("faster", *known) if ratio <= 1.0 - least else None
             if ratio <= 1.0 + 0.5 * max(self.out.ratio - 1.0, 0.0):
-                return StepChange("recovered" if self._within(middle, normal) else "faster", *known)
+                return StepChange("recovered" if self._within(latest, normal) else "faster", *known)
             return None
         if ratio >= 1.0 + least:
             slope = _slope(after)
@@ -294,17 +327,17 @@ class Monitor:
             return StepChange("drifting", *known, slope=slope / normal.median)
         usual = _deviation(before)
         spread = _deviation(after) / usual if usual > 0.0 else math.inf
-        # A spread that is small beside the steps themselves is none to speak of either.
+        # A spread that is small relative to the steps is not reported.
         if spread >= self.settings.unsteady and _deviation(after) >= 0.5 * least * normal.median:
             return StepChange("unsteady", *known, spread=spread)
         return None
 
-    def _within(self, middle: float, normal: ControlRange) -> bool:
-        """Whether steps of that median are no faster than normal ones."""
-        return middle >= min(normal.low, (1.0 - self.settings.least) * normal.median)
+    def _within(self, latest: float, normal: ControlRange) -> bool:
+        """Whether steps with the median ``latest`` are no faster than normal ones."""
+        return latest >= min(normal.low, (1.0 - self.settings.least) * normal.median)
 
     def _look_back(self, seconds: float) -> StepChange | None:
-        """Out of the range: are steps back in it? Page's test of one level against the other."""
+        """Whether steps are back in the range, by Page's test of one level against the other."""
         assert self._normal is not None and self.out is not None
         share = self._normal.share(seconds)
         wide = self.out.kind == "unsteady"
@@ -318,14 +351,14 @@ class Monitor:
         after = self._since(self._back_since)
         if len(after) < 3:
             return None
-        middle = median(after)
+        latest = median(after)
         normal = self._normal.range()
-        ratio = middle / normal.median if normal.median > 0.0 else math.inf
-        kind: Kind = "recovered" if self._within(middle, normal) else "faster"
-        return self._returned(StepChange(kind, self.step, self._back_since, middle, ratio, normal))
+        ratio = latest / normal.median if normal.median > 0.0 else math.inf
+        kind: Kind = "recovered" if self._within(latest, normal) else "faster"
+        return self._returned(StepChange(kind, self.step, self._back_since, latest, ratio, normal))
 
     def _look_for_drift(self) -> StepChange | None:
-        """What was told as a step upwards may turn out to go on: looked at ever less often."""
+        """Whether a reported step upwards is a drift: checked at doubling numbers of steps."""
         assert self.out is not None and self._normal is not None
         past = self.step - self._out_since
         if self.out.kind != "slower" or past < self._drift_at:
@@ -335,13 +368,13 @@ class Monitor:
         if slope is None:
             return None
         normal = self._normal.range()
-        middle = median(self._since(self.step - _DRIFT_STEPS // 2))
-        ratio = middle / normal.median if normal.median > 0.0 else math.inf
+        latest = median(self._since(self.step - _DRIFT_STEPS // 2))
+        ratio = latest / normal.median if normal.median > 0.0 else math.inf
         self.out = StepChange(
             "drifting",
             self.step,
             self._out_since,
-            middle,
+            latest,
             ratio,
             normal,
             slope=slope / normal.median if normal.median > 0.0 else None,
@@ -358,7 +391,7 @@ class Monitor:
         return found
 
     def _settle(self) -> StepChange | None:
-        """Out of the range for so long that this is the range now."""
+        """After ``settle`` steps out of the range, the present steps become the range."""
         if self.out is None or self.step - self.out.since < self.settings.settle:
             return None
         assert self._normal is not None
@@ -366,9 +399,9 @@ class Monitor:
         if len(after) < self.settings.learn:
             return None
         normal = self._normal.range()
-        middle = median(after)
-        ratio = middle / normal.median if normal.median > 0.0 else math.inf
-        found = StepChange("settled", self.step, self.out.since, middle, ratio, normal)
+        latest = median(after)
+        ratio = latest / normal.median if normal.median > 0.0 else math.inf
+        found = StepChange("settled", self.step, self.out.since, latest, ratio, normal)
         self.out = None
         self._start(after)
         return found
@@ -383,7 +416,7 @@ class Monitor:
         return [value for at, value in self._recent if at >= step]
 
     def _before(self, step: int) -> list[float]:
-        """The reference without what was added to it since then."""
+        """The reference without the steps added since ``step``."""
         late = max(sum(1 for at, _ in self._recent if at >= step) - len(self._held), 0)
         size = len(self._reference)
         if size >= self.settings.reference:
@@ -391,8 +424,14 @@ class Monitor:
         return self._reference.in_time[: max(size - late, 0)]
 
 
+def _fence_of(reference: Reference) -> float:
+    """The time beyond which a step is far longer than those of the reference (Tukey 1977)."""
+    lower, middle, upper = (reference.quantile(share) for share in (0.25, 0.5, 0.75))
+    return max(upper + 3.0 * (upper - lower), 1.1 * middle)
+
+
 def _slope(values: Sequence[float]) -> float | None:
-    """Seconds a step that they rise by, if they rise steadily rather than being higher at once."""
+    """Rise in seconds per step if the values rise steadily; None otherwise."""
     n = len(values)
     if n < _DRIFT_STEPS:
         return None
@@ -403,13 +442,13 @@ def _slope(values: Sequence[float]) -> float | None:
     correlation = float(np.corrcoef(np.arange(n), ranks)[0, 1])
     if correlation < _DRIFT_CORRELATION or correlation * math.sqrt(n - 1) < _DRIFT_EVIDENCE:
         return None
-    # Theil & Sen's slope between the halves: each value against the one half a window later.
+    # A Theil-Sen slope over pairs half a window apart.
     half = n // 2
     return float(np.median(array[half : 2 * half] - array[:half]) / half)
 
 
 def period(steps: Sequence[int]) -> int | None:
-    """How many steps apart they come, if they come regularly; None under four of them."""
+    """The period of these step numbers, in steps, if they are regular; None for fewer than four."""
     if len(steps) < 4:
         return None
     gaps = np.diff(np.asarray(steps))

@@ -1,11 +1,11 @@
-"""Whether a stretch of a series has changed at all, and where, by orders it might have come in.
+"""Permutation tests of whether a stretch of a series has changed, and where.
 
-If nothing changed, every order of the runs was as likely, whatever their distribution: modes and
-long tails are in every order (E. Pitman: Significance tests which may be applied to samples from
-any populations, Supplement to the Journal of the Royal Statistical Society 4, 1937, 119-130). The
-statistic is the best of all splits, so its distribution allows for having looked for the place (J.
+If nothing changed, every order of the runs was equally likely, whatever their distribution, also
+with modes and long tails (E. Pitman: Significance tests which may be applied to samples from any
+populations, Supplement to the Journal of the Royal Statistical Society 4, 1937, 119-130). The
+statistic is the best of all splits, so its distribution allows for the search of the place (J.
 Antoch, M. Huskova: Permutation tests in change point analysis, Statistics & Probability Letters 53,
-2001, 37-46). Runs that depend on the one before are reordered by what each adds to it (P. Buhlmann:
+2001, 37-46). Of runs that depend on the preceding one the innovations are permuted (P. Buhlmann:
 Sieve bootstrap for time series, Bernoulli 3, 1997, 123-148).
 """
 
@@ -19,33 +19,35 @@ import numpy as np
 from assay.stats.changes.scan import FLOOR, SPLITS, clip_of, robust_scale
 from assay.stats.core.intervals import Floats
 
-# Orders that are tried, and of them the share that the tail is fitted to.
+# Permutations of the test for a change, and the share of them that the tail is fitted to.
 ORDERS, _TAIL = 999, 0.05
-# Orders by which a place is tried; the level of each test; rejected places after which it ends.
+# Permutations per tested place; the level of each test; successive rejections that end the search.
 _PLACE_ORDERS, _PLACE_LEVEL, _ENOUGH = 199, 0.05, 3
-# Places so far from the best one are tried one by one, and then with wider strides.
+# The stride from place to place grows by one per this distance from the best place.
 _STRIDE = 16
-# A place that explains less by so many variances is none, however few orders there are.
+# A place is rejected without p if the best one explains more by this number of variances.
 _UNLIKELY = 40.0
-# The fewest runs beside a place, and of a stretch that can be reordered.
+# Minimum number of runs on each side of a place, and of a stretch that can be tested.
 _EDGE, _FEWEST = 2, 8
-# Longer stretches are taken as the means of neighbours.
+# Longer stretches are shortened to means of neighbouring runs.
 _LONGEST, _LONGEST_PASSING = 400, 2000
-# So few better orders don't say how rare they are. Gains closer than rounding are the same.
+# With fewer better permutations than _FEW their share is not a sufficient estimate of p. Gains that
+# differ by less than rounding are equal.
 _FEW, _ROUNDING, _LEAST_SQUARES = 10.0, 1e-12, 1e-300
 _MOST_RHO = 0.95
 
 
 def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
-    """The chance of a split as good as the best one of ``x`` (logarithms in order of time), if
-    nothing changed. ``rho``: the autocorrelation of neighbours. ``passing``: of a split or of a
-    stretch that differs from all else.
+    """p of the best split of ``x`` (logarithms in order of time), if nothing changed.
 
-    Values are clipped around the median of them all, which no order changes. Of p below what so
-    many orders show an exponential tail is fitted to the best ones (T. Knijnenburg et al.: Fewer
-    permutations, more accurate P-values, Bioinformatics 25, 2009, i161-i168; the gain of a split
-    has an upper bound, so that its tail is lighter), down to one order among all with so many runs
-    on the shorter side.
+    ``rho``: the autocorrelation of neighbours. ``passing``: also tests for a stretch that differs
+    from all other runs.
+
+    Values are clipped around the median of all, which no permutation changes. A p too small for the
+    number of permutations comes from an exponential tail fitted to the greatest gains (T.
+    Knijnenburg et al.: Fewer permutations, more accurate P-values, Bioinformatics 25, 2009,
+    i161-i168; the gain of a split has an upper bound, so that its tail is lighter). It is at least
+    one over the number of ways to choose the runs of the shorter side.
     """
     if x.size < _FEWEST:
         return 1.0
@@ -55,7 +57,7 @@ def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
         length = -(-x.size // longest)
         scores, rho = _shortened(scores, length), rho**length if rho else 0.0
     best, runs = (float(each[0]) for each in _best(scores[None, :], passing))
-    others, _ = _best(_reordered(scores, rho, ORDERS), passing)
+    others, _ = _best(reordered(scores, rho, ORDERS), passing)
     p = (1.0 + float(np.count_nonzero(others >= best - _ROUNDING))) / (ORDERS + 1.0)
     if p * ORDERS < _FEW:
         others = np.sort(others)
@@ -66,10 +68,31 @@ def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
     return p
 
 
+def critical_gain(x: Floats, rho: float, level: float) -> float | None:
+    """The gain of the best split, a share of the sum of squares, that permutations of ``x`` exceed
+    with probability ``level``; beyond the resolution of the permutations by the tail that
+    ``changed`` fits. None if a split can't explain so much.
+    """
+    if x.size < _FEWEST:
+        return None
+    scores = scores_of(x)
+    if x.size > _LONGEST:
+        length = -(-x.size // _LONGEST)
+        scores, rho = _shortened(scores, length), rho**length if rho else 0.0
+    gains = np.sort(gains_of(reordered(scores, rho, ORDERS)).max(axis=1))
+    if level * ORDERS >= _FEW:
+        gain = float(np.quantile(gains, 1.0 - level))
+    else:
+        start = float(gains[-int(_TAIL * ORDERS) - 1])
+        mean = float(gains[gains > start].mean()) - start if gains[-1] > start else 0.0
+        gain = start + mean * math.log(_TAIL / level)
+    return gain if gain < 1.0 else None
+
+
 def _best(rows: Floats, passing: bool) -> tuple[Floats, Floats]:
-    """Of each row the greatest gain, and how many values are on that split's shorter side."""
+    """The greatest gain of each row, and the number of values on that split's shorter side."""
     n = rows.shape[1]
-    gains = _gains(rows)
+    gains = gains_of(rows)
     place = gains.argmax(axis=1)
     best = np.take_along_axis(gains, place[:, None], axis=1)[:, 0]
     runs = np.minimum(place + _EDGE, n - _EDGE - place)
@@ -88,10 +111,10 @@ def places_of(values: Floats, offset: int, rho: float = 0.0) -> tuple[int, int]:
     """The 95% interval of the place of the one change of level in ``values``, whose first run is
     run ``offset`` of the series.
 
-    It holds each place at which the runs on its two sides, each side reordered, have a better split
-    as far ahead of it in over 5% of orders (L. Dumbgen: The asymptotic behavior of some
-    nonparametric change-point estimators, Annals of Statistics 19, 1991, 1471-1495). Places are
-    tried outwards from the best one.
+    It contains each place that is not rejected at 5% by permuting the runs on each of its sides;
+    the statistic is by how much the best split explains more than this place (L. Dumbgen: The
+    asymptotic behavior of some nonparametric change-point estimators, Annals of Statistics 19,
+    1991, 1471-1495). Places are tested outwards from the best one.
     """
     n = values.size
     ahead = _explained(values[None, :])[0]
@@ -119,7 +142,7 @@ def places_of(values: Floats, offset: int, rho: float = 0.0) -> tuple[int, int]:
 
 
 def _explained(rows: Floats) -> Floats:
-    """Of each row the squares that a split at each place explains."""
+    """The sum of squares that a split at each place explains, per row."""
     n = rows.shape[1]
     places = np.arange(1, n)
     sums = np.cumsum(rows - rows.mean(axis=1, keepdims=True), axis=1)[:, :-1]
@@ -127,7 +150,7 @@ def _explained(rows: Floats) -> Floats:
 
 
 def _rearranged(values: Floats, place: int, rho: float) -> Floats:
-    """Orders of the runs before ``place`` and of those from it on, each side by itself."""
+    """Permutations of the runs before ``place`` and of those from it on, each side separately."""
     sides = values[:place], values[place:]
     drawn = _drawn(values)
     if rho <= 0.0:
@@ -139,12 +162,12 @@ def _rearranged(values: Floats, place: int, rho: float) -> Floats:
 
 
 def remaining_dependence(residuals: Floats, steps: int, *, added: float = 0.0) -> float:
-    """The autocorrelation of neighbours that ``steps`` which perhaps aren't any have left, where it
-    is more than a standard error; else 0.
+    """The autocorrelation of neighbours, corrected for ``steps`` fitted steps that may be spurious;
+    0 unless it exceeds one standard error.
 
-    A step that is put where it explains most takes much of it along: of the best split of series
-    that depend by 0 to 0.7 what is put back here, on average. ``added``: so many standard errors
-    more are taken where it is evident (two of them).
+    A step at the best-fitting place removes part of the autocorrelation. The correction is what the
+    best split of series with an autocorrelation of 0 to 0.7 removes on average. ``added``: up to
+    this number of standard errors is added, the full number where the autocorrelation exceeds two.
     """
     if residuals.size < _FEWEST:
         return 0.0
@@ -170,8 +193,11 @@ def _shortened(scores: Floats, length: int) -> Floats:
     return np.asarray(scores[scores.size % length :].reshape(-1, length).mean(axis=1))
 
 
-def _gains(rows: Floats) -> Floats:
-    """Of each row, at each place, the share of the squares that a split there explains."""
+def gains_of(rows: Floats) -> Floats:
+    """The share of the sum of squares that a split at each place explains, per row.
+
+    Places leave two runs on each side.
+    """
     n = rows.shape[1]
     centred = rows - rows.mean(axis=1, keepdims=True)
     squares = np.maximum(np.einsum("ij,ij->i", centred, centred), _LEAST_SQUARES)
@@ -181,11 +207,12 @@ def _gains(rows: Floats) -> Floats:
 
 
 def _drawn(scores: Floats) -> np.random.Generator:
-    """Random numbers that follow from the values: the same series is always judged the same."""
+    """A generator seeded by the values, so that the same series always has the same result."""
     return np.random.default_rng(zlib.crc32(np.round(scores, 6).tobytes()))
 
 
-def _reordered(scores: Floats, rho: float, orders: int) -> Floats:
+def reordered(scores: Floats, rho: float, orders: int) -> Floats:
+    """Permutations of the runs, a row each; of dependent runs the innovations are permuted."""
     drawn = _drawn(scores)
     if rho <= 0.0:
         return np.asarray(drawn.permuted(np.tile(scores, (orders, 1)), axis=1))
@@ -193,7 +220,7 @@ def _reordered(scores: Floats, rho: float, orders: int) -> Floats:
 
 
 def _dependent(rest: Floats, rho: float, orders: int, drawn: np.random.Generator) -> Floats:
-    """Series of what each run adds to its share ``rho`` of the one before, in other orders."""
+    """First-order autoregressive series of the permuted innovations of ``rest``."""
     from scipy.signal import lfilter
 
     first = math.sqrt(1.0 - rho**2)

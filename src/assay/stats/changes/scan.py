@@ -1,13 +1,13 @@
-"""When a series has changed, as somebody who looks after every run would have noticed it.
+"""Sequential detection of changes: the series is tested after every run.
 
-After each run its last 2, 3, … runs are compared with those before, back to the last change. The
-result for a run depends on the runs up to it alone, so a nightly evaluation gives the same results
+After each run the last 2, 3, … runs are compared with those before, back to the last change. The
+result for a run depends only on the runs up to it, so a nightly evaluation gives the same results
 as one at the end, and there is one rate of false alarms, per run of the series.
 
-The statistic is that of two means (Student's, of Huber's clipped scores: P. Huber, Robust
-Statistics, 1981, 1.2), its maximum over the splits a test for a change at an unknown place (D.
-Hawkins, P. Qiu, C. Kang: The changepoint model for statistical process control, Journal of Quality
-Technology 35, 2003). docs/methods/history.md, "Change points", has the calibration.
+The statistic is Student's for two means of Huber's clipped scores (P. Huber, Robust Statistics,
+1981, 1.2). Its maximum over the splits is a test for a change at an unknown place (D. Hawkins, P.
+Qiu, C. Kang: The changepoint model for statistical process control, Journal of Quality Technology
+35, 2003). docs/methods/history.md, "Change points", has the calibration.
 """
 
 from __future__ import annotations
@@ -20,42 +20,43 @@ import numpy as np
 
 from assay.stats.core.intervals import Floats
 
-# The fewest runs before the first change, and between it and the next.
+# Minimum number of runs before the first change, and between successive changes.
 FIRST, NEXT = 8, 6
-# How many of the last runs may be on the far side of a change when it is noticed.
+# Numbers of last runs that are compared with those before.
 SPLITS = (2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32, 48, 64, 96)
 SPREAD_SPLITS = (8, 11, 16, 24, 32, 48, 64, 96)
 # The two-sided level of a single comparison. With it, alarms come less than once in 1,000 clean
 # runs: benchmarks/rates/changes.py counts them.
 LEVEL = 1.8e-4
-# Of two to four runs less is believed: a long tail brings that many together now and then.
+# Stricter for two to four runs: a long tail sometimes yields that many high values together.
 LEVELS = (2e-5, 5e-5, 1.5e-4, *(LEVEL,) * (len(SPLITS) - 3))
 SPREAD_LEVELS = (1e-5,) * len(SPREAD_SPLITS)
-# Runs back to which the present is compared.
+# Number of preceding runs that the last ones are compared with.
 WINDOW = 256
 # Runs of earlier stretches whose scatter counts for the present one.
 _PAST = 40
-# In robust standard deviations: beyond this a run that is alone is an outlier, and no change; its
-# neighbours are with it if they lie beyond the second on the same side.
+# In robust standard deviations: an isolated run beyond OUTLIER is an outlier and no change. It is
+# not isolated if a neighbour lies beyond _NEIGHBOUR on the same side.
 OUTLIER, _NEIGHBOUR = 4.0, 1.5
-# Where scores are clipped: in series with tails like the normal distribution's, and in others, told
-# by the share of runs beyond 2.5 standard deviations (1.2% of normal ones, 6.6% of Student's t3).
+# Where scores are clipped: in series with normal tails, and in series with heavy tails, which have
+# a greater share than _HEAVY of runs beyond 2.5 standard deviations (1.2% of normal values, 6.6%
+# of Student's t3).
 _CLIP, _CLIP_HEAVY, _FAR, _HEAVY = 3.0, 2.25, 2.5, 0.035
-# Relative scatter below which nothing is distinguished, clocks and roundings being what they are.
+# Relative scatter below which differences are attributed to clocks and rounding.
 FLOOR = 1e-6
 ROBUST = 1.4826
 _MOST_DF = 400
-# Runs at the end that may belong to a change not yet noticed.
+# Runs at the end that may belong to a change that is not yet detected.
 _UNDER_WAY = 12
-# Of scores before a change: theirs is about 1, and 0.4 of their sizes.
-_LEAST_VARIANCE = 0.05
+# Minimum variance of scores before a change; it is usually about 1, and 0.4 for absolute scores.
+LEAST_VARIANCE = 0.05
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """A change that was noticed. ``at``: the first run after it, as it looked then; ``found``: the
-    run after which it was noticed. ``p``: the level at which the comparison would just have told
-    it, times the number of comparisons made after a run.
+    """A detected change. ``at``: the first run after it, as estimated at detection; ``found``: the
+    run after which it was detected. ``p``: of the comparison, times the number of comparisons made
+    after a run.
     """
 
     kind: Literal["step", "spread"]
@@ -65,10 +66,10 @@ class Alarm:
 
 
 class _Scores(NamedTuple):
-    """Runs as clipped scores, in scales from the centre.
+    """Runs as clipped scores: distances from the centre in units of the scale.
 
-    ``clean``: outliers that are alone put to 0; ``newest``: the same by what is known when the run
-    is the newest.
+    ``clean``: with isolated outliers set to 0; ``newest``: the same, but judged by the preceding
+    run alone, as when the run is the newest.
     """
 
     raw: Floats
@@ -77,9 +78,9 @@ class _Scores(NamedTuple):
 
 
 def alarms(x: Floats, weights: Floats) -> list[Alarm]:
-    """Every change noticed in ``x`` (logarithms of results, in order of time).
+    """Every change detected in ``x`` (logarithms of results, in order of time).
 
-    ``weights``: how much each run counts, 1 for one that is as sure as they usually are.
+    ``weights``: of the runs, 1 for a run with the usual standard error.
     """
     found: list[Alarm] = []
     past = np.empty(0)
@@ -93,12 +94,12 @@ def alarms(x: Floats, weights: Floats) -> list[Alarm]:
         if alarm.kind == "step":
             past = np.concatenate([past, stretch - np.median(stretch)])[-_PAST:]
         else:
-            past = np.empty(0)  # what it scattered before tells nothing of now
+            past = np.empty(0)  # scatter before the change doesn't apply after it
         start, after = alarm.at, alarm.found
 
 
 def robust_scale(residuals: Floats) -> float:
-    """The standard deviation that normal values with this median absolute deviation would have."""
+    """The standard deviation of normal values with this median absolute deviation."""
     scale = ROBUST * float(np.median(np.abs(residuals)))
     if scale <= FLOOR:  # over half of them are equal
         scale = float(np.mean(np.abs(residuals))) * 1.2533
@@ -106,21 +107,27 @@ def robust_scale(residuals: Floats) -> float:
 
 
 def clipped_scale(residuals: Floats) -> float:
-    """The standard deviation of residuals clipped at three robust ones: of few values it is surer
-    than the median absolute deviation, and hardly wider for outliers.
+    """The standard deviation of residuals clipped at three robust ones: for few values more precise
+    than the median absolute deviation, and hardly affected by outliers.
     """
-    reach = 3.0 * robust_scale(residuals)
-    return max(float(np.sqrt(np.mean(np.clip(residuals, -reach, reach) ** 2))), FLOOR)
+    limit = 3.0 * robust_scale(residuals)
+    return max(float(np.sqrt(np.mean(np.clip(residuals, -limit, limit) ** 2))), FLOOR)
 
 
 def clip_of(z: Floats) -> float:
-    """Where scores are clipped, by the tails of those that are known."""
+    """Where scores are clipped, depending on the tails of the known scores ``z``."""
     heavy = (np.count_nonzero(np.abs(z) > _FAR) + 0.5) / (z.size + 1) > _HEAVY
     return _CLIP_HEAVY if heavy else _CLIP
 
 
+def clips_of(rows: Floats) -> Floats:
+    """``clip_of`` of each row."""
+    heavy = (np.count_nonzero(np.abs(rows) > _FAR, axis=1) + 0.5) / (rows.shape[1] + 1) > _HEAVY
+    return np.where(heavy, _CLIP_HEAVY, _CLIP)
+
+
 def _scores_of(z: Floats, clip: float) -> _Scores:
-    """Residuals in scales as scores."""
+    """Scores of residuals in units of the scale."""
     raw = np.clip(z, -clip, clip)
     far = np.abs(z) > OUTLIER
     with_previous = np.zeros(z.size, dtype=bool)
@@ -144,8 +151,8 @@ def dependence(scores: Floats) -> float:
 
 
 def inflation(rho: float, count: Floats) -> Floats:
-    """How many times the variance of a mean of ``count`` neighbours is that of independent ones,
-    for an autocorrelation that falls as ``rho`` to the power of the distance.
+    """Variance of a mean of ``count`` neighbours over that of independent values, for a first-order
+    autoregressive series with autocorrelation ``rho``.
     """
     if rho == 0.0:
         return np.ones_like(count)
@@ -157,30 +164,46 @@ def inflation(rho: float, count: Floats) -> Floats:
 
 def _next(x: Floats, weights: Floats, start: int, after: int, past: Floats) -> Alarm | None:
     """The first alarm after run ``after`` of the stretch that begins at ``start``."""
-    fewest = NEXT if past.size >= FIRST else FIRST
-    first = max(after + 1, start + fewest + SPLITS[0] - 1)
+    minimum = NEXT if past.size >= FIRST else FIRST
+    first = max(after + 1, start + minimum + SPLITS[0] - 1)
     while first < x.size:
         have = first - start
-        last = min(x.size, first + min(max(have // 3, 4), 100))
-        alarm = _look(x, weights, (start, first, last), fewest, past)
+        last = min(x.size, first + _block(have))
+        alarm = _first_alarm(x, weights, (start, first, last), minimum, past)
         if alarm is not None:
             return alarm
         first = last
     return None
 
 
-def _look(
-    x: Floats, weights: Floats, block: tuple[int, int, int], fewest: int, past: Floats
+def _block(have: int) -> int:
+    """The number of runs that are scored by the same ``have`` runs before them."""
+    return min(max(have // 3, 4), 100)
+
+
+def block_of(run: int) -> int:
+    """The number of runs at the beginning of a series by which ``run`` is scored."""
+    first = FIRST + SPLITS[0] - 1
+    while (then := first + _block(first)) <= run:
+        first = then
+    return first
+
+
+def settled_runs(known: int) -> int:
+    """How many of the ``known`` runs are certainly older than a change that is not detected yet."""
+    return max(known - min(_UNDER_WAY, known // 4), FIRST)
+
+
+def _first_alarm(
+    x: Floats, weights: Floats, block: tuple[int, int, int], minimum: int, past: Floats
 ) -> Alarm | None:
-    """The first alarm of runs ``first`` to ``last``, scored by what was known before them."""
+    """The first alarm of runs ``first`` to ``last``, scored by the runs before them."""
     start, first, last = block
     back = max(start, first - WINDOW - SPLITS[-1])
     known = x[back:first]
     centre = float(np.median(known))
-    # A change that is under way would be taken for heavy tails and for dependence.
-    settled = np.concatenate(
-        [past, known[: max(known.size - min(_UNDER_WAY, known.size // 4), FIRST)] - centre]
-    )
+    # The newest runs are left out: an undetected change would appear as heavy tails and dependence.
+    settled = np.concatenate([past, known[: settled_runs(known.size)] - centre])
     scale = clipped_scale(settled)
     settled = settled / scale
     clip = clip_of(settled)
@@ -189,12 +212,12 @@ def _look(
     rho = dependence(np.clip(settled, -clip, clip))
     w = weights[back:last]
     newest = np.arange(first - back, last - back)
-    step = _exceeding(scores, w, newest, SPLITS, LEVELS, fewest, before, rho, pooled=True)
+    step = _exceeding(scores, w, newest, SPLITS, LEVELS, minimum, before, rho, pooled=True)
     found = _first(step, SPLITS)
     size = np.abs(scores.raw)
-    spread_fewest = max(fewest, FIRST)
+    spread_minimum = max(minimum, FIRST)
     spread = _exceeding(
-        _Scores(size, size, size), w, newest, SPREAD_SPLITS, SPREAD_LEVELS, spread_fewest,
+        _Scores(size, size, size), w, newest, SPREAD_SPLITS, SPREAD_LEVELS, spread_minimum,
         np.abs(before), 0.0, pooled=False,
     )  # fmt: skip
     wider = _first(spread, SPREAD_SPLITS)
@@ -212,7 +235,7 @@ def _look(
 
 
 class _Table(NamedTuple):
-    """Statistics and their thresholds, a row per run, a column per split."""
+    """Statistics and their thresholds, one row per run, one column per split."""
 
     statistic: Floats
     threshold: Floats
@@ -224,23 +247,23 @@ def _exceeding(
     newest: np.ndarray[tuple[int], np.dtype[np.int64]],
     splits: tuple[int, ...],
     levels: tuple[float, ...],
-    fewest: int,
+    minimum: int,
     before: Floats,
     rho: float,
     *,
     pooled: bool,
 ) -> _Table:
-    """The statistic of each split after each of the newest runs, by running sums.
+    """The statistic of each split after each of the newest runs, by cumulative sums.
 
-    ``pooled``: the variance is that of the runs before and after together, each around their mean;
-    else of those before alone.
+    ``pooled``: the variance is that of the runs before and after together, each around its mean;
+    otherwise of the runs before alone.
     """
     k = np.array(splits)[None, :]
     n = newest[:, None]
     edge = n - k + 1  # the first run on the far side
     low = np.maximum(edge - WINDOW, 0)
     m = edge - low
-    usable = m >= fewest
+    usable = m >= minimum
     edge, m = np.where(usable, edge, 1), np.where(usable, m, 1)
 
     def sums(values: Floats) -> Floats:
@@ -259,7 +282,7 @@ def _exceeding(
         df += k - 1
     df = np.minimum(df, _MOST_DF)
     own = float(np.sum((before - before.mean()) ** 2)) if before.size else 0.0
-    variance = np.maximum((spread + own) / np.maximum(df, 1), _LEAST_VARIANCE)
+    variance = np.maximum((spread + own) / np.maximum(df, 1), LEAST_VARIANCE)
     error = inflation(rho, k.astype(float)) / far + inflation(rho, m.astype(float)) / near
     statistic = (far_mean - near_mean) / np.sqrt(variance * error)
     bounds = np.stack([thresholds(level) for level in levels])
@@ -269,7 +292,7 @@ def _exceeding(
 
 
 def _first(table: _Table, splits: tuple[int, ...]) -> tuple[int, int, float] | None:
-    """The row of the first alarm, its split, and by how many times it exceeds its threshold."""
+    """The row of the first alarm, its split, and the ratio of its statistic to the threshold."""
     ratio = np.abs(table.statistic) / table.threshold
     rows = np.flatnonzero((ratio > 1.0).any(axis=1))
     if rows.size == 0:
@@ -289,7 +312,7 @@ def thresholds(level: float) -> Floats:
 
 
 def _p_of(ratio: float, k: int, splits: tuple[int, ...], levels: tuple[float, ...]) -> float:
-    """The level of a statistic that is so many times its threshold, by the normal tail."""
+    """p, for all splits, of a statistic ``ratio`` times its threshold, by the normal tail."""
     from scipy.special import ndtr, ndtri
 
     level = levels[splits.index(k)]
@@ -297,7 +320,7 @@ def _p_of(ratio: float, k: int, splits: tuple[int, ...], levels: tuple[float, ..
 
 
 def _place(scores: Floats, k: int) -> int:
-    """Where among scores the change lies that was noticed with about ``k`` of them after it."""
+    """The place of a change among scores that was detected with about ``k`` of them after it."""
     n = scores.size
     low, high = max(1, n - 2 * k - 2), n - 1
     places = np.arange(low, high)

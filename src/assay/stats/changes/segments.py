@@ -1,7 +1,7 @@
-"""Stretches of a series between changes: where they part, how they differ, whether they drift.
+"""Segments of a series between changes: their boundaries, differences and drifts.
 
 Series are logarithms of results, so that differences are relative. docs/methods/history.md, "Change
-points", says how well each works.
+points", has the error rates.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from assay.stats.core.intervals import Floats, Interval
 CONFIDENCE = 0.95
 # By how much the Bayesian information criterion must favour a drift over one step, over several.
 _RATHER, _RATHER_SEVERAL = 6.0, 0.0
-# Shortest drift, in runs; places between which one is tried.
+# Minimum length of a drift, in runs; number of places that are tried as its ends.
 _DRIFT, _PLACES = 8, 24
-# Runs on each side of a change that are compared in pairs.
+# Maximum number of runs on each side of a change that are compared in pairs.
 _MOST_PAIRED = 400
-# The shortest ramp, in seconds or runs: runs at the same time must not divide by 0.
+# Minimum length of a ramp, in seconds or runs: avoids a division by 0 for runs at the same time.
 _LEAST_WIDTH = 1e-9
-# Changes closer than this are placed together, with so many runs around them.
+# Changes closer than _NEAR runs are placed together, with up to _AROUND runs on each side.
 _NEAR, _AROUND = 40, 150
 
 
 class Rows(NamedTuple):
-    """A series: logarithms, the same with outliers drawn in, weights, times."""
+    """A series: logarithms, the same clipped, weights, times."""
 
     x: Floats
     tidy: Floats
@@ -47,9 +47,9 @@ class Rows(NamedTuple):
 
 
 def tidied(x: Floats, ats: Sequence[int]) -> tuple[Floats, list[int]]:
-    """The series with each value clipped around its stretch's middle, and its outliers.
+    """The series with values clipped around their segment's median, and the isolated outliers.
 
-    A run is an outlier that lies far from its stretch, and as far from both of its neighbours.
+    An outlier is a run far from the median of its segment and far from both neighbours.
     """
     tidy = x.copy()
     apart = np.zeros(x.size, dtype=bool)
@@ -74,10 +74,10 @@ def tidied(x: Floats, ats: Sequence[int]) -> tuple[Floats, list[int]]:
 
 
 def segmented(values: Floats, count: int) -> list[int]:
-    """The best places of so many changes of level, by least squares, two values apart at least.
+    """The best places of ``count`` changes of level, by least squares, at least two values apart.
 
-    One is found in a single pass; several by ruptures (C. Truong, L. Oudre, N. Vayatis: Selective
-    review of offline change point detection methods, Signal Processing 167, 2020), exactly.
+    One is found in a single pass; several exactly by ruptures (C. Truong, L. Oudre, N. Vayatis:
+    Selective review of offline change point detection methods, Signal Processing 167, 2020).
     """
     if count == 1:
         n, sums = values.size, np.cumsum(values - values.mean())
@@ -90,10 +90,10 @@ def segmented(values: Floats, count: int) -> list[int]:
 
 
 def bounded(x: Floats, outliers: Sequence[int], bounds: Sequence[int]) -> Floats:
-    """The values of neighbouring stretches, clipped beyond the lowest and the highest of them.
+    """The values of neighbouring stretches, clipped below the lowest and above the highest level.
 
-    Between those levels nothing is clipped: it would be drawn to the stretch that it was thought to
-    belong to, and places with it. Outliers that are alone become the mean of their neighbours.
+    Values between these levels are not clipped: that would bias places towards the assumed ones.
+    Isolated outliers are replaced by the mean of their neighbours.
     """
     low, high = bounds[0], bounds[-1]
     values = x[low:high].copy()
@@ -103,12 +103,12 @@ def bounded(x: Floats, outliers: Sequence[int], bounds: Sequence[int]) -> Floats
     parts = [values[a - low : b - low] for a, b in pairwise(bounds)]
     levels = [float(np.median(part)) for part in parts]
     rest = np.concatenate([part - level for part, level in zip(parts, levels, strict=True)])
-    reach = 3.0 * clipped_scale(rest)
-    return np.clip(values, min(levels) - reach, max(levels) + reach)
+    margin = 3.0 * clipped_scale(rest)
+    return np.clip(values, min(levels) - margin, max(levels) + margin)
 
 
 def placed(x: Floats, outliers: Sequence[int], noticed: Sequence[Alarm]) -> list[Alarm]:
-    """The steps where the whole series would have them, those near each other together."""
+    """The steps placed by least squares in the whole series, nearby ones jointly."""
     alarms: list[Alarm] = []
     groups: list[list[Alarm]] = []
     for alarm in noticed:
@@ -134,7 +134,7 @@ def placed(x: Floats, outliers: Sequence[int], noticed: Sequence[Alarm]) -> list
 
 
 class SegmentDifference(NamedTuple):
-    """Of two neighbouring stretches' levels: logarithm of their ratio, its interval, p."""
+    """Difference of two neighbouring stretches' levels: log of their ratio, its interval, p."""
 
     size: float
     interval: Interval
@@ -149,24 +149,24 @@ def difference_of(rows: Rows, bounds: Sequence[int], rho: float) -> SegmentDiffe
 
 
 def shifted(before: Floats, after: Floats, *, rho: float = 0.0) -> SegmentDifference:
-    """By how much ``after`` lies above ``before``, logarithms both, whatever their distribution.
+    """By how much ``after`` lies above ``before``, both logarithms; distribution-free.
 
     The median of the differences between all pairs, with the interval that inverts Mann and
     Whitney's test (J. Hodges, E. Lehmann: Estimates of location based on rank tests, Annals of
-    Mathematical Statistics 34, 1963, 598-611), its variance multiplied for runs that depend on the
-    one before as that of means is. Of long stretches the runs beside the change count.
+    Mathematical Statistics 34, 1963, 598-611). Its variance is inflated for dependent runs like
+    that of means. Of long stretches only the runs next to the change are used.
     """
     from scipy.special import ndtr, ndtri
 
     before, after = before[-_MOST_PAIRED:], after[:_MOST_PAIRED]
     m, n = before.size, after.size
     pairs = np.sort(np.subtract.outer(after, before).ravel())
-    grown = inflation(rho, np.array([m, n])) / np.array([m, n])
-    deviation = math.sqrt(m * n * (m + n + 1) / 12.0 * float(grown.sum()) / (1.0 / m + 1.0 / n))
-    middle = m * n / 2.0
-    left = max(math.floor(middle + float(ndtri((1.0 - CONFIDENCE) / 2.0)) * deviation), 0)
+    variances = inflation(rho, np.array([m, n])) / np.array([m, n])
+    deviation = math.sqrt(m * n * (m + n + 1) / 12.0 * float(variances.sum()) / (1.0 / m + 1.0 / n))
+    centre = m * n / 2.0
+    left = max(math.floor(centre + float(ndtri((1.0 - CONFIDENCE) / 2.0)) * deviation), 0)
     interval = (float(pairs[left]), float(pairs[-left - 1]))
-    score = float(np.count_nonzero(pairs > 0.0) + 0.5 * np.count_nonzero(pairs == 0.0)) - middle
+    score = float(np.count_nonzero(pairs > 0.0) + 0.5 * np.count_nonzero(pairs == 0.0)) - centre
     p = min(1.0, 2.0 * float(ndtr(-max(abs(score) - 0.5, 0.0) / deviation)))
     return SegmentDifference(float(np.median(pairs)), interval, p)
 
@@ -174,7 +174,7 @@ def shifted(before: Floats, after: Floats, *, rho: float = 0.0) -> SegmentDiffer
 def compared(
     before: tuple[Floats, Floats], after: tuple[Floats, Floats], *, rho: float = 0.0
 ) -> SegmentDifference:
-    """Two stretches of logarithms with their weights: after less before."""
+    """Difference of the weighted means of two stretches of logarithms: after minus before."""
     from scipy.special import stdtr, stdtrit
 
     means, errors, squares, count = [], 0.0, 0.0, 0
@@ -187,20 +187,20 @@ def compared(
     df = max(count - 2, 1)
     error = math.sqrt(max(squares / df, FLOOR**2) * errors)
     size = means[1] - means[0]
-    reach = -float(stdtrit(df, (1.0 - CONFIDENCE) / 2.0)) * error
+    half_width = -float(stdtrit(df, (1.0 - CONFIDENCE) / 2.0)) * error
     p = 2.0 * float(stdtr(df, -abs(size) / error))
-    return SegmentDifference(size, (size - reach, size + reach), p)
+    return SegmentDifference(size, (size - half_width, size + half_width), p)
 
 
 def residuals_of(rows: Rows, steps: Sequence[Alarm]) -> Floats:
-    """The values less their stretches' means."""
+    """The values minus their segments' means."""
     bounds = [0, *(step.at for step in steps), rows.x.size]
     spans = pairwise(bounds)
     return np.concatenate([rows.tidy[a:b] - rows.tidy[a:b].mean() for a, b in spans])
 
 
 def place_interval(values: Floats, offset: int, rho: float) -> tuple[int, int]:
-    """The 95% set of places of the one change in ``values``, from its likelihood at each place.
+    """The range of the 95% set of places of the one change in ``values``, from their likelihoods.
 
     G. Cobb: The problem of the Nile: conditional solution to a changepoint problem. Biometrika 65
     (1978) 243-251, with the levels estimated at each place.
@@ -223,10 +223,10 @@ def place_interval(values: Floats, offset: int, rho: float) -> tuple[int, int]:
 def drift_of(
     rows: Rows, span: Sequence[int], rho: float
 ) -> tuple[int, int, SegmentDifference] | None:
-    """First and last run of a drift that tells these steps better than they do, and its size.
+    """First and last run of a drift that fits better than these steps, and its size; else None.
 
-    A drift is a level, a line up or down, and a level, either of which may be missing. Steps and
-    drift are compared by the Bayesian information criterion (Schwarz, 1978).
+    A drift is a level, a linear ramp, and a level; either level may be missing. Steps and drift are
+    compared by the Bayesian information criterion (Schwarz 1978).
     """
     from scipy.special import stdtr, stdtrit
 
@@ -247,21 +247,21 @@ def drift_of(
     slope = ramp @ (y - y.mean()) / square
     rest = float(np.sum((y - y.mean()) ** 2)) - slope**2 * square
     rest = np.maximum(rest, n * FLOOR**2)
-    grown = (1.0 + rho) / (1.0 - rho)
-    free = 2 + (first > 0) + (last < n - 1)  # a level before it and one after cost a place each
-    criterion = n / grown * np.log(rest) + free * math.log(n / grown)
+    factor = (1.0 + rho) / (1.0 - rho)
+    free = 2 + (first > 0) + (last < n - 1)  # each end within the stretch is one more parameter
+    criterion = n / factor * np.log(rest) + free * math.log(n / factor)
     best = int(np.argmin(criterion))
-    gain = n / grown * math.log(max(by_steps, n * FLOOR**2))
-    gain += (2 * steps + 1) * math.log(n / grown) - float(criterion[best])
+    gain = n / factor * math.log(max(by_steps, n * FLOOR**2))
+    gain += (2 * steps + 1) * math.log(n / factor) - float(criterion[best])
     if gain < (_RATHER if steps == 1 else _RATHER_SEVERAL):
         return None
     size = float(slope[best])
     df = max(n - 4, 1)
-    error = math.sqrt(float(rest[best]) / df * grown / float(square[best]))
-    reach = -float(stdtrit(df, (1.0 - CONFIDENCE) / 2.0)) * error
+    error = math.sqrt(float(rest[best]) / df * factor / float(square[best]))
+    half_width = -float(stdtrit(df, (1.0 - CONFIDENCE) / 2.0)) * error
     p = min(1.0, first.size * 2.0 * float(stdtr(df, -abs(size) / error)))
-    difference = SegmentDifference(size, (size - reach, size + reach), p)
+    difference = SegmentDifference(size, (size - half_width, size + half_width), p)
     end = low + int(last[best])
-    if end == high - 1:  # to its last run; before a further change something stays to compare with
+    if end == high - 1:  # before a further change leave some runs to compare it with
         end = high if high == rows.x.size else high - 3
     return low + int(first[best]), end, difference

@@ -1,4 +1,4 @@
-"""What a watched program's steps are judged by, and what is said of a change of them."""
+"""Settings for monitoring a program's step times, and the changes that are reported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from assay.stats.changes.control_charts import ControlRange
 
 Kind = Literal["slower", "unsteady", "drifting", "faster", "recovered", "settled"]
-# What is worth an alarm; the others are reported without one.
+# Kinds that raise an alarm; the others are reported without one.
 ALARMS: frozenset[Kind] = frozenset({"slower", "unsteady", "drifting"})
 
 
@@ -16,13 +16,13 @@ ALARMS: frozenset[Kind] = frozenset({"slower", "unsteady", "drifting"})
 class Settings:
     """Settings of ``Monitor``.
 
-    ``learn``: steps after warm-up that make the first normal range. ``steps_per_alarm``: how many
-    clean steps there are, on average, to a false alarm of all charts together. ``least``: a change
-    of the level that is worth telling, relative. ``unsteady``: the same of the spread, a ratio.
-    ``settle``: after so many steps out of the range, that is how it is. ``reference``: steps that
-    the range is made from at most. ``patience``: seconds without a step that are never a hang;
-    ``hang``: nor is so many times the median, or three times the longest step yet; 0: ``patience``
-    alone counts.
+    ``learn``: steps after warm-up that make up the first normal range. ``steps_per_alarm``: average
+    number of steps without a change per false alarm of all charts together. ``least``: the minimum
+    relative change of the level that is reported. ``unsteady``: the same for the spread, a ratio.
+    ``settle``: number of steps out of the range after which the range is renewed. ``reference``:
+    maximum number of steps that the range is computed from. A hang is a time without a step longer
+    than ``patience`` seconds, than ``hang`` times the median, and than three times the longest
+    step; if ``hang`` is 0 ``patience`` alone counts.
     """
 
     learn: int = 20
@@ -37,12 +37,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class StepChange:
-    """The steps changed. ``alarm``: for the worse.
+    """A change of the step times.
 
-    ``step``: where it was seen, ``since``: where it began by the best guess, both counted from 1.
+    ``step``: where it was detected, ``since``: the estimate of where it began, both counted from 1.
     ``seconds``: the median since then; ``ratio``: over that of ``normal``, the range before.
-    ``spread``: ratio of the spreads (median absolute deviations), if that is what changed.
-    ``slope``: of a drift, relative to the normal median, a step.
+    ``spread``: ratio of the spreads (median absolute deviations), if the spread changed. ``slope``:
+    of a drift, per step, relative to the normal median.
     """
 
     kind: Kind
@@ -56,5 +56,5 @@ class StepChange:
 
     @property
     def alarm(self) -> bool:
-        """Whether it is one that was asked to be warned of."""
+        """Whether it raises an alarm: a change for the worse."""
         return self.kind in ALARMS

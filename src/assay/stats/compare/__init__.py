@@ -1,1 +1,1 @@
-"""Groups of results held side by side: tests, effect sizes, analysis of variance."""
+"""Comparison of groups of results: tests, effect sizes, analysis of variance."""

@@ -1,4 +1,4 @@
-"""Which of several factors matter, alone and together: the analysis of variance."""
+"""Analysis of variance: main effects and interactions of several factors."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from assay.stats.core.intervals import Floats, Interval, checked
 from assay.stats.core.multiple import corrected
 from assay.stats.core.rounding import RELATIVE
 
-# p at which equal spread is doubted: a small difference that few values don't refute is enough to
-# mislead F where the wider level has fewer of them, and to allow for it costs little.
+# Level of the test of equal spread. It is high because a small difference, which few values don't
+# refute, misleads F where the wider level has fewer values, and allowing for it costs little.
 DOUBTFUL = 0.25
-# Permutations of residuals, and how many at a time.
+# Permutations of residuals, and their number per batch.
 PERMUTATIONS = 1999
-_AT_ONCE = 250
-# A level's effect whose redundant directions differ by more than rounding can't be estimated.
+_BATCH = 250
+# A level's effect can't be estimated if it differs between solutions of the fit by more than this.
 _UNDETERMINED = 1e-6
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What a factor, or two together beyond what each does alone, does to the values.
+    """The effect of a factor, or the interaction of two.
 
     ``squares``: type II sum of squares, of logarithms where ``Anova.log``. ``omega2``: partial
     omega squared, the share of variance that it explains of what it and chance do; at least 0.
-    ``levels``: of a factor, how many times the value is that of its first level, with the other
-    factors held (a difference, without logarithms); empty of interactions. ``p_corrected``: by
-    Holm, for all effects. Where asked for, ``share``: the part of all variance that it explains, 0
-    to 1, with its 95% interval.
+    ``levels``: of a factor, the ratio of each level's value to that of the first level, with the
+    other factors held constant (a difference, without logarithms); empty for interactions.
+    ``p_corrected``: by Holm, for all effects. Where requested, ``share``: the part of all variance
+    that it explains, 0 to 1, with its 95% interval.
 
     ``factors``: one, or two together. ``freedom``: degrees of freedom; ``f``: the F statistic;
     ``p``: of the test that ``Anova.test`` names. ``share_ci95``: the interval of ``share``.
@@ -54,9 +54,9 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Anova(msgspec.Struct, frozen=True):
-    """All effects; ``missing`` says in sentences what couldn't be estimated, and why.
+    """All effects; ``missing`` has sentences on what couldn't be estimated, and why.
 
-    ``test``: by which p was found, ``why``: what the assumptions' checks gave. ``r2``: the share
+    ``test``: that p comes from, ``why``: the results of the assumptions' checks. ``r2``: the share
     of variance that all effects explain together.
 
     ``effects``: by factor; ``checks``: of the assumptions; ``residual``: sum of squares left,
@@ -84,25 +84,26 @@ def anova(
     seed: int = 2003,
     sizes: bool = False,
 ) -> Anova:
-    """The effects of several factors, each with as many levels' names as there are values.
+    """The effects of several factors, each with one level's name per value.
 
     Least squares with type II sums of squares: each effect against all others that don't contain
-    it, so that unequal numbers do no harm. ``log``: of logarithms, so that effects are ratios; by
-    default where all values are positive. Where residuals may be normal (Shapiro & Wilk) and spread
-    alike (Brown & Forsythe), p is that of F; where only the former fails, that of F among 1,999
-    permutations of the reduced model's residuals (Freedman & Lane 1983); where spreads may differ,
-    that of a Wald statistic which allows for it, among as many residuals with random signs
-    (Davidson & Flachaire 2008). ``seed``: of what is drawn. ``sizes``: with each effect's share of
-    all variance (``stats.compare.effect_sizes``). Factors of one level are left out, and
-    interactions for which combinations or values lack; both are said. Raises AssayError for no
-    values, and for a factor with another number of levels' names.
+    it, so that the design may be unbalanced. ``log``: analyse logarithms, so that effects are
+    ratios; by default where all values are positive. Where residuals may be normal (Shapiro & Wilk)
+    with equal spread (Brown & Forsythe), p is that of F; where only normality fails, that of F
+    among 1,999 permutations of the reduced model's residuals (Freedman & Lane 1983); where spreads
+    may differ, that of a heteroscedasticity-consistent Wald statistic among as many residuals with
+    random signs (Davidson & Flachaire 2008). ``seed``: of the random numbers. ``sizes``: with each
+    effect's share of all variance (``stats.compare.effect_sizes``). Factors of one level are left
+    out, and interactions that lack combinations or values; ``missing`` reports both. Raises
+    AssayError for no values, for a factor with another number of levels' names, and for logarithms
+    of values that aren't positive.
     """
     given = checked(values)
     if any(len(levels) != given.size for levels in factors.values()):
-        raise AssayError("Each factor needs as many levels' names as there are values.")
+        raise AssayError("Each factor needs one level's name per value.")
     log = bool(given.min() > 0.0) if log is None else log
     if log and given.min() <= 0.0:
-        raise AssayError("Values of which logarithms are asked must be positive.")
+        raise AssayError("Logarithms need positive values.")
     y = np.log(given) if log else given
     y = y - y.mean()
     missing: list[str] = []
@@ -199,14 +200,14 @@ def _coded(factors: Mapping[str, Sequence[str]], missing: list[str]) -> dict[str
 
 
 def _in_order(levels: Sequence[str]) -> dict[str, int]:
-    """Levels' numbers, in the order of their first use."""
+    """The codes of levels, in the order of their first occurrence."""
     return {level: number for number, level in enumerate(dict.fromkeys(levels))}
 
 
 def _terms(
     codes: Mapping[str, Ints], bases: Bases, interactions: bool, size: int, missing: list[str]
 ) -> list[Term]:
-    """The effects that can be told: factors that others don't imply, and pairs of them."""
+    """The effects that can be estimated: factors not confounded with others, and their pairs."""
     terms: list[Term] = []
     for name in codes:
         others = [(other,) for other in codes if other != name]
@@ -260,8 +261,8 @@ def _tested(
     rng = np.random.default_rng(seed)
     residuals = y - reduced @ (reduced.T @ y)
     reached = 0
-    for first in range(0, PERMUTATIONS, _AT_ONCE):
-        count = min(_AT_ONCE, PERMUTATIONS - first)
+    for first in range(0, PERMUTATIONS, _BATCH):
+        count = min(_BATCH, PERMUTATIONS - first)
         if way == _BY_SIGNS:
             signs = rng.choice((-1.0, 1.0), size=(y.size, count))
             chance = _wald(signs * residuals[:, None], reduced, extended, everything)
@@ -273,10 +274,10 @@ def _tested(
 
 
 def _wald(columns: Floats, reduced: Floats, extended: Floats, everything: Floats) -> Floats:
-    """What an effect adds, over what its error is if each value has a variance of its own.
+    """Wald statistic of an effect, for each column, if each value has its own variance.
 
-    The variances are the squares of the residuals over one less their leverage (HC3: MacKinnon &
-    White 1985). For each column.
+    The variances are the squares of residuals over one minus their leverage (HC3: MacKinnon & White
+    1985).
     """
     added = extended - reduced @ (reduced.T @ extended)
     u, singular, _ = np.linalg.svd(added, full_matrices=False)
@@ -293,7 +294,7 @@ def _wald(columns: Floats, reduced: Floats, extended: Floats, everything: Floats
 
 
 def _checks(left: Floats, codes: Mapping[str, Ints]) -> list[Check]:
-    """Of the residuals; their spread between each factor's levels and between combinations.
+    """Normality of the residuals, and their spread between factor levels and between combinations.
 
     Combinations alone, of a few values each, rarely show that one level of a factor is wider.
     """
@@ -325,7 +326,7 @@ def _level_effects(
         ]
     )
     solution, _, _, _ = np.linalg.lstsq(design, fitted, rcond=None)
-    # What differs between two solutions of the same fit can't be told.
+    # An effect that differs between solutions of the same fit is undetermined.
     _, singular, rows = np.linalg.svd(design, full_matrices=True)
     redundant = rows[int(np.count_nonzero(singular > REDUNDANT * singular[0])) :]
     first = 1

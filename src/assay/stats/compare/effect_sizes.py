@@ -1,4 +1,4 @@
-"""How much of the variation over a plan each factor explains."""
+"""Effect sizes: the share of the variance over a plan that each factor explains."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from assay.stats.compare.linear_terms import Bases, Ints, Term, explained, f_of
 from assay.stats.core.intervals import Floats, Interval
 from assay.stats.repeats.spread import LONGER
 
-# Resamples behind the interval of a share.
+# Bootstrap resamples for the interval of a share.
 RESAMPLES = 500
 
 
 def spans(term: Term, terms: Sequence[Term], bases: Bases) -> tuple[Floats, Floats]:
-    """What is fitted without a term, and with it: type II, without the terms that contain it."""
+    """Bases without a term and with it: type II, both without the terms that contain it."""
     others = [other for other in terms if not set(term) <= set(other)]
     return bases.of(others), bases.of([*others, term])
 
@@ -25,9 +25,9 @@ def variance_shares(
 ) -> Floats:
     """Omega squared of each term (row) in each column of centred values: its share of variance.
 
-    (SS - df MSE) / (SS_total + MSE), not below 0 (Hays 1963; Olejnik & Algina 2003), which takes
-    off what chance adds to a sum of squares. Shares of a balanced design and of what is left add up
-    to 1 but for that.
+    (SS - df MSE) / (SS_total + MSE), at least 0 (Hays 1963; Olejnik & Algina 2003), where df MSE is
+    the part of a sum of squares that is expected by chance. But for this correction, the shares of
+    a balanced design and of the residual add up to 1.
     """
     total = np.einsum("ij,ij->j", columns, columns)
     freedom = columns.shape[0] - everything.shape[1]
@@ -52,12 +52,11 @@ def share_intervals(
 ) -> list[Interval | None]:
     """The 95% interval of each term's share of variance; None where no group has two values.
 
-    Percentiles of resamples within each combination of levels (``groups``), which stays as often in
-    the plan as it is; deviations from its mean are stretched by the root of n / (n - 1), since n
-    resampled values spread by so much less (Davison & Hinkley 1997). A long tail is rarely in few
-    values, and with it is missed how far what they spread by is off: all deviations of a resample
-    are made longer or shorter together by what a kurtosis above the normal one, raised as for a
-    cell's spread, adds to the error of their logarithm.
+    Percentiles of bootstrap resamples within each combination of levels (``groups``), whose sizes
+    are kept. Deviations from its mean are multiplied by the root of n / (n - 1), because n
+    resampled values spread by that much less (Davison & Hinkley 1997). Few values rarely show a
+    long tail and the error that it causes: all deviations of a resample are therefore scaled by a
+    common lognormal factor with the error of ``_unseen``.
     """
     counts = np.bincount(groups)
     if counts.max() < 2:
@@ -77,10 +76,10 @@ def share_intervals(
 
 
 def _unseen(values: Floats, groups: Ints, counts: Ints) -> float:
-    """What a long tail that few values don't show adds to the error of their deviation's logarithm.
+    """Error of the logarithm of a standard deviation due to a long tail that few values don't show.
 
-    Of n values with kurtosis k that logarithm has variance (k - 1) / 4n; k counts LONGER / n more
-    times above the normal one than it was seen to (``spread.cov_interval``).
+    For n values with kurtosis k that logarithm has variance (k - 1) / 4n; the excess of k over 3 is
+    raised by LONGER / n times itself (``spread.cov_interval``).
     """
     means = np.bincount(groups, values) / np.maximum(counts, 1)
     rest = values - means[groups]

@@ -1,4 +1,4 @@
-"""Tests of two groups or more: each alone, without the choice between them (``compare.py``)."""
+"""Tests of two or more groups; ``groups.py`` chooses between them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from assay.stats.core.intervals import Floats, Interval, checked
 from assay.stats.core.launches import dependence_of
 from assay.stats.core.warmup import mid_ranks
 
-# At which a difference counts, and an assumption as refuted.
+# Level of differences, and of tests of assumptions.
 LEVEL = 0.05
 EQUAL_SPREAD = "equal spread"
-# What Shapiro and Wilk's approximation is made for.
+# Maximum number of values for the approximation of Shapiro and Wilk's test.
 _MOST_FOR_SHAPIRO = 5000
-# Standard deviations from independence at which a group's values count as dependent.
-
-# Pairwise differences that are sorted at once; larger groups are thinned to their quantiles.
+# Maximum number of pairwise differences; larger groups are thinned to their quantiles.
 _MOST_DIFFERENCES = 4_000_000
 
 
 class Check(msgspec.Struct, frozen=True):
-    """An assumption, the test of it, and whether it may be made: p above 5%, or what is said.
+    """An assumption, its test, and whether it may be made: p above 5%, or a stated level.
 
     ``assumption``, ``test``, its ``p``, and whether it ``holds``.
     """
@@ -37,9 +35,9 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def checks_text(checks: Sequence[Check]) -> str:
-    """What the checks gave, as a sentence."""
-    said = [f"{each.test}: {each.assumption} {_found(each)} (p = {each.p:.2g})" for each in checks]
-    return "; ".join(said) + "."
+    """The results of the checks, as a sentence."""
+    texts = [f"{each.test}: {each.assumption} {_found(each)} (p = {each.p:.2g})" for each in checks]
+    return "; ".join(texts) + "."
 
 
 def _found(check: Check) -> str:
@@ -51,21 +49,21 @@ def _found(check: Check) -> str:
 def normality(values: Sequence[float] | Floats) -> Check:
     """Whether values may be normal: Shapiro & Wilk (1965), p by Royston (1995).
 
-    Fewer than three values can't refute it; equal ones do. Of more than 5,000 as many evenly spaced
-    quantiles are looked at.
+    Fewer than three values can't refute it; equal ones do. More than 5,000 values are replaced by
+    5,000 evenly spaced quantiles.
     """
     from scipy.stats import shapiro
 
     array = checked(values)
     p = 1.0
     if array.size >= 3:
-        looked_at = thinned(array, _MOST_FOR_SHAPIRO) if array.size > _MOST_FOR_SHAPIRO else array
-        p = float(shapiro(looked_at).pvalue) if np.ptp(array) > 0.0 else 0.0
+        tested = thinned(array, _MOST_FOR_SHAPIRO) if array.size > _MOST_FOR_SHAPIRO else array
+        p = float(shapiro(tested).pvalue) if np.ptp(array) > 0.0 else 0.0
     return Check("normal", "Shapiro–Wilk", p, p > LEVEL)
 
 
 def spread_test(groups: Sequence[Floats], by_f: bool) -> tuple[str, float, float]:
-    """Name, statistic and p of F, of two groups, or of Brown & Forsythe's test (1974)."""
+    """Name, statistic and p of the F test of two groups, or of Brown & Forsythe's test (1974)."""
     from scipy.stats import f
 
     if by_f:
@@ -73,7 +71,7 @@ def spread_test(groups: Sequence[Floats], by_f: bool) -> tuple[str, float, float
         ratio = float(other.var(ddof=1) / one.var(ddof=1))
         upper = float(f.sf(ratio, other.size - 1, one.size - 1))
         return "F", ratio, min(1.0, 2.0 * min(upper, 1.0 - upper))
-    # Levene's test around medians is F between the distances from them.
+    # Brown & Forsythe's test is the F test of the distances from the medians.
     statistic, p = one_way([np.abs(values - np.median(values)) for values in groups])
     return "Brown–Forsythe", statistic, p
 
@@ -81,8 +79,8 @@ def spread_test(groups: Sequence[Floats], by_f: bool) -> tuple[str, float, float
 def one_way(groups: Sequence[Floats]) -> tuple[float, float]:
     """The F statistic between groups and its p (``scipy.stats.f_oneway``).
 
-    Groups of equal means, or of no more values than groups, give (0, 1); others that don't vary
-    within give (inf, 0).
+    (0, 1) for groups of equal means or with no more values than groups; (inf, 0) for others without
+    variation within groups.
     """
     from scipy.stats import f_oneway
 
@@ -99,8 +97,8 @@ def one_way(groups: Sequence[Floats]) -> tuple[float, float]:
 def brunner_munzel(one: Floats, other: Floats) -> tuple[float, float]:
     """Statistic and p of P(one < other) + P(equal) / 2 = 1/2 (``scipy.stats.brunnermunzel``).
 
-    Groups that don't overlap leave the statistic without a variance; p is then that of the one
-    order of so many values that keeps them apart.
+    For groups that don't overlap the variance of the statistic is 0; p is then the probability that
+    permutation separates them.
     """
     from scipy.special import binom
     from scipy.stats import brunnermunzel
@@ -119,9 +117,9 @@ def hodges_lehmann(
 ) -> tuple[float, Interval | None]:
     """By how much ``other``'s values are greater: the median of all differences, with interval.
 
-    The interval inverts Mann & Whitney's test (normal approximation, ties heeded). None where there
-    are too few differences for 95%. Beyond four million differences the groups' quantiles stand for
-    them.
+    The interval inverts Mann & Whitney's test (normal approximation with correction for ties). None
+    where there are too few differences for 95%. Beyond four million differences the groups are
+    replaced by their quantiles.
     """
     from scipy.special import ndtri
 
@@ -134,7 +132,7 @@ def hodges_lehmann(
     counts = np.unique(np.concatenate([x, y]), return_counts=True)[1].astype(np.float64)
     ties = float((counts**3 - counts).sum()) / ((n + m) * (n + m - 1.0))
     deviation = math.sqrt(n * m / 12.0 * max(n + m + 1.0 - ties, 0.0))
-    # The rank of the lower end, of n * m differences, and as a share of those that are there.
+    # The rank of the lower end among n * m differences, scaled to the number of those computed.
     rank = math.floor(n * m / 2.0 - float(ndtri(0.975)) * deviation + 0.5)
     if rank < 1:
         return shift, None
@@ -142,16 +140,16 @@ def hodges_lehmann(
     return shift, (float(differences[max(place, 1) - 1]), float(differences[-max(place, 1)]))
 
 
-# Standard errors of the groups' autocorrelation that are evidence (of 5% of independent ones).
+# Standard errors of the autocorrelation that count as evidence: of several groups (exceeded by 5%
+# of independent ones), and of one.
 _EVIDENT, _STRONG = 1.64, 2.33
 
 
 def effective_sample_ratio(*groups: Floats) -> float:
-    """How many independent values one of these is worth; 1 without evidence of dependence.
+    """Effective number of independent values per value; 1 without evidence of dependence.
 
-    Of several groups, each in order of time, that of all together, as a first-order autoregressive
-    series: what is said of their difference must not rest on dependence that was overlooked. Of one
-    group by its integrated autocorrelation time, on strong evidence.
+    Several groups, each in order of time, are pooled as first-order autoregressive series. For one
+    group the integrated autocorrelation time is used, and only on strong evidence.
     """
     if len(groups) == 1:
         if evidence_of_dependence(groups[0]) <= _STRONG:
@@ -167,7 +165,7 @@ def effective_sample_ratio(*groups: Floats) -> float:
 
 
 def discounted(p: float, worth: float) -> float:
-    """The p of so many fewer values: its normal quantile is as many times nearer to 0."""
+    """p for the effective number of values: its normal quantile is scaled by sqrt(``worth``)."""
     from scipy.special import ndtr, ndtri
 
     if worth >= 1.0 or not 0.0 < p < 1.0:
@@ -176,9 +174,9 @@ def discounted(p: float, worth: float) -> float:
 
 
 def thinned(values: Floats, most: int = 2000) -> Floats:
-    """So many evenly spaced quantiles of more values."""
+    """The values, or ``most`` evenly spaced quantiles if there are more values."""
     if values.size <= most:
         return values
-    # As np.quantile, which looks for each of thousands of places by itself.
+    # As np.quantile, but faster for thousands of quantiles.
     places = (np.arange(most) + 0.5) / most * (values.size - 1)
     return np.interp(places, np.arange(values.size), np.sort(values))

@@ -1,7 +1,7 @@
-"""Whether groups of results differ, in where they lie or in how they spread, and by how much.
+"""Whether groups of results differ in location or spread, and by how much.
 
-Each result says which test was made and why that one. That two groups are alike is said only where
-an interval shows it: that a test found nothing shows nothing.
+Each result names its test and why it was chosen. Two groups are reported as alike only where an
+interval shows it; a test without a finding doesn't.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ Verdict = Literal["differs", "alike", "open"]
 # of one and a half.
 ALIKE_LOCATION = 0.01
 ALIKE_SPREAD = 0.5
-# Under so many values a group's normality can't be refuted well enough for the F test: of 30 of
-# Student's t with three degrees of freedom it would err in 9% of cases instead of 5%.
+# With fewer values per group, non-normality isn't detected well enough for the F test: with 30
+# values of Student's t with three degrees of freedom it would err in 9% of cases instead of 5%.
 MIN_FOR_F = 60
-# Of more groups than that, pairs aren't compared one by one.
+# Maximum number of groups of which all pairs are compared.
 MOST_PAIRED = 12
 
 
@@ -73,7 +73,7 @@ class Pair(msgspec.Struct, frozen=True):
     """Two groups: ``ratio`` of the other's median, or CoV, to the one's, with its 95% interval.
 
     ``shift``: by how much the other's values are greater, in their unit (Hodges & Lehmann 1963),
-    with interval; None of spreads. ``p_corrected``: by Holm, for all pairs of these groups.
+    with interval; None for spreads. ``p_corrected``: by Holm, for all pairs of these groups.
 
     ``one``, ``other``: the groups' names. ``ratio_ci95``, ``shift_ci95``: the 95% intervals.
     ``test``, ``p``, ``verdict``: of this pair.
@@ -92,14 +92,14 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class GroupDifference(msgspec.Struct, frozen=True):
-    """Whether groups differ in ``what``, by which test, and why that one.
+    """Whether groups differ in ``what``, and by which test.
 
     ``effect``: of two groups' locations the probability that a value of the other exceeds one of
     the first (0.5: alike), of several the share of rank variance between groups (epsilon squared),
-    of spreads the ratio of the greatest CoV to the least. ``p_corrected``: for the family that it
-    was tested in (``correct``), until then None. ``margin``: within which ``alike`` is said.
+    of spreads the ratio of the greatest CoV to the least. ``p_corrected``: for the family of tests
+    (``correct``), until then None. ``margin``: the limit within which groups are ``alike``.
 
-    ``test`` with its ``statistic`` and ``p``, and ``why`` that test; ``checks``: of its
+    ``test`` with its ``statistic`` and ``p``, and ``why`` it was chosen; ``checks``: of its
     assumptions; ``groups`` and ``pairs``: their numbers; ``verdict``: ``differs``, ``alike`` or
     ``open``.
     """
@@ -121,13 +121,13 @@ class GroupDifference(msgspec.Struct, frozen=True):
 def location_differs(
     groups: Mapping[str, Sequence[float] | Floats], *, margin: float = ALIKE_LOCATION
 ) -> GroupDifference:
-    """Whether the groups lie at different places.
+    """Whether the groups differ in location.
 
-    Values that may be normal: Welch's t or, of several groups, Welch's analysis of variance (1951),
-    which don't assume equal spreads. Else Mann & Whitney's or Kruskal & Wallis' test, or, where
-    spreads differ, too, Brunner & Munzel's (2000), of several groups Welch's analysis of their
-    ranks (Zimmerman & Zumbo 1993). Values that depend on their predecessors count for fewer.
-    Raises AssayError for fewer than two groups, or than two values in one.
+    If values may be normal: Welch's t or, for several groups, Welch's analysis of variance (1951),
+    which don't assume equal spreads. Else Mann & Whitney's or Kruskal & Wallis' test or, where
+    spreads differ too, Brunner & Munzel's (2000), for several groups Welch's analysis of their
+    ranks (Zimmerman & Zumbo 1993). Values that depend on their predecessors count as fewer.
+    Raises AssayError for fewer than two groups, or fewer than two values in one.
     """
     arrays = _checked_groups(groups)
     checks = _normal(arrays)
@@ -160,12 +160,12 @@ def location_differs(
 def spread_differs(
     groups: Mapping[str, Sequence[float] | Floats], *, margin: float = ALIKE_SPREAD
 ) -> GroupDifference:
-    """Whether the groups spread differently, each relative to where it lies.
+    """Whether the groups differ in spread, relative to their location.
 
-    Of values that are all positive the logarithms are compared, whose standard deviation is the
-    coefficient of variation while that is small; else the values. Two groups of at least 60 values
-    that may be normal: the F test. Else Brown and Forsythe's (1974). Raises AssayError for fewer
-    than two groups or values.
+    If all values are positive their logarithms are compared, whose standard deviation is about the
+    coefficient of variation while that is small; else the values. The F test for two groups of at
+    least 60 values that may be normal, else Brown and Forsythe's (1974). Raises AssayError for
+    fewer than two groups, or fewer than two values in one.
     """
     arrays = _checked_groups(groups)
     relative = all(values.min() > 0.0 for values in arrays.values())
@@ -192,7 +192,7 @@ def spread_differs(
     covs = [group.cov for group in described.values() if group.cov]
     why = _why(checks, worth)
     if len(scaled) == 2 and not plenty:
-        why += f" Fewer than {MIN_FOR_F} values a group can't refute it well enough for F."
+        why += f" Fewer than {MIN_FOR_F} values per group can't refute it well enough for F."
     return GroupDifference(
         what="spread",
         test=test + (" of logarithms" if relative else ""),
@@ -209,7 +209,7 @@ def spread_differs(
 
 
 def correct(found: Sequence[GroupDifference], method: Method = "holm") -> list[GroupDifference]:
-    """The same differences, each with its p corrected for all of them, and the verdict by it."""
+    """The differences with p corrected for all of them, and the verdicts by the corrected p."""
     adjusted = corrected([each.p for each in found], method)
     return [
         msgspec.structs.replace(
@@ -222,7 +222,7 @@ def correct(found: Sequence[GroupDifference], method: Method = "holm") -> list[G
 def _checked_groups(groups: Mapping[str, Sequence[float] | Floats]) -> dict[str, Floats]:
     arrays = {name: checked(values) for name, values in groups.items()}
     if len(arrays) < 2 or min(values.size for values in arrays.values()) < 2:
-        raise AssayError("To be compared there must be two groups of at least two values each.")
+        raise AssayError("A comparison needs at least two groups of at least two values each.")
     return arrays
 
 
@@ -245,7 +245,7 @@ def _described(arrays: Mapping[str, Floats]) -> list[Group]:
 
 
 def _normal(arrays: Mapping[str, Floats]) -> list[Check]:
-    """One check: the least p of all groups, corrected for their number."""
+    """One check for all groups: the minimum p, corrected for their number."""
     p = [normality(values).p for values in arrays.values()]
     least = float(corrected(p).min())
     return [Check("normal", "Shapiro–Wilk", least, least > LEVEL)]
@@ -257,7 +257,7 @@ def _even(arrays: Mapping[str, Floats]) -> Check:
 
 
 def _location_test(groups: Sequence[Floats], normal: bool, even: bool) -> tuple[str, float, float]:
-    """Name, statistic and p of the test that these assumptions allow."""
+    """Name, statistic and p of the test that the assumptions allow."""
     from scipy import stats
 
     if all(np.ptp(values) == 0.0 for values in groups):
@@ -327,7 +327,7 @@ def _cov_ratio(one: Group, other: Group) -> tuple[float | None, Interval | None]
 
 
 def _around(value: float, interval: Interval) -> Interval:
-    """The interval, widened to hold the estimate that it was shifted from for few values."""
+    """The interval, widened to contain the estimate: for few values it is shifted from it."""
     return min(interval[0], value), max(interval[1], value)
 
 
@@ -374,6 +374,6 @@ def _why(checks: Sequence[Check], worth: float) -> str:
     if worth >= 1.0:
         return checks_text(checks)
     return (
-        f"{checks_text(checks)} Values depend on their predecessors: each counts for {worth:.2g} "
+        f"{checks_text(checks)} Values depend on their predecessors: each counts as {worth:.2g} "
         "of an independent one."
     )

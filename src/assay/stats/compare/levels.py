@@ -1,4 +1,4 @@
-"""Levels of factors as numbers, and results by their level: for a dozen as for a million."""
+"""Levels of factors as integer codes, and results grouped by level; efficient for many results."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from assay.stats.core.intervals import Floats
 
 Ints = npt.NDArray[np.int64]
 
-# Up to so many numbers for each result a table of all numbers costs less than sorting those met.
+# Up to this number of codes per result a table of all codes is cheaper than sorting.
 _TABLE = 4
-# What fits 16 bits NumPy sorts by counting.
+# NumPy uses a radix sort for 16-bit integers.
 _SMALL = 1 << 16
 
 
 def numbered(names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """The number of each name's level, and the levels, in the order of their first use."""
+    """The code of each name's level, and the levels in the order of their first occurrence."""
     levels = tuple(dict.fromkeys(names))
     if len(levels) <= 1:
         return np.zeros(len(names), dtype=np.int64), levels
@@ -27,10 +27,10 @@ def numbered(names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
 
 
 def combined(columns: Sequence[Ints], size: int) -> Ints:
-    """The number of each result's combination of levels, of those that occur, in their order.
+    """The code of each result's combination of levels, in lexicographic order without gaps.
 
-    ``columns``: of each factor the numbers of ``size`` results' levels, from 0; of the order the
-    first counts most. Without any factor all results are of one combination.
+    ``columns``: for each factor the codes of ``size`` results' levels, from 0; the first factor is
+    the most significant. Without factors all results have one combination.
     """
     together = np.zeros(size, dtype=np.int64)
     count = 1
@@ -41,7 +41,7 @@ def combined(columns: Sequence[Ints], size: int) -> Ints:
 
 
 def _without_gaps(codes: Ints, count: int) -> tuple[Ints, int]:
-    """The same numbers, of ``count`` possible ones, counted over those that occur; how many."""
+    """The codes, of ``count`` possible ones, renumbered over those that occur; their number."""
     if count > _TABLE * codes.size + _SMALL:
         different, found = np.unique(codes, return_inverse=True)
         return np.asarray(found, dtype=np.int64).reshape(-1), int(different.size)
@@ -51,14 +51,14 @@ def _without_gaps(codes: Ints, count: int) -> tuple[Ints, int]:
 
 
 def places_of(codes: Ints, count: int) -> list[Ints]:
-    """Of each of ``count`` levels the places of its results, ascending."""
+    """For each of ``count`` levels the ascending indices of its results."""
     narrow = codes.astype(np.uint16) if count <= _SMALL else codes
     order = np.argsort(narrow, kind="stable")
     return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
 
 
 def relative(values: Floats, codes: Ints) -> Floats:
-    """The values less the median of their level."""
+    """The values minus the median of their level."""
     shifted = values.copy()
     for places in places_of(codes, int(codes.max(initial=0)) + 1):
         if places.size:

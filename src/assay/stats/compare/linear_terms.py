@@ -1,4 +1,4 @@
-"""Linear models of factors: what terms can fit, and how much of values they explain."""
+"""Linear models of factors: bases of terms, and the sums of squares that they explain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REDUNDANT = 1e-9
 
 
 class Bases:
-    """Orthonormal bases of what terms can fit, each made once."""
+    """Orthonormal bases of the spaces that terms span, each computed once."""
 
     def __init__(self, codes: Mapping[str, Ints]) -> None:
         self._codes = codes
@@ -39,7 +39,7 @@ class Bases:
 
 
 def combinations_of(codes: Mapping[str, Ints]) -> Ints:
-    """The number of each value's combination of levels."""
+    """The code of each value's combination of levels."""
     return np.asarray(
         np.unique(np.stack(list(codes.values())), axis=1, return_inverse=True)[1]
     ).reshape(-1)
@@ -48,7 +48,7 @@ def combinations_of(codes: Mapping[str, Ints]) -> Ints:
 def f_of(
     columns: Floats, reduced: Floats, extended: Floats, everything: Floats
 ) -> tuple[Floats, Floats]:
-    """Sums of squares of an effect and F, of each column."""
+    """Sum of squares of an effect and its F, for each column."""
     extra = extended.shape[1] - reduced.shape[1]
     freedom = columns.shape[0] - everything.shape[1]
     squares = explained(extended, columns) - explained(reduced, columns)
@@ -59,6 +59,6 @@ def f_of(
 
 
 def explained(basis: Floats, columns: Floats) -> Floats:
-    """The sum of squares that a basis fits, of each column."""
+    """The sum of squares that a basis fits, for each column."""
     fitted = basis.T @ columns
     return np.asarray(np.einsum("ij,ij->j", fitted, fitted))

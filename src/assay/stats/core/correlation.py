@@ -1,4 +1,4 @@
-"""Samples that depend on their predecessors: how many independent ones they are worth."""
+"""Autocorrelation of samples: effective sample size and intervals that allow for it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 
 from assay.stats.core.intervals import Floats, Interval, at_rank, checked, interval_ranks
 
-# Below so many samples the correlation can't be told from chance: taken as independent unless the
-# evidence is strong. Standard deviations of the estimated correlation that count as evidence.
+# In fewer samples correlation can't be distinguished from chance: they count as independent unless
+# the evidence is strong. Standard deviations of the estimated correlation that count as evidence.
 SMALL_SAMPLE = 20
 EVIDENCE = 1.0
 EVIDENCE_IF_SMALL = 2.33
-# Lags of the second look, so that a long weak correlation counts as much as a short strong one.
+# Lags of the second test, which detects long weak correlation; the first one uses lag 1 alone.
 EVIDENCE_LAGS = 5
 # Degrees of freedom per effective sample of the variance estimated from the series; calibrated by
 # benchmarks/coverage.py (AR(1) and moving averages).
 FREEDOM = 0.4
-# From where a real rank is sought: the beta distribution has none at 0.
+# Lower end of the search for a fractional rank: the beta distribution is undefined at 0.
 _LEAST_RANK = 1e-9
 # The mean correction below may at most quintuple the time, where the window spans the whole series.
 LEAST_LEFT = 0.2
@@ -27,9 +27,9 @@ LEAST_LEFT = 0.2
 def crossings(values: Floats, quantile: float | Floats) -> Floats:
     """The series 1{x <= quantile} along the last axis, with one half where they are equal.
 
-    A quantile's error depends on this series alone: its long-run variance over the squared density
-    is the quantile's variance (Sen 1972), so outliers have no say. Halves keep ties of a coarse
-    clock from making the series constant.
+    The variance of a quantile is the long-run variance of this series over the squared density (Sen
+    1972), so outliers have no influence. The halves keep ties of a coarse clock from making the
+    series constant.
     """
     level = np.asarray(quantile)[..., None]
     return np.asarray(0.5 * ((values <= level) + 1.0 * (values < level)), dtype=np.float64)
@@ -38,9 +38,10 @@ def crossings(values: Floats, quantile: float | Floats) -> Floats:
 def integrated_time(series: Floats) -> Floats:
     """Integrated autocorrelation time 1 + 2 * sum of correlations, along the last axis; at least 1.
 
-    The sum ends by the initial positive, monotone sequence of pairs of correlations (Geyer 1992,
-    3.3). Subtracting the estimated mean shrinks each correlation by time/n (Wolff 2004), which
-    is put back for the lags within the window. A constant series has time 1.
+    The sum is truncated by the initial positive, monotone sequence of pairs of correlations (Geyer
+    1992, 3.3). Subtracting the estimated mean lowers each correlation by time/n (Wolff 2004); this
+    is corrected for the lags within the window. A constant series has time 1, and so has one
+    without evidence of correlation.
     """
     n = series.shape[-1]
     if n < 4:
@@ -73,9 +74,9 @@ def _evidence(correlation: Floats, n: int) -> Floats:
 
 
 def evidence_of_dependence(values: Sequence[float] | Floats, p: float = 0.5) -> float:
-    """Standard deviations by which the series' early correlations exceed those of independence.
+    """Standard deviations by which the first correlations exceed those of independent samples.
 
-    Of 1{x <= p-quantile}, at lag 1 or over lags 1 to 5, whichever is the greater; large and
+    Of the series 1{x <= p-quantile}, at lag 1 or over lags 1 to 5, the greater of both; large and
     positive for drift and for slow changes, about 0.5 on average without either.
     """
     series = checked(values)
@@ -91,7 +92,7 @@ def evidence_of_dependence(values: Sequence[float] | Floats, p: float = 0.5) -> 
 
 
 def effective_size(values: Sequence[float] | Floats, p: float = 0.5) -> float:
-    """How many independent samples carry as much about the p-quantile as these do; at most n."""
+    """The effective number of independent samples for the p-quantile; at most n."""
     series = checked(values)
     quantile = np.quantile(series, p)
     return float(series.size / integrated_time(crossings(series, quantile)))
@@ -102,9 +103,9 @@ def correlated_interval(
 ) -> Interval | None:
     """Interval of the p-quantile of a stationary series in time order; None if too short.
 
-    Where nothing speaks against independence it is ``quantile_interval``. Else the ranks are those
-    of as many independent samples as the series is worth, continued between whole sizes by
-    fractional order statistics (Stigler 1977; Hutson 1999), with Student's t for the estimated
+    Without evidence of dependence it is ``quantile_interval``. Else the ranks are those of the
+    effective number of independent samples, with fractional order statistics for non-integer
+    numbers (Stigler 1977; Hutson 1999), and Student's t allows for the estimated autocorrelation
     time.
     """
     series = checked(values)
@@ -117,7 +118,10 @@ def correlated_interval(
 def correlated_intervals(
     rows: Floats, p: float = 0.5, confidence: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """``correlated_interval`` of each row of ``rows``: arrays of lower and of upper ends."""
+    """``correlated_interval`` of each row of ``rows``: arrays of lower and of upper ends.
+
+    Raises ValueError if the rows are too short.
+    """
     from scipy.special import ndtri, stdtrit
 
     n = rows.shape[-1]
@@ -140,12 +144,12 @@ def correlated_intervals(
 
 
 def fractional_rank(size: Floats, p: float, tail: float) -> Floats:
-    """The real rank whose Beta(rank, size - rank + 1) exceeds p with probability ``tail``."""
+    """The fractional rank whose Beta(rank, size - rank + 1) exceeds p with probability ``tail``."""
     from scipy.special import betainc
 
     low, high = np.full_like(size, _LEAST_RANK), size + 1.0
     for _ in range(50):
-        middle = 0.5 * (low + high)
-        exceeds = 1.0 - betainc(middle, size - middle + 1.0, p) > tail
-        low, high = np.where(exceeds, low, middle), np.where(exceeds, middle, high)
+        midpoint = 0.5 * (low + high)
+        exceeds = 1.0 - betainc(midpoint, size - midpoint + 1.0, p) > tail
+        low, high = np.where(exceeds, low, midpoint), np.where(exceeds, midpoint, high)
     return np.asarray(0.5 * (low + high))

@@ -1,4 +1,4 @@
-"""How often which values came: bins by a rule, and a smooth density, for many values or few."""
+"""Histogram and kernel density estimate of a list of values."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import numpy as np
 
 from assay.stats.core.intervals import Floats
 
-# A histogram of fewer bins has no shape, and one of more is read no better.
+# Fewer bins show no shape, and more are no easier to read.
 MIN_BINS, MAX_BINS = 5, 50
-# Bins by which a histogram reaches beyond the quartiles, down and up: what is further off would
-# press the rest into one bin. Slow runs are what is looked for, so there is more room above.
+# Maximum number of bins below the lower and above the upper quartile: with distant outliers inside
+# the range all other values would fall into one bin. Slow runs matter more, so the limit above is
+# greater.
 _BELOW, _ABOVE = 15, 30
-# Share of the values that may be left out on either side: a group of slow runs never is; and how
-# far the bins go on beyond such a group, of the distance between the ends of what is kept.
+# Share of the values that may lie outside on either side, so that a group of slow runs never does;
+# and the margin beyond such a group, relative to the distance between these two quantiles.
 _CUT, _ROOM = 0.02, 0.25
-# Places on which the values are counted before they are smoothed.
+# Bins of the fine grid on which values are counted before they are smoothed.
 _FINE = 2048
 
 
@@ -32,9 +33,9 @@ class Histogram(NamedTuple):
 def histogram(values: Floats) -> Histogram | None:
     """Counts in equal bins of the width of Freedman & Diaconis (1981), 2 IQR / n^(1/3).
 
-    The bins reach from the least to the greatest value, but no further than 15 bins below the lower
-    and 30 above the upper quartile, unless more than 2% of the values lie there; there are 5 to 50
-    of them. None where all values are the same.
+    The 5 to 50 bins span the minimum to the maximum, but at most 15 bins below the lower and 30
+    above the upper quartile, unless more than 2% of the values lie beyond. None where all values
+    are equal.
     """
     levels = (0.0, _CUT, 0.25, 0.75, 1.0 - _CUT, 1.0)
     least, first, low, high, last, most = (float(q) for q in np.quantile(values, levels))
@@ -48,7 +49,7 @@ def histogram(values: Floats) -> Histogram | None:
         most = min(most, top if top >= last else last + room)
         count = int(np.clip(np.ceil((most - least) / width), MIN_BINS, MAX_BINS))
     else:
-        count = MAX_BINS  # more than half of the values are one and the same
+        count = MAX_BINS  # at least half of the values are equal
     edges = np.linspace(least, most, count + 1)
     counts, _ = np.histogram(values, edges)
     return Histogram(
@@ -60,11 +61,11 @@ def histogram(values: Floats) -> Histogram | None:
 
 
 def density(values: Floats, at: Floats) -> Floats:
-    """The density of the values at some places (1 over their unit), by a Gaussian kernel.
+    """The density of the values at the points ``at`` (1 over their unit), by a Gaussian kernel.
 
-    Bandwidth 0.9 min(deviation, IQR / 1.34) / n^(1/5) (Silverman 1986, 3.31). Values are counted on
-    a fine grid first, so that the cost hardly depends on their number. Zero everywhere where there
-    is no spread.
+    Bandwidth 0.9 min(deviation, IQR / 1.34) / n^(1/5) (Silverman 1986, 3.31). Many values are first
+    counted on a fine grid, so that the cost hardly depends on their number. Zero where the values
+    have no spread.
     """
     low, high = np.quantile(values, (0.25, 0.75))
     spreads = [float(values.std(ddof=1)) if values.size > 1 else 0.0, float(high - low) / 1.34]
@@ -72,9 +73,9 @@ def density(values: Floats, at: Floats) -> Floats:
     if spread == 0.0:
         return np.zeros(at.size)
     bandwidth = 0.9 * spread / values.size**0.2
-    # Only values within reach of the places count; the others shall not coarsen the grid.
-    reach = 5.0 * bandwidth
-    near = values[(values >= at.min() - reach) & (values <= at.max() + reach)]
+    # Only values within five bandwidths of the points count; others would coarsen the grid.
+    margin = 5.0 * bandwidth
+    near = values[(values >= at.min() - margin) & (values <= at.max() + margin)]
     if near.size == 0:
         return np.zeros(at.size)
     if near.size <= _FINE:

@@ -1,6 +1,6 @@
-"""Nonparametric confidence intervals of quantiles, and of ratios of what they belong to.
+"""Nonparametric confidence intervals of quantiles, and intervals of ratios of two estimates.
 
-Nothing is assumed of the distribution but that it is continuous near the quantile. For series whose
+The only assumption is that the distribution is continuous near the quantile. For series whose
 samples depend on each other see ``correlation.py``.
 """
 
@@ -19,7 +19,8 @@ from assay.stats.core.rounding import RELATIVE
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
-# Up to so many trials binomial sums are written out: importing SciPy takes longer than a launch.
+# Up to this number of trials binomial sums are computed here: importing SciPy takes longer than a
+# launch.
 FEW_TRIALS = 60
 
 
@@ -31,7 +32,7 @@ class Ranks(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A number with its interval, or a known one, whose interval is None."""
+    """A number with its interval; the interval of a known number is None."""
 
     value: float
     interval: Interval | None
@@ -45,14 +46,13 @@ def checked(values: Sequence[float] | Floats) -> Floats:
     if not np.isfinite(array).all():
         first = int(np.flatnonzero(~np.isfinite(array))[0])
         raise AssayError(
-            f"Value {first + 1} of {array.size} is {array[first]}: there is no statistic of what "
-            "is not a finite number."
+            f"Value {first + 1} of {array.size} is {array[first]}: statistics need finite numbers."
         )
     return array
 
 
 def smallest_size(p: float = 0.5, confidence: float = 0.95) -> int:
-    """Fewest samples that can carry the interval: 6 for a median at 95%, for 2 * 0.5**6 <= 0.05."""
+    """Minimum samples for the interval: 6 for a median at 95%, since 2 * 0.5**6 <= 0.05."""
     return math.ceil(math.log((1.0 - confidence) / 2.0) / math.log(max(p, 1.0 - p)) - RELATIVE)
 
 
@@ -60,9 +60,10 @@ def smallest_size(p: float = 0.5, confidence: float = 0.95) -> int:
 def interval_ranks(n: int, p: float = 0.5, confidence: float = 0.95) -> Ranks | None:
     """Fractional ranks of the equal-tailed interval of the p-quantile; None if n is too small.
 
-    Whole ranks alone jump from 78% to 97% coverage at n = 6. Between them the ends are interpolated
-    as Hettmansperger & Sheather (1986) do for the median and Nyblom (1992) for other quantiles:
-    nearly distribution-free, for skewed distributions too.
+    With integer ranks coverage jumps from 78% to 97% at n = 6. The ends are therefore interpolated
+    between ranks, for the median as by Hettmansperger & Sheather (1986), for other quantiles as by
+    Nyblom (1992): nearly distribution-free, for skewed distributions too. Raises AssayError unless
+    ``p`` and ``confidence`` lie between 0 and 1.
     """
     if not 0.0 < p < 1.0 or not 0.0 < confidence < 1.0:
         raise AssayError(f"A quantile ({p}) and a confidence ({confidence}) lie between 0 and 1.")
@@ -74,15 +75,15 @@ def interval_ranks(n: int, p: float = 0.5, confidence: float = 0.95) -> Ranks | 
 
 def _lower_rank(n: int, p: float, confidence: float) -> float | None:
     tail = (1.0 - confidence) / 2.0
-    # below[k]: probability that at most k samples lie below the quantile, i.e. that X(k+1) misses
-    # it.
+    # below[k]: probability that at most k samples lie below the quantile, that is, that X(k+1)
+    # exceeds it.
     below = _binomial(n, p)
     rank = int(np.searchsorted(below, tail, side="right"))
     if rank == 0:
         return None
     miss, next_miss = float(below[rank - 1]), float(below[rank])
     share = (tail - miss) / (next_miss - miss)
-    # With `rank` samples below the quantile, the distances to its two neighbours are, near enough,
+    # With `rank` samples below the quantile, the distances to its two neighbours are approximately
     # exponential with rates rank/p and (n-rank)/(1-p) where the density is flat; see
     # docs/methods/sampling.md.
     odds = share / (1.0 - share) * ((n - rank) * p) / (rank * (1.0 - p))
@@ -131,12 +132,25 @@ def median_interval(values: Sequence[float] | Floats, confidence: float = 0.95) 
     return quantile_interval(values, 0.5, confidence)
 
 
+def at_least(interval: Interval, value: float, step: float) -> Interval:
+    """The interval, extended so that each end is at least ``step`` from ``value``, both above 0.
+
+    ``step``: the smallest difference that the values can show, such as the clock's step; 0 leaves
+    the interval as it is. A time between two readings of a clock is known to within one step either
+    way, however many equal times were measured. The lower end of a positive value stays positive,
+    so that a rate has an upper end: at least half of the value remains.
+    """
+    below = max(value - step, value / 2.0) if value >= 0.0 else value - step
+    return min(interval[0], below), max(interval[1], value + step)
+
+
 def ratio_interval(numerator: Estimate, denominator: Estimate) -> Interval | None:
     """Interval of numerator / denominator, both positive and measured independently.
 
-    MOVER on logarithms (Zou & Donner 2008): each side's distance from
-    estimate to end is added in quadrature, which keeps skew and needs no resampling. A side without
-    interval is taken as known, as a theoretical peak is. None if neither side has one.
+    MOVER on logarithms (Zou & Donner 2008): the distances from estimate to interval end are added
+    in quadrature. This keeps skewness and needs no resampling. A side without interval counts as
+    known exactly, such as a theoretical peak. None if neither side has an interval. Raises
+    AssayError if an estimate or an end is not positive.
     """
     if numerator.interval is None and denominator.interval is None:
         return None

@@ -12,34 +12,38 @@ from assay.stats.core.correlation import fractional_rank
 from assay.stats.core.intervals import Floats, Interval, at_rank, checked, median_interval
 from assay.stats.core.warmup import mid_ranks
 
-# Fewer launches don't show how they depend on each other: their interval is of independent ones,
-# and so of the time in which they were made.
+# Fewer launches don't show how they depend on each other: their interval assumes independence, and
+# is valid only for the period in which they were made.
 ENOUGH = 20
-# Fewest launches that can be in an order of which there are less than 1 in 100.
-FEWEST_ORDERED = 6
+# Minimum number of launches for a test of their order at the 1% level.
+MIN_ORDERED = 6
 _LEVEL = 0.01
-# Orders by which the limits of few launches are found; from so many on they are normal.
+# Random orders that are drawn for the limits of few launches; above _MANY launches the limit is
+# that of the normal approximation.
 _ORDERS, _MANY = 20_000, 100
 # Standard errors of the autocorrelation that count as evidence, and that are added to it.
 _EVIDENT, _EVIDENT_IF_FEW, _ADDED = 1.0, 2.33, 1.0
+# Upper limit of the autocorrelation, and number of lags that are summed.
 _MOST, _LAGS = 0.95, 200
-# Of few values more isn't believed: a shift of five deviations must stay one.
+# Lower upper limit for short groups, in which neighbours often look alike by chance, so that a
+# shift of five deviations is still detected.
 _MOST_IF_FEW = 0.6
 
 
 def launch_interval(values: Sequence[float] | Floats, confidence: float = 0.95) -> Interval | None:
     """The interval of the median of launches, in order of time; None where they are too few.
 
-    From twenty launches on those that depend on the one before count for fewer. The autocorrelation
-    is that of their ranks' normal scores, so that tails have no say, with what an estimated mean
-    takes of it put back (F. Marriott, J. Pope: Bias in the estimation of autocorrelations,
-    Biometrika 41, 1954, 390-402) and a standard error more; of 1{x <= median}, by which the median
-    varies, it is 2 asin(r) / pi in a first-order autoregressive series of normal scores.
+    From twenty launches on the interval allows for dependence by an effective number of launches.
+    The autocorrelation r is that of the normal scores of ranks, so that tails have no influence,
+    corrected for the bias of an estimated mean (F. Marriott, J. Pope: Bias in the estimation of
+    autocorrelations, Biometrika 41, 1954, 390-402) and raised by one standard error. The
+    autocorrelation of 1{x <= median}, which determines the variance of the median, is
+    2 asin(r) / pi in a first-order autoregressive series of normal scores.
     """
     series = checked(values)
     if series.size < ENOUGH:
         return median_interval(series, confidence)
-    worth = worth_launches(series)
+    worth = effective_launches(series)
     if worth >= series.size:
         return median_interval(series, confidence)
     n = series.size
@@ -50,10 +54,10 @@ def launch_interval(values: Sequence[float] | Floats, confidence: float = 0.95) 
     return float(at_rank(ordered, rank)), float(at_rank(ordered, n + 1.0 - rank))
 
 
-def worth_launches(values: Floats) -> float:
-    """How many independent launches tell as much of the median as these do; at most their number.
+def effective_launches(values: Floats) -> float:
+    """The effective number of independent launches for the median; at most their number.
 
-    Under twenty all count.
+    Under twenty launches it is their number.
     """
     n = int(values.size)
     rho = dependence_of(values)
@@ -65,10 +69,10 @@ def worth_launches(values: Floats) -> float:
 
 
 def dependence_of(*groups: Floats, evident: float = _EVIDENT) -> float:
-    """The autocorrelation of neighbouring values to reckon with; 0 without evidence of any.
+    """The lag-1 autocorrelation to allow for; 0 without evidence of any.
 
-    Of several groups in order of time each that of all together. ``evident``: how many standard
-    errors are evidence.
+    Several groups, each in order of time, are pooled. ``evident``: how many standard errors count
+    as evidence (from ``ENOUGH`` values on).
     """
     from scipy.special import ndtri
 
@@ -83,7 +87,7 @@ def dependence_of(*groups: Floats, evident: float = _EVIDENT) -> float:
         above += float(scores[1:] @ scores[:-1])
         below += float(scores @ scores)
         count, taken = count + n, taken + 1
-    if count < FEWEST_ORDERED or below <= 0.0:
+    if count < MIN_ORDERED or below <= 0.0:
         return 0.0
     found = above / below
     found += taken * (1.0 + 4.0 * max(found, 0.0)) / count
@@ -91,25 +95,26 @@ def dependence_of(*groups: Floats, evident: float = _EVIDENT) -> float:
     few = count < ENOUGH
     if found <= (_EVIDENT_IF_FEW if few else evident) * error:
         return 0.0
-    return min(found, _MOST_IF_FEW) if few else min(found + _ADDED * error, _MOST)
+    found += 0.0 if few else _ADDED * error
+    return min(found, _MOST_IF_FEW if count < taken * ENOUGH else _MOST)
 
 
 def span_of(begun: Sequence[float], seconds: Sequence[float]) -> float | None:
-    """From the first launch's begin (s) to the last one's end; None without any."""
+    """Seconds from the start of the first launch to the end of the last; None without launches."""
     ends = [at + long for at, long in zip(begun, seconds, strict=True)]
     return max(ends) - min(begun) if ends else None
 
 
 def are_ordered(values: Floats) -> bool:
-    """Whether neighbours are more alike than in 99 of 100 orders of these launches.
+    """Whether successive launches are more alike than in 99 of 100 random orders of them.
 
     The rank version of von Neumann's ratio (R. Bartels: The rank version of von Neumann's ratio
     test for randomness, Journal of the American Statistical Association 77, 1982, 40-46). Its limit
-    is that of random orders, so that it holds for few launches too; under six there are too few
+    comes from random orders, so that it is valid for few launches too; under six there are too few
     orders. Equal values have mid-ranks.
     """
     n = int(values.size)
-    if n < FEWEST_ORDERED or np.ptp(values) == 0.0:
+    if n < MIN_ORDERED or np.ptp(values) == 0.0:
         return False
     ranks = mid_ranks(values)
     return bool(_ratio(ranks[None, :])[0] <= _limit(n))
@@ -122,7 +127,7 @@ def _ratio(ranks: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _limit(n: int) -> float:
-    """The greatest ratio that at most 1% of orders of n launches stay at or below."""
+    """The greatest ratio that at most 1% of orders of n launches don't exceed."""
     if n > _MANY:
         from scipy.special import ndtri
 
@@ -131,7 +136,7 @@ def _limit(n: int) -> float:
     orders = drawn.permuted(np.tile(np.arange(1.0, n + 1.0), (_ORDERS, 1)), axis=1)
     ratios = np.sort(_ratio(orders))
     limit = float(ratios[int(_LEVEL * _ORDERS) - 1])
-    # Where the ratio at the limit is shared by too many orders, the next smaller one is it.
+    # Where too many orders share the ratio at the limit, the limit is the next smaller ratio.
     if np.count_nonzero(ratios <= limit) > 1.5 * _LEVEL * _ORDERS:
         limit = float(ratios[ratios < limit - 1e-9].max(initial=-1.0))
     return limit

@@ -1,4 +1,4 @@
-"""What the statistics yield: summaries that never stand without their uncertainty."""
+"""Summaries of cells and metrics, each with its uncertainty."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import msgspec
 
 from assay.model.cell import Cell
 
-# Why a candidate of a search has no numbers though the run is done.
-UNTRIED = "It was not tried: its search did not ask for it."
+# Why a candidate of a search has no numbers in a complete run.
+UNTRIED = "It was not tried: its search did not need it."
+# The beginning of why a cell that would take too long has no numbers.
+LEFT_OUT = "It was left out"
 
 Stop = Literal["precision", "budget", "launches", "interrupted", "failed", "imported"]
 
@@ -17,13 +19,14 @@ Stop = Literal["precision", "budget", "launches", "interrupted", "failed", "impo
 class MetricSummary(msgspec.Struct, frozen=True):
     """One metric of one cell over all its launches.
 
-    ``median`` and ``ci95`` are of the launches' medians (two-level sampling): of such intervals 95%
-    hold the median that endlessly many launches would have, made at such times as these if they are
-    under twenty; of more, dependence on the launch before is allowed for. ``ci95`` is null under
-    six launches, for which no nonparametric 95% interval exists. ``min``, ``max``, ``p05``, ``p95``
-    are over all samples after warm-up, ``cov`` is the coefficient of variation between launches,
-    ``cov_samples`` of the samples within them (median over launches). ``n`` counts launches,
-    ``samples`` samples. ``stop`` is "imported" where another tool printed the numbers.
+    ``median`` and ``ci95`` are of the launches' medians (two-level sampling): 95% of such intervals
+    contain the median of infinitely many launches. Under twenty launches this holds for launches
+    made in the same period; from twenty on the interval allows for dependence on the preceding
+    launch. ``ci95`` is null under six launches, for which no nonparametric 95% interval exists.
+    ``min``, ``max``, ``p05``, ``p95`` are over all samples after warm-up, ``cov`` is the
+    coefficient of variation between launches, ``cov_samples`` of the samples within them (median
+    over launches). ``n`` counts launches, ``samples`` samples. ``stop`` is "imported" where another
+    tool printed the numbers.
     """
 
     unit: str
@@ -42,14 +45,14 @@ class MetricSummary(msgspec.Struct, frozen=True):
 
 
 class CellSummary(msgspec.Struct, frozen=True):
-    """One cell over all its launches: what ``assay measure --json`` prints.
+    """One cell over all its launches, as ``assay measure --json`` prints it.
 
     ``verified`` is null if nothing could be checked, false if any launch failed its check; no
-    metric is given then. ``caveats`` are sentences about what touches these numbers.
-    ``precise_launches`` counts those whose own samples reached the precision asked for. ``hosts``:
-    the sets of hosts that its launches ran on, each in bracket notation ("n[1-4]").
-    ``lost_launches`` counts those that failed and were not made up for. ``span``: s
-    from the begin of its first measurement to the end of its last one.
+    metric is given then. ``caveats`` are sentences on what affects these numbers.
+    ``precise_launches`` counts launches whose own samples reached the requested precision.
+    ``hosts``: the sets of hosts that its launches ran on, each in bracket notation ("n[1-4]").
+    ``lost_launches`` counts launches that failed and were not repeated successfully. ``span``: s
+    from the start of its first measurement to the end of its last one.
     """
 
     kernel: str
@@ -65,3 +68,8 @@ class CellSummary(msgspec.Struct, frozen=True):
     hosts: list[str] = []
     lost_launches: int = 0
     span: float | None = None
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it was left out because a sample would have taken too long."""
+        return self.error is not None and self.error.startswith(LEFT_OUT)

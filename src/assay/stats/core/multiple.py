@@ -1,4 +1,4 @@
-"""Many tests at once: p-values corrected for their number."""
+"""Correction of p-values for multiple testing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ Method = Literal["holm", "bh"]
 
 
 def corrected(p_values: Sequence[float] | Floats, method: Method = "holm") -> Floats:
-    """The p-values, in their order, corrected for testing so many at once.
+    """The p-values, in their order, corrected for multiple testing.
 
-    ``holm`` (Holm 1979): rejecting what is at most 5% then errs at all, in any of the tests, with
-    probability 5%, however they depend on each other. ``bh`` (Benjamini & Hochberg 1995): of what
-    is rejected 5% is wrong in the mean, if the tests are independent or depend positively. A nan is
-    a test that wasn't made: it stays and doesn't count. Raises AssayError for what is no
-    probability.
+    ``holm`` (Holm 1979) controls the family-wise error rate, however the tests depend on each
+    other. ``bh`` (Benjamini & Hochberg 1995) controls the false discovery rate of tests that are
+    independent or depend positively. A nan is a test that wasn't made: it stays and doesn't count.
+    Raises AssayError for a p-value outside [0, 1] and for an unknown method.
     """
     given = np.asarray(p_values, dtype=np.float64)
     tested = np.flatnonzero(~np.isnan(given))
@@ -41,9 +40,9 @@ def corrected(p_values: Sequence[float] | Floats, method: Method = "holm") -> Fl
 
 
 def corrected_rows(p_values: Floats) -> Floats:
-    """Each row's p-values corrected for their number as ``bh`` does; nan is a test not made.
+    """Each row's p-values corrected as ``bh`` does; nan is a test not made.
 
-    The least of a row is Simes' (1986) p-value of all its hypotheses together.
+    The minimum of a row is Simes' (1986) p-value of all its hypotheses together.
     """
     tests = np.isfinite(p_values).sum(axis=1, keepdims=True)
     order = np.argsort(p_values, axis=1)  # nan last

@@ -1,7 +1,7 @@
-"""NumPy's and SciPy's BLAS on one thread, while assay itself computes.
+"""Limits NumPy's and SciPy's BLAS to one thread while assay computes.
 
-Its matrices are small. On them OpenBLAS's other threads only wait, by polling: on a busy machine
-that takes several times the CPU time, and what is measured meanwhile pays for it.
+Its matrices are small. OpenBLAS's other threads would only wait by polling: on a busy machine that
+takes several times the CPU time, and disturbs concurrent measurements.
 """
 
 from __future__ import annotations

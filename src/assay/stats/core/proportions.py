@@ -1,4 +1,4 @@
-"""How sure a share is: of so many, so few."""
+"""Confidence intervals of proportions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from assay.stats.core.intervals import Interval
 
 
 def clopper_pearson(found: int, of: int, confidence: float = 0.95) -> Interval:
-    """Exact interval of a probability that gave ``found`` of ``of`` (Clopper & Pearson 1934).
+    """Exact interval of a probability from ``found`` successes in ``of`` trials.
 
-    It holds the truth at least as often as it says, whatever the truth; [0, 1] of no trials.
-    Raises AssayError unless 0 <= found <= of.
+    Clopper & Pearson (1934): coverage is at least ``confidence`` for every probability. [0, 1]
+    without trials. Raises AssayError unless 0 <= found <= of.
     """
     if not 0 <= found <= of:
-        raise AssayError(f"{found} of {of} is no share.")
+        raise AssayError(f"{found} of {of} is not a proportion.")
     if of == 0:
         return 0.0, 1.0
     from scipy.special import betaincinv

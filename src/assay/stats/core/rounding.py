@@ -1,9 +1,10 @@
 """Bounds of rounding errors that several modules share."""
 
-# Relative: sums, quotients and logarithms of doubles that are equal but for rounding are nearer.
+# Relative: sums, quotients and logarithms that differ by less differ by rounding alone.
 RELATIVE = 1e-12
-# The least divisor where an error or a spread may be 0: logarithms or seconds, below a clock's.
+# Minimum divisor where an error or a spread may be 0: in seconds below a clock's resolution, or in
+# logarithms.
 LEAST_DIVISOR = 1e-12
-# The part of a column's sum of squares that a projection leaves by rounding alone, where what is
-# projected on holds the column already.
+# Share of a column's sum of squares that rounding alone leaves after projection on a space that
+# contains the column.
 PROJECTED = 1e-9

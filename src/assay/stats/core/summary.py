@@ -1,4 +1,4 @@
-"""What a list of numbers comes down to."""
+"""Summary statistics of a list of numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.stats.core.intervals import Floats, checked
 
 @dataclass(frozen=True)
 class Summary:
-    """Of ``n`` values, in their unit; ``cov`` is relative.
+    """Summary statistics of ``n`` values, in their unit; ``cov`` is relative.
 
     ``p05``, ``p95``, ``p99``: linear between order statistics (type 7 of Hyndman & Fan 1996).
     ``cov``: sample standard deviation over the mean's size, None for one value or a zero mean.

@@ -1,4 +1,4 @@
-"""Skew, and how long the tails are: "tight bell curves with long right tails" in numbers."""
+"""Skewness and length of the tails of a distribution."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from assay.stats.compare.group_tests import thinned
 from assay.stats.core.intervals import Floats, Interval, checked, quantile_interval
 from assay.stats.core.proportions import clopper_pearson
 
-# What makes the median absolute deviation and half the interquartile range the standard deviation
+# Scales the median absolute deviation, and half the interquartile range, to the standard deviation
 # of a normal distribution: 1 / z(3/4).
 NORMAL = 1.482602218505602
-# A value counts as far out beyond so many robust standard deviations from the median.
+# A value is far out if it lies more robust standard deviations than this from the median.
 FAR = 3.0
-# A tail is called long where so many values beyond FAR come by chance, from a normal
-# distribution, less often than this.
+# A tail is long if a normal distribution yields as many values beyond FAR with a probability below
+# this.
 LEVEL = 0.05
-# Relative standard error, times sqrt(n), of where normal values' far-out region begins:
-# sqrt(1.166**2 + (1.253 / 3)**2); and at how many places it is integrated over.
+# Relative standard error, times sqrt(n), of the limit of the far-out region of normal values:
+# sqrt(1.166**2 + (1.253 / 3)**2); and the number of quadrature nodes of the integral over it.
 _BEGINS = 1.239
 _PLACES = 61
-# What the median absolute deviation of 2 to 9 values must be multiplied with to be right in the
-# mean (Croux & Rousseeuw 1992, section 4); n / (n - 0.8) from there on.
+# Factors that make the median absolute deviation of 2 to 9 values unbiased (Croux & Rousseeuw 1992,
+# section 4); n / (n - 0.8) for more values.
 _SMALL_SAMPLE = (1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)
-# Values whose pairs the medcouple counts.
+# Maximum number of values of which the medcouple counts pairs.
 _MOST_PAIRED = 5000
 
 
 class Tail(msgspec.Struct, frozen=True):
-    """The values' tails, of costs the slow one on the right.
+    """Tails of a distribution; for costs the right tail is the slow one.
 
     ``sigma``: the robust standard deviation, in the values' unit. ``right`` and ``left``: how many
-    values lie more than three of it above and below the median; their shares with Clopper-Pearson
-    intervals. ``excess``: the right share less the left, and ``excess_p`` how likely it is, if both
-    tails are alike, that they differ so much (sign test). ``long_right``, ``long_left``: whether
-    there are more than a normal distribution has, at the 5% level. ``ratio``: from median to the
-    95th percentile over from the 5th to the median; None if the latter is nothing. ``p95``,
-    ``p99``: with intervals where there are values enough for any.
+    values lie more than three ``sigma`` above and below the median; their shares with
+    Clopper-Pearson intervals. ``excess``: the right share minus the left, and ``excess_p`` the p of
+    the sign test that both tails are equal. ``long_right``, ``long_left``: whether the tail holds
+    more values than a normal distribution's, at the 5% level. ``ratio``: distance from the median
+    to the 95th percentile over that from the 5th percentile to the median; None if the latter is 0.
+    ``p95``, ``p99``: percentiles, with intervals where there are enough values.
 
     Shares: ``right_share`` with ``right_ci95``, ``left_share`` with ``left_ci95``; ``p95_ci95``
     and ``p99_ci95`` are the intervals of the percentiles.
@@ -65,11 +65,11 @@ class Tail(msgspec.Struct, frozen=True):
 
 
 def robust_deviation(values: Sequence[float] | Floats) -> float:
-    """A standard deviation that up to half of the values can't spoil.
+    """A standard deviation with a breakdown point of one half.
 
-    The median absolute deviation, scaled to the normal distribution and for few values (Croux &
-    Rousseeuw 1992). Where more than half of the values are equal it is nothing; the interquartile
-    range and at last the plain standard deviation stand in.
+    The median absolute deviation, scaled to the normal distribution and corrected for few values
+    (Croux & Rousseeuw 1992). Where it is 0, since more than half of the values are equal, the
+    interquartile range is used, and where that is 0 too the sample standard deviation.
     """
     array = np.sort(checked(values))
     n = array.size
@@ -84,7 +84,7 @@ def robust_deviation(values: Sequence[float] | Floats) -> float:
 
 
 def tails(values: Sequence[float] | Floats) -> Tail:
-    """What lies far out on either side. Raises AssayError for no values, NaN or infinity."""
+    """The tails on both sides. Raises AssayError for no values, NaN or infinity."""
     array = np.sort(checked(values))
     n = int(array.size)
     sigma = robust_deviation(array)
@@ -112,12 +112,12 @@ def tails(values: Sequence[float] | Floats) -> Tail:
 
 
 def long_tail_p(count: int, n: int) -> float:
-    """How likely it is that ``count`` or more of ``n`` normal values lie far out on one side.
+    """Probability that ``count`` or more of ``n`` normal values lie far out on one side.
 
-    Where far out begins, they themselves tell, with a relative standard error of 1.239 / sqrt(n):
-    the robust deviation has 1.166 (Rousseeuw & Croux 1993) and the median 1.253, a third of which
-    counts. An error is shared by all values, so that several come together; the binomial
-    probability is therefore averaged over it (lognormal, Gauss-Hermite).
+    The far-out limit is estimated from the same values, with a relative standard error of
+    1.239 / sqrt(n): 1.166 from the robust deviation (Rousseeuw & Croux 1993) and a third of the
+    median's 1.253. Its error affects all values alike; the binomial probability is therefore
+    averaged over it (lognormal, Gauss-Hermite).
     """
     from scipy.special import bdtrc, ndtr
 
@@ -131,7 +131,7 @@ def long_tail_p(count: int, n: int) -> float:
 def skewness(values: Sequence[float] | Floats) -> float | None:
     """Third standardised moment, corrected for few values (G1 of Joanes & Gill 1998).
 
-    None of fewer than three values, and of equal ones.
+    None for fewer than three values, and for equal ones.
     """
     array = checked(values)
     n = array.size
@@ -144,13 +144,12 @@ def skewness(values: Sequence[float] | Floats) -> float | None:
 
 
 def medcouple(values: Sequence[float] | Floats) -> float | None:
-    """Skew between -1 and 1 that a quarter of the values can't spoil (Brys, Hubert & Struyf 2004).
+    """Skewness between -1 and 1 with a breakdown point of one quarter (Brys, Hubert & Struyf 2004).
 
-    The median, over all pairs of a value above the median and one below, of how much farther the
-    one above lies: ((a - m) - (m - b)) / (a - b). How many pairs are at most t is counted by one
-    search of a sorted list, so that t is found by halving. Of more than 5,000 values as many evenly
-    spaced quantiles are looked at. None of fewer than three values, and where more than half are
-    equal.
+    The median of ((a - m) - (m - b)) / (a - b) over all pairs of a value a above the median m and a
+    value b below. One search of a sorted list counts the pairs that are at most t, and t is found
+    by bisection. More than 5,000 values are replaced by 5,000 evenly spaced quantiles. None for
+    fewer than three values, and where more than half are equal to the median.
     """
     array = thinned(checked(values), _MOST_PAIRED)
     centre = float(np.median(array))
@@ -163,14 +162,14 @@ def medcouple(values: Sequence[float] | Floats) -> float | None:
         return None
     scale = max(float(above[-1]), float(below[-1]))
     above, below = above / scale, below / scale
-    # Pairs of two values that equal the median count as -1, 0 and 1: half of them below 0.
+    # Pairs of two values that equal the median count as -1, 0 or 1, with equally many at -1 and 1.
     pairs = above.size * below.size
 
     def at_most(t: float) -> int:
         """Pairs of at most t: a (1 - t) <= b (1 + t), where not both are at the median."""
         reached = np.searchsorted(above * (1.0 - t), below * (1.0 + t), side="right").sum()
         between = ties * (ties - 1) // 2
-        counted = ties * ties  # all of them count above, for 0 <= 0
+        counted = ties * ties  # `reached` includes all of them, since 0 <= 0
         return int(reached) - counted + between + (ties if t >= 0.0 else 0)
 
     low = _ranked(at_most, (pairs + 1) // 2)
@@ -182,8 +181,8 @@ def _ranked(at_most: Callable[[float], int], rank: int) -> float:
     """The smallest t in [-1, 1] that at least ``rank`` pairs don't exceed."""
     low, high = -1.0, 1.0
     for _ in range(45):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if at_most(middle) >= rank else (middle, high)
+        midpoint = 0.5 * (low + high)
+        low, high = (low, midpoint) if at_most(midpoint) >= rank else (midpoint, high)
     return high
 
 

@@ -1,4 +1,4 @@
-"""How long many steps take, by how long some took."""
+"""Prediction of the total time of many steps from a series of measured steps."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MIN_STEPS = 50
 def total_time(
     values: Sequence[float] | Floats, steps: int, share: float = 0.99, *, seed: int = 1
 ) -> float | None:
-    """Seconds in which so many steps are done in a ``share`` of the cases; None under 50 values.
+    """The ``share``-quantile of the time of ``steps`` steps, s; None for fewer than 50 values.
 
     ``values``: seconds of single steps in order of time. Circular block bootstrap (Politis & Romano
-    1992): sums of blocks drawn from the series, long enough (twice the integrated autocorrelation
-    time, and the cube root of n) to keep what slow phases there were together. What never happened
-    in the series is not foreseen.
+    1992): sums of blocks drawn from the series. The block length is twice the integrated
+    autocorrelation time, or the cube root of n if that is greater, so that slow phases stay whole.
+    Events that the series doesn't contain are not predicted.
     """
     series = checked(values)
     n = series.size

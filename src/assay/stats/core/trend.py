@@ -15,17 +15,17 @@ from assay.stats.core.warmup import mid_ranks
 
 # Fewer values can't have a trend at the 5% level: of four the steepest order has p = 0.09.
 MIN_TIMES = 5
-# Of more values the medians of at most so many stretches of as many values each stand for them: the
-# slope is the median over all pairs.
+# More than _MOST values are replaced by the medians of at most _STRETCHES stretches of equal
+# length, because the slope is a median over all pairs.
 _MOST, _STRETCHES = 500, 300
 
 
 class Trend(msgspec.Struct, frozen=True):
-    """The slope of values in time, by Theil and Sen, and whether it is there, by Mann and Kendall.
+    """The slope of values in time (Theil-Sen) and its significance (Mann-Kendall).
 
-    ``slope``: in the values' unit per second, with its 95% interval. ``change``: what it makes over
-    the whole span, relative to the median, with its interval; None if the median is 0. ``span``:
-    from the first to the last, s. ``p``: how likely so steep an order is without a trend.
+    ``slope``: in the values' unit per second, with its 95% interval. ``change``: the slope times
+    the span, relative to the median, with its interval; None if the median is 0. ``span``: from the
+    first to the last time, s. ``p``: of the test that there is no trend.
 
     ``slope_ci95``, ``change_ci95``: the 95% intervals.
     """
@@ -39,18 +39,19 @@ class Trend(msgspec.Struct, frozen=True):
 
 
 def trend(values: Sequence[float] | Floats, utc: Sequence[float] | Floats) -> Trend | None:
-    """The trend of ``values`` at the times ``utc`` (s); None of fewer than five different times.
+    """The trend of ``values`` at the times ``utc`` (s); None for fewer than five different times.
 
     Slope: the median of the slopes between all pairs (Theil 1950; Sen 1968). Significance: Mann
-    (1945) and Kendall, with the variance of values that depend on each other, which is multiplied
-    by the integrated autocorrelation time of their ranks after the slope was taken off (Yue & Wang
-    2004). Of more than 500 values the medians of up to 300 stretches of equal length are used.
+    (1945) and Kendall, with the variance multiplied by the integrated autocorrelation time of the
+    detrended values' ranks to allow for dependence (Yue & Wang 2004). More than 500 values are
+    replaced by the medians of up to 300 stretches of equal length. Raises AssayError if ``values``
+    and ``utc`` differ in length.
     """
     from scipy.special import ndtr, ndtri
 
     y, x = checked(values), checked(utc)
     if y.shape != x.shape:
-        raise AssayError("A trend needs as many times as values.")
+        raise AssayError("A trend needs one time per value.")
     order = np.argsort(x, kind="stable")
     x, y = x[order], y[order]
     if y.size > _MOST:
@@ -73,11 +74,11 @@ def trend(values: Sequence[float] | Floats, utc: Sequence[float] | Floats) -> Tr
     p = 1.0
     if deviation > 0.0 and score != 0.0:
         p = min(1.0, 2.0 * float(ndtr(-(abs(score) - 1.0) / deviation)))
-    reach = float(ndtri(0.975)) * deviation
-    low = float(slopes[max(math.floor((slopes.size - reach) / 2.0) - 1, 0)])
-    high = float(slopes[min(math.ceil((slopes.size + reach) / 2.0), slopes.size - 1)])
-    middle = float(np.median(y))
-    relative = span / abs(middle) if middle else None
+    ranks = float(ndtri(0.975)) * deviation
+    low = float(slopes[max(math.floor((slopes.size - ranks) / 2.0) - 1, 0)])
+    high = float(slopes[min(math.ceil((slopes.size + ranks) / 2.0), slopes.size - 1)])
+    median = float(np.median(y))
+    relative = span / abs(median) if median else None
     return Trend(
         slope=slope,
         slope_ci95=(low, high),
@@ -89,7 +90,7 @@ def trend(values: Sequence[float] | Floats, utc: Sequence[float] | Floats) -> Tr
 
 
 def _variance(x: Floats, y: Floats) -> float:
-    """Of Kendall's score without a trend, with ties in either (Kendall 1970, chapter 4)."""
+    """Variance of Kendall's score without a trend, with ties in x or y (Kendall 1970, ch. 4)."""
     n = float(x.size)
     ties = [np.unique(each, return_counts=True)[1].astype(np.float64) for each in (x, y)]
 

@@ -1,1 +1,1 @@
-"""Many nodes over all kernels at once: which differ from the others."""
+"""Comparison of many nodes over all kernels: nodes that differ from the others."""

@@ -1,9 +1,10 @@
-"""What a fleet's own launches say of how surely a node can be named.
+"""Calibration of the level at which slow nodes are named, from the fleet's own launches.
 
-The comparison of nodes takes launches for normal. Launches that are late now and then make nodes of
-three launches look slow, and a node is named in most clean fleets. So fleets without slow nodes are
-made of the launches that were seen (a bootstrap of residuals: B. Efron: Bootstrap methods: another
-look at the jackknife, Annals of Statistics 7, 1979, 1-26), and compared in the same way.
+The comparison of nodes assumes normal launches. Occasional late launches make nodes of three
+launches look slow, so that a node would be named in most clean fleets. Fleets without slow nodes
+are therefore simulated from the observed launches (a bootstrap of residuals: B. Efron: Bootstrap
+methods: another look at the jackknife, Annals of Statistics 7, 1979, 1-26) and compared in the same
+way.
 """
 
 from __future__ import annotations
@@ -16,33 +17,37 @@ import numpy as np
 from assay.stats.core.intervals import Floats
 from assay.stats.fleet.fleet import LEVEL, Fleet, Ints, compare, logarithms
 
-# Clean fleets that are made, and the share of them in which a node may be named.
+# Number of simulated clean fleets, and the share of them in which a node may be named.
 FLEETS, NAMED = 60, 0.05
-# Launches of a node from which on a late one can be distinguished from a slow node at all.
-FEWEST_LAUNCHES = 3
-# More launches for each node that are tried.
+# Minimum number of launches per node to distinguish a late launch from a slow node.
+MIN_LAUNCHES = 3
+# Numbers of additional launches per node that are tried.
 _MORE = (1, 2, 3, 6, 12)
-# Series by which the residuals from a median of few normal values are scaled.
+# Simulated series for the scale of residuals from a median of few normal values.
 _NORMAL = 4000
 
 
-def clean_level(costs: Floats, resources: Sequence[str], fleet: Fleet) -> float:
-    """The p up to which a node can be named so that one is in 5% of clean fleets of such
-    launches; at most the usual one, and 0 with fewer than three launches of a node. ``costs`` and
-    ``resources`` as in ``compare``. Random numbers follow from the costs.
+def clean_level(
+    costs: Floats, resources: Sequence[str], fleet: Fleet, named: float = NAMED
+) -> float:
+    """The level of p at which a node is named in ``named`` of clean fleets with such launches.
+
+    At most ``LEVEL``, and 0 with fewer than three launches per node. ``costs`` and ``resources`` as
+    in ``compare``. The random numbers are seeded by the costs.
     """
-    if _launches(fleet) < FEWEST_LAUNCHES:
+    if fleet.launches < MIN_LAUNCHES:
         return 0.0
     found = np.sort(_clean_p(costs, resources, fleet, 0))
-    return min(LEVEL, float(found[int(NAMED * FLEETS) - 1]))
+    return min(LEVEL, float(found[max(int(named * FLEETS) - 1, 0)]))
 
 
 def more_launches(costs: Floats, resources: Sequence[str], fleet: Fleet) -> int:
-    """How many launches more of each node, of 1, 2, 3, 6 and 12, would name a node in at most 5%
-    of clean fleets of such launches; 12 where none of them would. Under three launches as many as
-    make three.
+    """How many more launches per node are needed so that at most 5% of clean fleets name a node.
+
+    Of 1, 2, 3, 6 and 12 the first that is enough, or 12. With fewer than three launches, the number
+    missing to three.
     """
-    few = FEWEST_LAUNCHES - _launches(fleet)
+    few = MIN_LAUNCHES - fleet.launches
     if few > 0:
         return few
     for more in _MORE:
@@ -52,20 +57,17 @@ def more_launches(costs: Floats, resources: Sequence[str], fleet: Fleet) -> int:
     return _MORE[-1]
 
 
-def _launches(fleet: Fleet) -> int:
-    """Launches of the median node in the cell that it has most of."""
-    return int(np.median(fleet.counts.max(axis=1))) if fleet.counts.size else 0
-
-
 def _clean_p(costs: Floats, resources: Sequence[str], fleet: Fleet, more: int) -> Floats:
-    """The least p of a node in each of the fleets made, with so many launches more."""
+    """The minimum p of a node in each simulated fleet, with ``more`` launches per node."""
     logs = logarithms(costs)
     drawn = np.random.default_rng(zlib.crc32(np.nan_to_num(logs).tobytes()))
-    return _made(_residuals(logs, drawn), logs, resources, fleet, more, drawn)
+    return _simulated_p(_residuals(logs, drawn), logs, resources, fleet, more, drawn)
 
 
 def _residuals(logs: Floats, drawn: np.random.Generator) -> Floats:
-    """Launches [node and launch, cell] less their node's median, as wide as of endless launches."""
+    """Launches [node and launch, cell] minus their node's median, scaled up for the median of few
+    launches.
+    """
     nodes, cells, launches = logs.shape
     normal = drawn.standard_normal((_NORMAL, launches))
     normal -= np.median(normal, axis=1, keepdims=True)
@@ -76,7 +78,7 @@ def _residuals(logs: Floats, drawn: np.random.Generator) -> Floats:
     return np.asarray(rows[np.isfinite(rows).all(axis=1)])
 
 
-def _made(
+def _simulated_p(
     residuals: Floats,
     logs: Floats,
     resources: Sequence[str],
@@ -98,8 +100,8 @@ def _made(
         which = drawn.integers(0, residuals.shape[0], (nodes, launches + more))
         values = np.moveaxis(residuals[which], 2, 1)
         values = values + (between * drawn.standard_normal((nodes, cells)))[:, :, None]
-        made = compare(np.where(there, np.exp(values), np.nan), resources, _known_kinds(fleet))
-        found[place] = float(np.nanmin(made.p_nodes)) if np.isfinite(made.p_nodes).any() else 1.0
+        clean = compare(np.where(there, np.exp(values), np.nan), resources, _known_kinds(fleet))
+        found[place] = float(np.nanmin(clean.p_nodes)) if np.isfinite(clean.p_nodes).any() else 1.0
     return found
 
 

@@ -1,4 +1,4 @@
-"""How far apart the times of day of a run's hosts were."""
+"""Differences of the system time between the hosts of a run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from assay.records.model import Measurement
 from assay.records.schema import RankRecord
 
-# Seconds by which times of day may differ before a note says so: enough to confuse the order of
-# events on two hosts. Hosts that keep time by NTP stay within some milliseconds.
+# Difference of system times in seconds from which it is reported, since the order of events on two
+# hosts becomes uncertain. Hosts synchronised by NTP stay within a few milliseconds.
 _APART = 0.1
 
 
 @dataclass(frozen=True)
 class ClockSpread:
-    """How far the times of day of two hosts were ``apart``, in seconds, and the error of that."""
+    """Difference of two hosts' system times (``apart``, s), and its error."""
 
     apart: float
     error: float
@@ -29,7 +29,7 @@ class ClockSpread:
 
 
 def widest_spread(measurements: Iterable[Measurement]) -> ClockSpread | None:
-    """The two hosts of one launch whose times of day differed most; None where none were compared.
+    """The two hosts of one launch whose system times differ most; None if none were compared.
 
     The sum of both hosts' errors bounds that of their difference.
     """

@@ -1,12 +1,12 @@
-"""Nodes that get slower while their fleet does not.
+"""Drifts of nodes: nodes that become slower while their fleet does not.
 
-Each time's costs (logarithms) are taken relative to the fleet's of that day, and each node's to
-its own over all times (two-way: Tukey's median polish, 1977). In what is left are looked for
-a trend (least squares over time) and steps (mean after less mean before, for each place that
-leaves two occasions on both sides). Each is divided by what it would vary by if occasions were
-independent, and compared with the other nodes' of the same cell (``peers``), so that how much nodes
-wander by nature is seen rather than assumed. Over trend, places and cells Simes' chance is taken,
-and over nodes Benjamini & Hochberg's procedure.
+Costs (logarithms) are taken relative to the fleet's on the same occasion and to the node's own over
+all occasions (two-way: Tukey's median polish, 1977). The residuals are searched for a trend (least
+squares over time) and for steps (mean after minus mean before, for each place with two occasions on
+both sides). Each is divided by its standard deviation for independent occasions and compared with
+the other nodes' of the same cell (``peers``), so that the natural variation of nodes is estimated
+rather than assumed. Simes' p is taken over trend, places and cells, and Benjamini & Hochberg's
+procedure is applied over nodes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.stats.fleet.peers import against_peers, median_down, reach
 
 Ints = npt.NDArray[np.int64]
 
-# Fewest occasions that tell a drift, and fewest on each side of a step.
+# Minimum number of occasions for a drift, and on each side of a step.
 MIN_OCCASIONS = 4
 _SIDE = 2
 _POLISH = 4
@@ -32,11 +32,11 @@ _POLISH = 4
 
 @dataclass(frozen=True)
 class Drift:
-    """One node that got slower, in the cell where that is surest.
+    """A node that became slower, in the cell with the smallest p.
 
-    ``size``: how much, as a difference of logarithms of costs, from the first occasion to the last
-    (trend) or at the step, with its 95% ``interval``. ``since``: the first occasion after the step,
-    of a trend the node's first. ``occasions``: how many the node has. ``p``: adjusted over nodes.
+    ``size``: difference of logarithms of costs from the first occasion to the last (trend) or at
+    the step, with its 95% ``interval``. ``since``: the first occasion after the step, of a trend
+    the node's first. ``occasions``: number of the node's occasions. ``p``: adjusted over nodes.
     """
 
     node: int
@@ -52,25 +52,25 @@ class Drift:
 def find_drifts(
     costs: Floats, utc: Floats, kinds: Ints | None = None, level: float = LEVEL
 ) -> list[Drift]:
-    """The nodes that got slower, the surest first.
+    """The nodes that became slower, the smallest p first.
 
     ``costs`` [node, cell, occasion]: positive, more is worse, nan for none. ``utc`` [occasion]:
-    seconds, ascending. ``kinds`` [node]: which are compared with each other.
+    seconds, ascending. ``kinds`` [node]: nodes are compared within their kind.
     """
     logs = logarithms(costs)
     nodes, cells, occasions = logs.shape
     if nodes == 0 or cells == 0 or occasions < MIN_OCCASIONS:
         return []
     of_kind = np.zeros(nodes, dtype=np.int64) if kinds is None else kinds
-    looked = [_trend(np.isfinite(logs), utc)]
-    looked += [_step(np.isfinite(logs), place) for place in range(_SIDE, occasions - _SIDE + 1)]
-    p = np.full((nodes, len(looked) * cells), np.nan)
+    contrasts = [_trend(np.isfinite(logs), utc)]
+    contrasts += [_step(np.isfinite(logs), place) for place in range(_SIDE, occasions - _SIDE + 1)]
+    p = np.full((nodes, len(contrasts) * cells), np.nan)
     sizes, errors, fits = (np.full(p.shape, np.nan) for _ in range(3))
     for kind in np.unique(of_kind):
         rows = np.flatnonzero(of_kind == kind)
         rest = _polished(logs[rows])
-        for number, (weights, spread) in enumerate(looked):
-            columns = np.arange(cells) * len(looked) + number
+        for number, (weights, spread) in enumerate(contrasts):
+            columns = np.arange(cells) * len(contrasts) + number
             size = _sum(weights[rows] * np.nan_to_num(rest), weights[rows])
             wide = spread[rows]
             peers = against_peers(size / wide, floor=FLOOR)
@@ -85,10 +85,10 @@ def find_drifts(
         found = np.flatnonzero(over <= level)
     drifts = []
     for node in found:
-        cell = int(np.nanargmin(p[node])) // len(looked)
-        # Of trend and steps the one that leaves the least of the node's squares.
-        number = int(np.nanargmax(fits[node, cell * len(looked) :][: len(looked)]))
-        best = cell * len(looked) + number
+        cell = int(np.nanargmin(p[node])) // len(contrasts)
+        # Of trend and steps the one with the smallest residual sum of squares.
+        number = int(np.nanargmax(fits[node, cell * len(contrasts) :][: len(contrasts)]))
+        best = cell * len(contrasts) + number
         there = np.flatnonzero(np.isfinite(logs[node, cell]))
         much, half = float(sizes[node, best]), float(errors[node, best])
         after = there[there >= number + _SIDE - 1]
@@ -108,7 +108,7 @@ def find_drifts(
 
 
 def _polished(logs: Floats) -> Floats:
-    """What is left of [node, cell, occasion] without the nodes' and the occasions' medians."""
+    """The residuals [node, cell, occasion] after removal of nodes' and occasions' medians."""
     rest = logs.copy()
     for _ in range(_POLISH):
         rest -= median_down(np.moveaxis(rest, 2, 0))[:, :, None]
@@ -117,13 +117,13 @@ def _polished(logs: Floats) -> Floats:
 
 
 def _sum(values: Floats, weights: Floats) -> Floats:
-    """Over occasions; nan where there is no weight."""
+    """Sum over occasions; nan where all weights are 0."""
     return np.where(np.abs(weights).sum(axis=2) > 0.0, values.sum(axis=2), np.nan)
 
 
 def _trend(there: npt.NDArray[np.bool_], utc: Floats) -> tuple[Floats, Floats]:
-    """Weights that give the change from a node's first occasion to its last, by least squares; and
-    its standard deviation where occasions have one of 1. Nothing where there are too few.
+    """Least-squares weights of the change from a node's first occasion to its last, and its
+    standard deviation if that of occasions is 1; weights 0 and nan for too few occasions.
     """
     times = np.where(there, utc, np.nan)
     count = there.sum(axis=2)
@@ -139,7 +139,7 @@ def _trend(there: npt.NDArray[np.bool_], utc: Floats) -> tuple[Floats, Floats]:
 
 
 def _step(there: npt.NDArray[np.bool_], place: int) -> tuple[Floats, Floats]:
-    """The same of the mean from occasion ``place`` on less that before."""
+    """The same for the mean from occasion ``place`` on minus the mean before."""
     late = np.arange(there.shape[2]) >= place
     after, before = there & late, there & ~late
     n_after, n_before = after.sum(axis=2), before.sum(axis=2)

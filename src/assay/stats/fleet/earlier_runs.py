@@ -1,4 +1,4 @@
-"""What was measured of the same nodes before: earlier groups, and single runs of a day together."""
+"""Earlier measurements of the same nodes: earlier groups, and single runs pooled by day."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from assay.stats.fleet.peers import MIN_VALUES
 from assay.stats.repeats.repeats import Repeats
 from assay.stats.repeats.stored_repeats import repeats_in
 
-# The newest occasions that are looked at.
+# Maximum number of occasions, the newest ones.
 MOST = 24
 _DAY = 86400.0
 
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """One time that nodes were measured: by cell (its id) and host, the median of the launches'
-    costs. ``name``: of the group, or the day of single runs; ``utc``: seconds.
+    """One earlier measurement of nodes. ``costs``: medians of the launches' costs, by cell id and
+    host. ``name``: of the group, or the day of single runs; ``utc``: seconds.
     """
 
     name: str
@@ -34,10 +34,10 @@ class EarlierRun:
 
 
 def earlier_runs_before(group: GroupData, cells: Collection[str]) -> list[EarlierRun]:
-    """What the folder of a group holds of these cells from before it, in order of time.
+    """Earlier measurements of these cells in the folder of a group, in order of time.
 
-    Groups count each by itself; runs on single hosts together by the day (UTC), where at least so
-    many hosts were measured that they can be compared. What can't be read is passed over.
+    Each group is one; runs on single hosts are pooled by day (UTC). Only those with enough hosts
+    for a comparison are returned. What can't be read is skipped.
     """
     root, until = group.path.parent, group.request.utc
     collected: list[EarlierRun] = []
@@ -55,7 +55,7 @@ def earlier_runs_before(group: GroupData, cells: Collection[str]) -> list[Earlie
 def with_now(
     occasions: Iterable[EarlierRun], now: EarlierRun, hosts: list[str], cells: list[str]
 ) -> tuple[Floats, Floats]:
-    """Costs [host, cell, occasion] with the present one last, nan for none; and when they were."""
+    """Costs [host, cell, occasion] with ``now`` last, nan for none; and the occasions' times."""
     found = [*occasions, now]
     costs = np.full((len(hosts), len(cells), len(found)), np.nan)
     places = {host: place for place, host in enumerate(hosts)}
@@ -102,7 +102,7 @@ def _medians(hosts: Iterable[str], costs: Floats) -> dict[str, float]:
 
 
 def _days(found: Iterable[Repeats], cells: Collection[str]) -> list[EarlierRun]:
-    """Runs on single hosts, those of a day together."""
+    """Runs on single hosts, pooled by day."""
     import datetime
 
     days: dict[int, dict[str, dict[str, float]]] = defaultdict(dict)

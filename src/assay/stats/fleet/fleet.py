@@ -1,17 +1,17 @@
-"""A fleet of nodes over all kernels at once: which are slower than the others, and in what.
+"""Comparison of a fleet of nodes over all kernels: slow nodes, and the resources they are slow in.
 
 Values are logarithms of costs, so that deviations are relative and neither units nor work matter:
-value = cell's usual value (within a kind of nodes) + the node's own deviation + that of a launch.
-Nodes differ by nature, and launches of a node more or less; both are estimated from the fleet,
-robustly. A node's launches come down to one value (Huber 1964, with the launches' scatter known
-from all nodes), which is compared with the other nodes' (``peers``). Cells of one resource, and all
-cells, are further columns: their deviations weighted by what they are known to, outlying cells cut.
+value = cell's usual value (within a kind of nodes) + the node's deviation + that of a launch. The
+scatter of nodes and of launches is estimated robustly from the fleet. A node's launches are
+summarised by one value (Huber 1964, with the launches' scatter estimated from all nodes), which is
+compared with the other nodes' (``peers``). The cells of one resource, and all cells, are further
+columns: weighted means of deviations, with outlying cells clipped.
 
-What is controlled is the share of false ones among the nodes that are named (Benjamini & Bogomolov
-2014): a node's chance is Simes' (1986) over all its columns, Benjamini & Hochberg's (1995)
-procedure selects nodes, and within a selected node columns are named at the level times the share
-of nodes selected. (The same over all nodes and cells at once would let a node that is slow in
-fifty cells pay for two that aren't.)
+The false-discovery rate among the named nodes is controlled (Benjamini & Bogomolov 2014): a node's
+p is Simes' (1986) over all its columns, Benjamini & Hochberg's (1995) procedure selects nodes, and
+within a selected node columns are named at the level times the share of selected nodes. (One
+procedure over all nodes and cells would let one node that is slow in fifty cells allow two false
+ones.)
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from assay.stats.fleet.kinds import find_kinds
 from assay.stats.fleet.peers import MIN_VALUES, against_peers, median_down, reach
 
 Ints = npt.NDArray[np.int64]
-# The false-discovery rate that is asked for, half of what is stated (STATED): a node that is bad
-# for sure makes room for twice as many false ones beside it, and nature isn't quite normal.
+# The level of the procedure is half of the false-discovery rate that is stated (STATED): a clearly
+# slow node doubles the number of false ones that are allowed, and data aren't exactly normal.
 LEVEL, STATED = 0.025, 0.05
-# The least scatter between nodes that is believed: 0.1%.
+# Minimum scatter between nodes: 0.1%.
 FLOOR = 1e-3
 # Huber's constant: 95% of the mean's efficiency for normal values; and that efficiency.
-_HUBER, _EFFICIENCY = 1.345, 0.95
+HUBER, _EFFICIENCY = 1.345, 0.95
 _ROUNDS = 6
-# Deviations from the node's usual one beyond which a cell counts as if it were no further.
+# Cells are clipped at this number of deviations from the node's median deviation.
 _CELL_CUT = 2.0
 ALL = "all kernels"
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """What came of it. Arrays are [node, column] unless said; columns are the cells, then the
-    resources that have several, then all cells, as ``columns`` names them.
+    """The result of a comparison. Arrays are [node, column] unless stated; columns are the cells,
+    then the resources with several cells, then all cells, as ``columns`` names them.
 
-    ``kinds`` [node]: which nodes were compared with each other. ``split``: cells in which values
-    told kinds apart. ``counts`` [node, cell]: launches. ``slow`` [node, cell]: those of them slower
+    ``kinds`` [node]: nodes are compared within their kind. ``split``: cells whose values
+    distinguished kinds. ``counts`` [node, cell]: launches. ``slow`` [node, cell]: launches slower
     than the usual node. ``shift``: how much slower than the usual node of the kind, a difference of
-    logarithms of costs; nan where there is nothing. ``error``: its standard error. ``t``: the same
-    in deviations that nodes differ by. ``p``: the chance of so slow a node among equals.
-    ``p_columns``: adjusted; ``p_nodes`` [node]: of each node over all its columns, adjusted; those
-    at or under the level are outliers. ``p_fast`` [node]: the same, of being faster. ``scatter``
-    [kind, column]: a standard deviation between nodes; ``within`` [cell]: between a node's
-    launches, nan where none has several.
+    logarithms of costs; nan without measurements. ``error``: its standard error. ``t``: the shift
+    in units of the deviation between nodes. ``p``: of such a shift, if all nodes are alike.
+    ``p_columns``: adjusted; ``p_nodes`` [node]: of each node over all its columns, adjusted; nodes
+    at or below the level are outliers. ``p_fast`` [node]: the same for faster nodes. ``scatter``
+    [kind, column]: standard deviation between nodes; ``within`` [cell]: between a node's launches,
+    nan where no node has several.
     """
 
     columns: tuple[str, ...]
@@ -73,12 +73,17 @@ class Fleet:
     scatter: Floats
     within: Floats
 
+    @property
+    def launches(self) -> int:
+        """The median over nodes of the launches of the node's cell with the most launches."""
+        return int(np.median(self.counts.max(axis=1))) if self.counts.size else 0
+
     def outliers(self, level: float = LEVEL) -> Ints:
-        """The nodes that are slower than their kind, the surest first."""
+        """The nodes that are slower than their kind, the smallest p first."""
         return _selected(self.p_nodes, level, np.nan_to_num(self.t, nan=-np.inf).max(axis=1))
 
     def faster(self, level: float = LEVEL) -> Ints:
-        """The nodes that are faster than their kind, the surest first."""
+        """The nodes that are faster than their kind, the smallest p first."""
         return _selected(self.p_fast, level, np.nan_to_num(-self.t, nan=-np.inf).max(axis=1))
 
 
@@ -87,17 +92,19 @@ def compare(
     resources: Sequence[str],
     known_kinds: Ints | None = None,
     level: float = LEVEL,
+    *,
+    split_kinds: bool = True,
 ) -> Fleet:
     """Compare nodes. ``costs`` [node, cell, repetition]: positive, more is worse, nan for none.
 
-    ``resources``: of each cell, what it takes most. ``known_kinds``: kinds of nodes that are known
-    beforehand; kinds that the values show are found too.
+    ``resources``: the resource that limits each cell. ``known_kinds``: kinds of nodes that are
+    known beforehand; kinds that the values show are distinguished in addition if ``split_kinds``.
     """
     logs = logarithms(costs)
     counts = np.isfinite(logs).sum(axis=2)
     within = _launch_scatter(logs, counts)
     values = _node_values(logs, counts, within)
-    kinds, split = find_kinds(values, known_kinds)
+    kinds, split = find_kinds(values, known_kinds, split=split_kinds)
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = np.where(counts > 0, np.nan_to_num(within) ** 2 / _EFFICIENCY / counts, np.nan)
     groups = _groups(resources)
@@ -132,7 +139,7 @@ def compare(
 
 
 def logarithms(costs: Floats) -> Floats:
-    """Of positive finite costs their logarithms, of others nan."""
+    """Logarithms of positive finite costs; nan for others."""
     given = np.asarray(costs, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where((given > 0.0) & np.isfinite(given), np.log(given), np.nan)
@@ -160,11 +167,11 @@ def _compare_kind(
     noise: Floats,
     groups: Sequence[tuple[str, Ints]],
 ) -> Floats:
-    """Fill in one kind's rows; the cells' usual values."""
+    """Fill in one kind's rows; returns the cells' usual values."""
     peers = against_peers(values, noise, FLOOR)
     cells = values.shape[1]
     shift = values - peers.centre
-    known = np.where(noise > 0.0, noise, peers.scale**2)  # one launch tells nothing of its error
+    known = np.where(noise > 0.0, noise, peers.scale**2)  # single launches: error unknown
     error = np.sqrt(known + peers.scale**2 / np.maximum(peers.count, 1))
     table.shift[rows, :cells], table.error[rows, :cells] = (
         shift,
@@ -187,7 +194,7 @@ def _compare_kind(
 
 
 def _groups(resources: Sequence[str]) -> list[tuple[str, Ints]]:
-    """The columns made of several cells: each resource that has some, and all cells."""
+    """The columns of several cells: each resource with several cells, and all cells."""
     names = dict.fromkeys(resources)
     table = [(n, np.array([i for i, r in enumerate(resources) if r == n])) for n in names]
     several = [(name, members) for name, members in table if members.size > 1]
@@ -197,10 +204,10 @@ def _groups(resources: Sequence[str]) -> list[tuple[str, Ints]]:
 
 
 def _launch_scatter(logs: Floats, counts: Ints) -> Floats:
-    """Standard deviation between a node's launches, of each cell, from the median node's variance.
+    """Standard deviation between a node's launches, per cell, from the median of nodes' variances.
 
-    The variance of normal values over their own is chi-squared over its degrees of freedom, whose
-    median is divided out.
+    A sample variance of normal values is chi-squared over its degrees of freedom; it is divided by
+    the median of that distribution.
     """
     from scipy.special import chdtri
 
@@ -214,12 +221,12 @@ def _launch_scatter(logs: Floats, counts: Ints) -> Floats:
 
 
 def _node_values(logs: Floats, counts: Ints, within: Floats) -> Floats:
-    """One value a node and cell: Huber's estimate of location over its launches."""
+    """One value per node and cell: Huber's estimate of location over its launches."""
     centre = median_down(np.moveaxis(logs, 2, 0))
     if logs.shape[2] < 3:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(counts > 0, np.nansum(logs, axis=2) / counts, np.nan)
-    limit = np.where(np.nan_to_num(within) > 0.0, _HUBER * within, np.inf)[None, :, None]
+    limit = np.where(np.nan_to_num(within) > 0.0, HUBER * within, np.inf)[None, :, None]
     for _ in range(_ROUNDS):
         away = np.clip(logs - centre[:, :, None], -limit, limit)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -228,8 +235,8 @@ def _node_values(logs: Floats, counts: Ints, within: Floats) -> Floats:
 
 
 def _together(shift: Floats, scale: Floats) -> Floats:
-    """Each node's shift over several cells: weighted by 1 / scale^2, with cells that are far from
-    the median cell's cut, so that one resource alone doesn't make a node slow in all.
+    """Each node's mean shift over several cells, weighted by 1 / scale^2, with cells clipped around
+    the median shift, so that one resource alone doesn't make a node slow in all.
     """
     usual = median_down(shift.T)
     away = np.clip(shift - usual[:, None], -_CELL_CUT * scale, _CELL_CUT * scale)
@@ -239,7 +246,7 @@ def _together(shift: Floats, scale: Floats) -> Floats:
 
 
 def _together_error(known: Floats, shift: Floats, scale: Floats) -> Floats:
-    """The standard error of that, cells' errors independent of each other."""
+    """The standard error of ``_together``, for independent errors of cells."""
     weights = np.where(np.isfinite(shift), 1.0 / scale**2, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (weights**2 * np.nan_to_num(known)).sum(axis=1) / weights.sum(axis=1) ** 2
@@ -247,7 +254,7 @@ def _together_error(known: Floats, shift: Floats, scale: Floats) -> Floats:
 
 
 def _controlled(p: Floats, level: float) -> tuple[Floats, Floats]:
-    """Adjusted p-values: of each node over its columns, and of columns within selected nodes."""
+    """Adjusted p: of each node over its columns, and of columns within selected nodes."""
     if p.size == 0:
         return np.full(p.shape[0], np.nan), p
     columns = corrected_rows(p)
@@ -267,6 +274,6 @@ def _selected(p: Floats, level: float, strength: Floats) -> Ints:
 
 
 def interval(shift: float, error: float, count: int) -> tuple[float, float]:
-    """The 95% interval of a shift: ``count`` nodes tell the errors."""
+    """The 95% interval of a shift whose error is estimated from ``count`` nodes."""
     half = float(reach(max(count, MIN_VALUES))) * error
     return shift - half, shift + half

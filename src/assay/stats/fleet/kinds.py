@@ -1,9 +1,9 @@
 """Kinds of nodes: where values are bimodal, nodes are compared within their mode.
 
-A cut through one column divides the nodes; the distance of its two sides is in deviations within
-them (Ashman, Bird & Zepf 1994 call it bimodal from 2 on where both modes were fitted; a cut through
-the middle of a single normal distribution already gives 2.65). Up to a quarter of the nodes may be
-bad, so that a side with no more nodes than that is not a kind.
+A cut through one column divides the nodes; the distance of its two sides is in units of the
+deviation within them. (Ashman, Bird & Zepf 1994 call a distribution bimodal from 2 on where both
+modes are fitted; a cut at the median of a single normal distribution already gives 2.65.) Up to a
+quarter of the nodes may be outliers, so that a side with at most that many nodes is not a kind.
 """
 
 from __future__ import annotations
@@ -16,32 +16,34 @@ from assay.stats.core.rounding import LEAST_DIVISOR
 
 Ints = npt.NDArray[np.int64]
 
-# A side with at most this share of the nodes, or with fewer nodes, is no kind of its own.
+# A side with at most this share of the nodes, or with fewer than LEAST_NODES, is not a kind.
 LEAST_SHARE = 0.25
 LEAST_NODES = 3
-# Deviations that the sides of a cut are apart, at least, and more by APART_FEW over the square of
-# the number of nodes, since few nodes look bimodal by chance: one fleet of normal values in over a
-# thousand has a cut so far apart (simulated for 8 to 1,000 nodes).
+# Minimum distance of the sides of a cut in deviations, plus APART_SMALL over the square of the
+# number of nodes, since few nodes look bimodal by chance: less than one in a thousand fleets of
+# normal values has such a cut (simulated for 8 to 1,000 nodes).
 APART = 5.0
 APART_SMALL = 1500.0
-# Logarithms that sides differ by, at least: 1%. Less isn't worth a kind.
+# Minimum difference of the sides, in logarithms: 1%. Smaller differences don't make kinds.
 LEAST_GAP = 0.01
 MOST_KINDS = 4
-# What lies further out than this share of the nodes counts as if it lay there: dead nodes.
+# Values beyond this share of the nodes on either end are clipped: broken nodes.
 _ENDS = 0.1
 
 
-def find_kinds(values: Floats, known_kinds: Ints | None = None) -> tuple[Ints, list[int]]:
+def find_kinds(
+    values: Floats, known_kinds: Ints | None = None, *, split: bool = True
+) -> tuple[Ints, list[int]]:
     """The kind of each node, from 0, and the columns in which kinds were distinguished.
 
     ``values`` [node, column]: logarithms of costs, nan where missing. ``known_kinds``: kinds known
-    beforehand, which are divided further where their values are bimodal.
+    beforehand, which are divided further where their values are bimodal, if ``split``.
     """
     kinds = (
         np.zeros(values.shape[0], dtype=np.int64) if known_kinds is None else np.array(known_kinds)
     )
     columns: list[int] = []
-    while len(np.unique(kinds)) < MOST_KINDS + (
+    while split and len(np.unique(kinds)) < MOST_KINDS + (
         0 if known_kinds is None else int(known_kinds.max(initial=0))
     ):
         best: tuple[float, int, npt.NDArray[np.bool_]] | None = None
@@ -60,7 +62,7 @@ def find_kinds(values: Floats, known_kinds: Ints | None = None) -> tuple[Ints, l
 
 
 def _widest_cut(values: Floats) -> tuple[float, int, npt.NDArray[np.bool_]] | None:
-    """The cut whose sides are furthest apart: how far over what is asked, its column, who is above.
+    """The cut with the most distant sides: distance over the required one, column, nodes above it.
 
     Nodes that lack the column stay below.
     """
@@ -77,8 +79,8 @@ def _widest_cut(values: Floats) -> tuple[float, int, npt.NDArray[np.bool_]] | No
 
 
 def _cut(ordered: Floats) -> tuple[float, float] | None:
-    """Of ascending values the best cut, if its sides are apart: how far, relative to what is asked,
-    and the value that it goes through.
+    """The best cut of ascending values, if its sides are far enough apart: their distance over the
+    required one, and the value of the cut.
     """
     n = int(ordered.size)
     least = max(LEAST_NODES, int(np.floor(LEAST_SHARE * n)) + 1)
@@ -97,9 +99,9 @@ def _cut(ordered: Floats) -> tuple[float, float] | None:
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.where(gap > LEAST_GAP, gap / np.maximum(spread, LEAST_DIVISOR), 0.0)
     place = int(np.argmax(apart))
-    asked = APART + APART_SMALL / n**2
+    needed = APART + APART_SMALL / n**2
     cut = int(below[place])
-    # The best of all cuts: one that isn't through a small side's edge would make that a kind.
-    if apart[place] < asked or not least <= cut <= n - least:
+    # Checked after the choice of the best cut: other cuts would make a small side part of a kind.
+    if apart[place] < needed or not least <= cut <= n - least:
         return None
-    return float(apart[place] / asked), float((ordered[cut - 1] + ordered[cut]) / 2)
+    return float(apart[place] / needed), float((ordered[cut - 1] + ordered[cut]) / 2)

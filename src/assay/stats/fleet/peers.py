@@ -1,12 +1,11 @@
-"""How far each of several values is from the others, where some of them may be bad.
+"""Deviation of each of several values from the others, robust against outliers among them.
 
-The others are summarised by mean and standard deviation after those have been set aside that are
-far off, round after round (iterated rejection; Hampel, Ronchetti, Rousseeuw & Stahel 1986, 1.4),
-from a start that bad values can't move: the median, and Qn (Rousseeuw & Croux 1993) or, of many
-values, the median absolute deviation. At most a quarter is set aside. Each value is then compared
-with the others without it, as Grubbs (1950) and externally studentised residuals do (Cook &
-Weisberg 1982, 2.2.1). How that is distributed where all values are alike was simulated: t, with the
-degrees of freedom and the scale of ``_ALIKE``.
+The others are summarised by mean and standard deviation after iterated rejection of outliers
+(Hampel, Ronchetti, Rousseeuw & Stahel 1986, 1.4), which starts from robust estimates: the median,
+and Qn (Rousseeuw & Croux 1993) or, for many values, the median absolute deviation. At most a
+quarter is rejected. Each value is then compared with the others without it, as Grubbs (1950) and
+externally studentised residuals do (Cook & Weisberg 1982, 2.2.1). The distribution without outliers
+was simulated: t, with the degrees of freedom and the scale of ``_ALIKE``.
 """
 
 from __future__ import annotations
@@ -20,24 +19,25 @@ from assay.stats.core.intervals import Floats
 
 Ints = npt.NDArray[np.int64]
 
-# Fewest values of which one can be told to be unlike the others.
+# Minimum number of values for a comparison of one with the others.
 MIN_VALUES = 3
-# A value so many deviations off is set aside; the share of a normal distribution's variance that
-# the rest keeps: 1 - 2 k phi(k) / (2 Phi(k) - 1).
+# Values further off than this number of deviations are rejected; the share of a normal
+# distribution's variance that remains: 1 - 2 k phi(k) / (2 Phi(k) - 1).
 CUT = 2.5
 VARIANCE_LEFT = 0.91126
-# At most this share is set aside, and after so many rounds no more.
+# Maximum share of rejected values, and maximum number of rounds.
 MOST_BAD = 0.25
 _ROUNDS = 10
-# Up to so many values Qn is the start, which takes the pairs; its scale for normal values, and
-# what it is multiplied by for 2 to 9 values (Rousseeuw & Croux 1993; Croux & Rousseeuw 1992).
+# Up to this number of values the start is Qn, which needs all pairs; its scale for normal values,
+# and its factors for 2 to 9 values (Rousseeuw & Croux 1993; Croux & Rousseeuw 1992).
 _PAIRS = 64
 _QN = 2.21914
 _QN_SMALL = (0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872)
-# From a median absolute deviation to the standard deviation of a normal distribution.
+# Scales a median absolute deviation to the standard deviation of a normal distribution.
 ROBUST = 1.4826
-# Of so many values (degrees of freedom, scale) of the t that the greatest tenth of a thousandth to
-# a hundredth of all deviations follow; benchmarks/rates/fleets.py simulates them again.
+# (number of values, degrees of freedom, scale) of the t distribution that fits the tail of the
+# deviations between probabilities of 1e-4 and 1e-2; benchmarks/rates/fleets.py repeats the
+# simulation.
 _ALIKE: tuple[tuple[int, float, float], ...] = (
     (3, 1.0, 1.0),
     (4, 1.5, 0.85),
@@ -59,10 +59,11 @@ _ALIKE: tuple[tuple[int, float, float], ...] = (
 
 @dataclass(frozen=True)
 class Peers:
-    """Of each column of values its others: ``centre``, ``scale`` (as a standard deviation) and how
-    many they are (``count``); of each value ``t``, how many of its own deviations it is above the
-    others, nan where there is none or too few others; ``p``: the chance of one so far above if all
-    are alike.
+    """Comparison of values with the others of their column.
+
+    Of each column ``centre``, ``scale`` (a standard deviation) and ``count`` of its values. Of each
+    value ``t``, its deviation above the others over its standard error, nan where it is missing or
+    has too few others; ``p``: one-sided, if all values have the same distribution.
     """
 
     centre: Floats
@@ -73,7 +74,7 @@ class Peers:
 
 
 def median_down(values: Floats) -> Floats:
-    """The median of each column, nan left out; nan for a column of nothing."""
+    """The median of each column without nan; nan for a column of nan alone."""
     ordered = np.sort(values, axis=0)  # nan last
     count = np.isfinite(values).sum(axis=0)
     low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, values.shape[0] - 1)
@@ -82,8 +83,8 @@ def median_down(values: Floats) -> Floats:
 
 
 def qn(values: Floats) -> float:
-    """Qn of at least two values: a quarter of the pairs are closer than that, and its scale is
-    such that it estimates the standard deviation of normal values (Rousseeuw & Croux 1993).
+    """Qn of at least two values (Rousseeuw & Croux 1993): about the first quartile of the pairs'
+    distances, scaled to the standard deviation of normal values.
     """
     n = int(values.size)
     above, below = np.triu_indices(n, 1)
@@ -95,11 +96,10 @@ def qn(values: Floats) -> float:
 
 
 def against_peers(values: Floats, noise: Floats | float = 0.0, floor: float = 0.0) -> Peers:
-    """Hold each of ``values`` [row, column] against the others of its column; nan is none.
+    """Compare each of ``values`` [row, column] with the others of its column; nan is missing.
 
-    ``noise``: variance of each value that is known to be its own (of the mean of few repetitions,
-    say); where values have more of it than others, they are allowed to be further off. ``floor``:
-    the least standard deviation to believe in.
+    ``noise``: known variance of each value (such as of the mean of few repetitions); values with
+    more of it than others may deviate more. ``floor``: the minimum standard deviation.
     """
     values = np.asarray(values, dtype=np.float64)
     noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), values.shape)
@@ -113,14 +113,14 @@ def against_peers(values: Floats, noise: Floats | float = 0.0, floor: float = 0.
         squares = np.where(inside, (values - centre) ** 2, 0.0).sum(axis=0)
         variance = np.where(kept > 1, squares / (kept - 1) / VARIANCE_LEFT, 0.0)
         typical = median_down(np.where(there, noise, np.nan))
-        t = _held(values, inside, kept, centre, squares, noise - typical, noise, floor)
+        t = _deviations(values, inside, kept, centre, squares, noise - typical, noise, floor)
     t = np.where(there & (count >= MIN_VALUES), t, np.nan)
     scale = np.sqrt(np.maximum(variance, floor**2))
     return Peers(centre, scale, count, t, chance(t, count))
 
 
 def chance(t: Floats, count: Ints | int) -> Floats:
-    """The chance of a deviation of at least ``t`` of one of ``count`` values that are alike."""
+    """Probability of a deviation of at least ``t`` of one of ``count`` values without outliers."""
     from scipy.special import stdtr
 
     freedom, scale = _alike(np.asarray(count, dtype=np.float64))
@@ -128,7 +128,7 @@ def chance(t: Floats, count: Ints | int) -> Floats:
 
 
 def reach(count: Ints | int, share: float = 0.975) -> Floats:
-    """The deviation that a value stays under with probability ``share`` if all are alike."""
+    """The ``share``-quantile of the deviation of one of ``count`` values without outliers."""
     from scipy.special import stdtrit
 
     freedom, scale = _alike(np.asarray(count, dtype=np.float64))
@@ -136,7 +136,7 @@ def reach(count: Ints | int, share: float = 0.975) -> Floats:
 
 
 def _alike(count: Floats) -> tuple[Floats, Floats]:
-    """Degrees of freedom and scale for so many values: between simulated sizes by 1 / n."""
+    """Degrees of freedom and scale for ``count`` values, interpolated in 1 / n."""
     sizes = np.array([row[0] for row in _ALIKE], dtype=np.float64)
     lost = np.array([1.0 / row[1] for row in _ALIKE])
     scales = np.array([row[2] for row in _ALIKE])
@@ -148,7 +148,7 @@ def _alike(count: Floats) -> tuple[Floats, Floats]:
 def _inside(
     values: Floats, there: npt.NDArray[np.bool_], count: Ints, floor: float
 ) -> npt.NDArray[np.bool_]:
-    """Which values are not set aside."""
+    """Which values are not rejected."""
     if values.shape[0] == 0:
         return there
     centre, scale = median_down(values), np.maximum(_start(values, there), floor)
@@ -178,7 +178,7 @@ def _start(values: Floats, there: npt.NDArray[np.bool_]) -> Floats:
     return ROBUST * median_down(np.abs(values - median_down(values)))
 
 
-def _held(
+def _deviations(
     values: Floats,
     inside: npt.NDArray[np.bool_],
     kept: Ints,
@@ -188,7 +188,7 @@ def _held(
     noise: Floats,
     floor: float,
 ) -> Floats:
-    """Deviations from the others, each value's own part in their mean and variance taken out."""
+    """Deviations from the others, with each value removed from the mean and the variance."""
     away = values - centre
     others = np.where(inside, kept - 1, kept)
     # Without one of n values the mean moves by away / (n - 1), the sum of squares by
@@ -196,7 +196,7 @@ def _held(
     own = np.where(inside, away / np.maximum(others, 1), 0.0)
     left = squares - np.where(inside, away**2 * kept / np.maximum(others, 1), 0.0)
     variance = np.maximum(left, 0.0) / np.maximum(others - 1, 1) / VARIANCE_LEFT
-    # One other alone has no scatter; the pair's own serves, in which neither is far off.
+    # A single other value has no scatter; with that of the pair neither is an outlier.
     variance = np.where(others > 1, variance, squares / np.maximum(kept - 1, 1) / VARIANCE_LEFT)
     each = np.maximum(np.maximum(variance + more_noise, noise), floor**2)
     return np.asarray((away + own) / np.sqrt(each + variance / others))

@@ -1,1 +1,1 @@
-"""What traces of the noise kernels hold: interruptions and their periods."""
+"""Traces of the noise kernels: interruptions and their periods."""

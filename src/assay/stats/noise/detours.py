@@ -1,4 +1,4 @@
-"""What the traces of the noise kernels hold: time lost, interruption by interruption."""
+"""Traces of the noise kernels: lost time, interruptions, and the cost to synchronised codes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from assay.stats.noise.spectrum import Spectrum, spectrum
 FWQ, FTQ, BARRIER = "noise.fwq", "noise.ftq", "noise.barrier"
 TRACED = (FWQ, FTQ)
 
-# An interruption is what exceeds the usual loss by so many deviations: the jitter of an undisturbed
-# core practically never does, not even where it leans to one side so that low quantiles lie close
-# to each other (five true deviations of a normal distribution folded at its middle).
+# A loss is an interruption if it exceeds the usual loss by this number of deviations. The jitter of
+# an undisturbed core practically never does, even if it is one-sided, so that low quantiles are
+# close together (five true deviations of a normal distribution folded at its median).
 _DEVIATIONS = 20.0
-# Quantiles that the usual loss and its deviation are taken from: low ones, for on a busy machine
-# half of the quanta are interrupted; and the distances of a normal distribution's from its middle.
+# Quantiles from which the usual loss and its deviation are estimated: low ones, because on a busy
+# machine half of the quanta are interrupted; and the normal scores of these quantiles.
 _LOW, _QUARTER = 0.05, 0.25
 _LOW_SCORE, _QUARTER_SCORE = 1.6449, 0.6745
 
-# The beats of the greatest period with the quanta of fixed work stay below this share of it.
+# The beats of the strongest period with the quanta of fixed work stay below this share of it.
 _BEATS = 0.25
-# Seconds: the resolution of a clock whose record doesn't have it.
+# Clock resolution in seconds where the record lacks it.
 _CLOCK_RESOLUTION = 1e-9
-# In intervals: rounding must not cut off a last one that is whole.
+# Tolerance in intervals, so that rounding doesn't drop a complete last interval.
 _WHOLE = 1e-9
 
 
 @dataclass(frozen=True)
 class TraceSegment:
-    """One sample's trace. ``starts``, ``spans``, ``lost``: of each quantum, s from the first's.
+    """One sample's trace, one entry per quantum (FWQ) or interval (FTQ), s.
 
-    ``lost``: over the fastest quantum (FWQ) or short of the fullest interval (FTQ) of this launch's
-    rank. ``at``: when it began in its launch.
+    ``starts``: from the start of the first one. ``spans``: their lengths. ``lost``: time over that
+    of the fastest quantum (FWQ), or missing to the fullest interval (FTQ), of the rank in this
+    launch. ``at``: when the sample began in its launch.
     """
 
     at: float
@@ -48,9 +49,9 @@ class TraceSegment:
 
 @dataclass(frozen=True)
 class Trace:
-    """One rank's segments over all launches of a cell. ``step``: the quantum (FWQ) or interval.
+    """One rank's segments over all launches of a cell. ``step``: the quantum or interval, s.
 
-    ``grain``: seconds below which a loss can't be told (FTQ's piece of work, the clock's step).
+    ``grain``: resolution of a loss, s (FTQ's piece of work, or the clock's resolution).
     """
 
     kernel: str
@@ -63,7 +64,7 @@ class Trace:
 
     @property
     def lost(self) -> Floats:
-        """Seconds lost in each quantum, all segments after each other."""
+        """Seconds lost in each quantum, one segment after another."""
         return np.concatenate([segment.lost for segment in self.segments])
 
     @property
@@ -73,15 +74,15 @@ class Trace:
 
     @property
     def share(self) -> float:
-        """Time lost over all time."""
+        """Share of the time that is lost."""
         return float(self.lost.sum()) / self.duration
 
 
 @dataclass(frozen=True)
 class Detours:
-    """The interruptions of a trace: when each began, in which segment, and how long it took (s).
+    """The interruptions of a trace: start in the segment, length (s), and index of the segment.
 
-    ``floor``: what a quantum must lose more than usual to count as interrupted.
+    ``floor``: the loss beyond the usual one from which a quantum counts as interrupted, s.
     """
 
     starts: Floats
@@ -97,12 +98,12 @@ class Detours:
 
     @property
     def share(self) -> float:
-        """Their part of the time."""
+        """Share of the time that they take."""
         return float(self.lengths.sum()) / self.duration
 
 
 def traces(measurements: Iterable[Measurement]) -> list[Trace]:
-    """The traces of one cell's measurements, a rank each; only ranks that a launch traced."""
+    """The traces of one cell's measurements, one per traced rank."""
     found: dict[int, list[TraceSegment]] = {}
     seats: dict[int, tuple[str | None, int | None]] = {}
     kernel, step, grain = "", 0.0, 0.0
@@ -149,9 +150,9 @@ def _segments(
 
 
 def even(segment: TraceSegment, step: float) -> Floats:
-    """The seconds lost in even intervals of ``step`` s, what a quantum loses spread over its span.
+    """The seconds lost in even intervals of ``step`` s; a quantum's loss is spread over its span.
 
-    For fixed work, whose quanta begin unevenly; an interval cut off at the end is left out.
+    For fixed work, whose quanta start at uneven times; an incomplete last interval is left out.
     """
     ends = segment.starts + segment.spans
     count = int(ends[-1] / step + _WHOLE)
@@ -163,12 +164,12 @@ def even(segment: TraceSegment, step: float) -> Floats:
 def trace_spectrum(trace: Trace) -> Spectrum | None:
     """The spectrum of a rank's lost time; None where the traces are too short for one.
 
-    Fixed work tells only in which quantum time was lost, so what is periodic in time beats with the
-    quanta: of its periods those that are small beside the greatest are left out.
+    Fixed work shows only in which quantum time was lost, so a period in time beats with the quanta:
+    periods that are weak relative to the strongest are left out.
     """
     if trace.kernel == FTQ:
         return spectrum([segment.lost for segment in trace.segments], trace.step)
-    # A trace that lost much lasted longer, and all are cut to the shortest.
+    # A trace with more lost time is longer; spectrum() cuts all to the shortest.
     seen = spectrum([even(segment, trace.step) for segment in trace.segments], trace.step)
     if seen is None or not seen.periodic:
         return seen
@@ -179,8 +180,8 @@ def trace_spectrum(trace: Trace) -> Spectrum | None:
 def detours(trace: Trace) -> Detours:
     """The interruptions of a trace.
 
-    In fixed time one that goes on into the next interval is one; in fixed work it ends with its
-    quantum, and several within a quantum can't be told from one.
+    In fixed time an interruption of successive intervals counts as one. In fixed work it ends with
+    its quantum, and several within a quantum can't be distinguished from one.
     """
     lost = trace.lost
     low, quarter = (float(q) for q in np.quantile(lost, (_LOW, _QUARTER)))
@@ -206,7 +207,7 @@ def detours(trace: Trace) -> Detours:
 
 
 def expected_maximum(values: Sequence[float] | Floats, ranks: int) -> float:
-    """The mean of the greatest of ``ranks`` independent draws from these values, all alike likely.
+    """The expected maximum of ``ranks`` independent draws from these equally likely values.
 
     Exact: the i-th smallest of n is the greatest with probability (i/n)^ranks - ((i-1)/n)^ranks.
     """
@@ -217,12 +218,12 @@ def expected_maximum(values: Sequence[float] | Floats, ranks: int) -> float:
 
 @dataclass(frozen=True)
 class Slowdown:
-    """What noise costs a code that synchronises ``ranks`` ranks after every ``step`` s of work.
+    """The cost of noise to a code that synchronises ``ranks`` ranks after every ``step`` s of work.
 
-    ``alone``: mean seconds that a rank loses in a step; ``together``: mean of the greatest loss of
-    all ranks, which all wait for. Both relative to the step.
+    ``alone``: mean loss of a rank in a step; ``together``: mean of the greatest loss of all ranks,
+    for which all wait. Both relative to the step.
 
-    ``steps``: how many were looked at.
+    ``steps``: number of steps taken from the traces.
     """
 
     step: float
@@ -235,9 +236,9 @@ class Slowdown:
 def slowdown(all_traces: Sequence[Trace], step: float, ranks: int) -> Slowdown | None:
     """The cost of noise to a bulk-synchronous code (Petrini et al. 2003; Hoefler et al. 2010).
 
-    The work of a step is ``step`` s without noise; the losses of so much work are taken from the
-    traces, and ranks as independent of each other. None if there are too few steps in the traces
-    for the greatest of so many ranks to be seen among them.
+    The work of a step is ``step`` s without noise; the losses of steps are taken from the traces,
+    and ranks are assumed to be independent. None if the traces contain too few steps for the
+    maximum of ``ranks`` ranks.
     """
     losses: list[Floats] = []
     for trace in all_traces:

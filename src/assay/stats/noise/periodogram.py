@@ -1,4 +1,4 @@
-"""The mean periodogram of several traces over its floor, and what noise alone would exceed."""
+"""The mean periodogram of several traces over its noise floor, and thresholds for lines."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ import numpy.typing as npt
 
 from assay.stats.core.intervals import Floats
 
-# A period must fit so often into a trace: below, drift can't be told from it.
+# Minimum number of periods in a trace: a longer period can't be distinguished from drift.
 LEAST_CYCLES = 8
-# Frequencies between those that the trace tells apart: to hit a line's middle.
+# Zero padding: frequencies per resolved frequency, to sample a line near its peak.
 PADDING = 8
-# Neighbouring frequencies whose median is the floor, at most, and at least at the lowest ones,
+# Numbers of neighbouring frequencies whose median is the floor: fewer at the lowest frequencies,
 # where noise often rises steeply.
 _NEIGHBOURS = (16, 32, 64, 128)
-# Hann's window ties neighbouring frequencies: so many are worth one independent one (the
-# correlations of power are 4/9 and 1/36 at distances of one and two).
-_TIED = 1.0 + 2.0 * (4.0 / 9.0 + 1.0 / 36.0)
-# Standard deviations over the usual level at which the second view cuts the losses off.
+# Hann's window correlates neighbouring frequencies: this number of them equals one independent one
+# (the correlations of power are 4/9 and 1/36 at distances of one and two).
+_CORRELATED = 1.0 + 2.0 * (4.0 / 9.0 + 1.0 / 36.0)
+# Standard deviations over the usual level at which the second view clips the losses.
 _CUT = 10.0
 
 
 @dataclass
 class View:
-    """The segments' mean periodogram in one view. ``cut``: where losses were cut off, or inf."""
+    """The segments' mean periodogram in one view. ``cut``: where losses were clipped, or inf."""
 
-    table: Floats  # the segments, not cut off
-    fine: Floats  # power at all frequencies, the padded ones too
-    power: Floats  # power over its floor, at the frequencies looked at
-    mean_floor: Floats  # of the same, in the unit of ``fine``
+    table: Floats  # the segments, not clipped
+    fine: Floats  # power at all frequencies, including the padded ones
+    power: Floats  # power over its floor, at the searched frequencies
+    mean_floor: Floats  # at the searched frequencies, in the unit of ``fine``
     cut: float
 
 
 class Layout:
-    """The frequencies looked at, and which neighbours make the floor of each."""
+    """The searched frequencies, and the neighbours that determine the floor of each."""
 
     def __init__(
         self, length: int, step: float, bins: npt.NDArray[np.int64], segments: int
@@ -51,13 +51,13 @@ class Layout:
         self.groups = [(int(many), np.flatnonzero(wanted == many)) for many in np.unique(wanted)]
 
     def floor(self, power: Floats) -> Floats:
-        """The median of the neighbours of each, itself and those beside it left out."""
+        """The median of each one's neighbours, without itself and the two adjacent ones."""
         floor = np.empty(power.size)
         for many, members in self.groups:
             half = many // 2
             offsets = np.concatenate([np.arange(-half - 1, -1), np.arange(2, half + 2)])
             places = members[:, None] + offsets[None, :]
-            # What an end of the spectrum cuts off is taken further on at the other side.
+            # At an end of the spectrum missing neighbours are replaced by ones on the other side.
             low, high = places < 0, places >= power.size
             places = np.where(low, members[:, None] + half + 1 - places, places)
             places = np.where(high, members[:, None] - half - 2 - (places - power.size), places)
@@ -66,20 +66,20 @@ class Layout:
 
 
 def cutting(table: Floats) -> float:
-    """Where the second view cuts losses (s) off: ten deviations over the usual."""
-    middle = float(np.median(table))
-    deviation = 1.4826 * float(np.median(np.abs(table - middle)))
-    if deviation == 0.0:  # a coarse count: most values are the same
-        deviation = float(np.abs(table - middle).mean()) / _CUT
-    return middle + _CUT * deviation
+    """Where the second view clips losses (s): ten deviations above the median."""
+    usual = float(np.median(table))
+    deviation = 1.4826 * float(np.median(np.abs(table - usual)))
+    if deviation == 0.0:  # a coarse count: most values are equal
+        deviation = float(np.abs(table - usual).mean()) / _CUT
+    return usual + _CUT * deviation
 
 
 def view_of(table: Floats, cut: float, layout: Layout) -> View:
-    """The mean periodogram of the rows of ``table`` (s lost in each interval), cut off at ``cut``.
+    """The mean periodogram of the rows of ``table`` (s lost in each interval), clipped at ``cut``.
 
     Under Hann's window (Harris 1978), scaled so that a sine's line is its amplitude / 2 squared.
     """
-    values = _straightened(np.minimum(table, cut))
+    values = _detrended(np.minimum(table, cut))
     window = _hann(layout.length)
     fine = np.abs(np.fft.rfft(values * window, PADDING * layout.length, axis=1)) ** 2
     fine = fine.mean(axis=0) / window.sum() ** 2
@@ -91,26 +91,25 @@ def view_of(table: Floats, cut: float, layout: Layout) -> View:
 
 
 def _trend(power: Floats, bins: npt.NDArray[np.int64]) -> Floats:
-    """How power rises towards low frequencies, so steeply that a median of neighbours lags behind.
+    """The rise of power towards low frequencies, which a median of neighbours underestimates.
 
-    The median of each octave, and never less than that of the next higher one, joined by straight
-    lines on logarithmic axes; the tenth octave and those above it count as one. Only its slope
-    matters.
+    The median of each octave, at least that of the next higher one, interpolated linearly on
+    logarithmic axes; bins from 256 on count as one octave. Only the slope matters.
     """
     edges = [1, 2, 4, 8, 16, 32, 64, 128, 256, power.size]
     edges = [edge for edge in edges if edge < power.size] + [power.size]
-    # Counts that never differ have no power at all.
+    # Constant counts have no power.
     tiny = np.finfo(np.float64).tiny * 2.0**60
     pairs = list(itertools.pairwise(edges))
     medians = np.array([float(np.median(power[low:high])) for low, high in pairs])
     medians = np.maximum.accumulate(np.maximum(medians, tiny)[::-1])[::-1]
-    middles = np.array([math.sqrt(low * (high - 1)) for low, high in pairs])
-    middles[-1] = pairs[-1][0]
-    return np.asarray(np.exp(np.interp(np.log(bins), np.log(middles), np.log(medians))))
+    centres = np.array([math.sqrt(low * (high - 1)) for low, high in pairs])
+    centres[-1] = pairs[-1][0]
+    return np.asarray(np.exp(np.interp(np.log(bins), np.log(centres), np.log(medians))))
 
 
-def _straightened(table: Floats) -> Floats:
-    """Each row less its least-squares line, so that drift has no part in the spectrum."""
+def _detrended(table: Floats) -> Floats:
+    """Each row minus its least-squares line, so that drift doesn't contribute to the spectrum."""
     time = np.arange(table.shape[1]) - (table.shape[1] - 1) / 2.0
     slopes = table @ time / float(time @ time)
     return np.asarray(table - table.mean(axis=1, keepdims=True) - slopes[:, None] * time)
@@ -128,10 +127,10 @@ def _gamma_median(shape: int) -> float:
 
 
 def chance(ratio: float, segments: int, independent: float) -> float:
-    """P(power of white noise >= ratio times the median of so many independent neighbours).
+    """P(power of white noise >= ratio times the median of ``independent`` neighbours).
 
-    Averaged over K segments the power is Gamma(K); the median of m independent ones lies at the
-    quantile u ~ Beta((m + 1) / 2, (m + 1) / 2) of that: the chance is its mean over u.
+    Averaged over K segments the power is Gamma(K); the median of m independent ones is at its
+    quantile u ~ Beta((m + 1) / 2, (m + 1) / 2), and the probability is averaged over u.
     """
     from scipy.special import betaln, gammaincc, gammaincinv
 
@@ -146,19 +145,21 @@ def chance(ratio: float, segments: int, independent: float) -> float:
 
 @lru_cache(maxsize=256)
 def line_over_floor(segments: int, neighbours: int, wanted: float) -> float:
-    """The ratio to the median of its neighbours that white noise exceeds with this chance."""
+    """The ratio to the median of its neighbours that white noise exceeds with probability
+    ``wanted``.
+    """
     low, high = 1.0, 1e12
     for _ in range(45):
-        middle = float(np.sqrt(low * high))
-        if chance(middle, segments, neighbours / _TIED) > wanted:
-            low = middle
+        midpoint = float(np.sqrt(low * high))
+        if chance(midpoint, segments, neighbours / _CORRELATED) > wanted:
+            low = midpoint
         else:
-            high = middle
+            high = midpoint
     return high
 
 
 def nearest(layout: Layout, bins: Floats) -> npt.NDArray[np.int64]:
-    """The index of the nearest frequency looked at."""
+    """The index of the nearest searched frequency."""
     nearest = np.round(bins).astype(np.int64) - layout.bins[0]
     return np.asarray(np.clip(nearest, 0, layout.bins.size - 1))
 

@@ -1,7 +1,7 @@
-"""Which part of the noise comes periodically: the spectrum of traces of lost time.
+"""Periodic noise: the spectrum of traces of lost time.
 
 A daemon that takes the CPU every P seconds makes a comb of lines at 1/P and its multiples. Lines
-are told from chance against white noise, with the rate of false alarms held over all frequencies.
+are tested against white noise, with the rate of false alarms controlled over all frequencies.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from assay.stats.noise.periodogram import (
     whitened,
 )
 
-# Probability that a trace of noise without any period is said to have one.
+# Probability that a period is found in a trace of noise without any.
 FALSE_ALARMS = 0.01
-# Fewer intervals hold no floor to tell a line from.
+# Minimum number of intervals for an estimate of the noise floor.
 SHORTEST = 256
-# Lines whose frequencies differ by less than this part are one that jitter has broadened.
+# Lines whose frequencies differ by less than this share are one line that jitter has broadened.
 BROAD = 0.1
 _MOST_COMPONENTS = 6
 _MOST_HARMONICS = 64
-# What the teeth of a comb must have of the height of those that are known to be there.
+# Minimum height of the lines of a finer comb, relative to those that it shares with a coarser one.
 _LEVEL = 0.2
-# Logarithms of chances nearer than this are equal but for rounding: the first fraction wins.
+# Logarithms of probabilities closer than this are equal but for rounding: the first fraction wins.
 _EQUAL = 1e-9
-# Below this tail of a gamma distribution, near the least double, a series takes over.
+# Below this tail of a gamma distribution, near the least double, an expansion is used.
 _LEAST_TAIL = 1e-250
 
 
 @dataclass(frozen=True)
 class PeriodicComponent:
-    """One periodic loss: every ``period`` s some ``length`` s, ``share`` of the time."""
+    """One periodic loss: ``length`` s every ``period`` s; ``share`` of the time."""
 
     period: float
     length: float
@@ -58,10 +58,10 @@ class PeriodicComponent:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Power over its local floor at each frequency (Hz); lines above ``threshold`` are no chance.
+    """Power over its local floor at each frequency (Hz); lines above ``threshold`` are significant.
 
-    ``threshold`` is one a frequency: the floor is known less well near the ends. ``resolution``:
-    Hz that the traces distinguish. ``periodic``: the strongest first.
+    ``threshold``: one value per frequency, because the floor is less certain at low frequencies.
+    ``resolution``: of the traces, Hz. ``periodic``: the strongest first.
     """
 
     frequencies: Floats
@@ -77,13 +77,13 @@ def spectrum(
 ) -> Spectrum | None:
     """The spectrum of seconds lost in each of evenly spaced intervals of ``step`` s.
 
-    ``segments``: one array a trace, all of the same rank; they are cut to the shortest and their
-    periodograms averaged (Bartlett 1948), so that no phase need fit from one to the next. None if
-    they are shorter than 256 intervals. Power is told against the median of its neighbours, which
-    drift and other lines hardly move; its chance under white noise follows from the distribution of
-    that median. Two views are looked at, the losses as they are and those cut off at ten deviations
-    over the usual: without the second, a few long interruptions hide many short ones. Whatever is
-    done to each value alone leaves white noise white.
+    ``segments``: one array per trace, all of the same rank; they are cut to the shortest and their
+    periodograms averaged (Bartlett 1948), so that phases needn't match between traces. None if they
+    are shorter than 256 intervals. Power is compared with the median of its neighbours, which drift
+    and other lines hardly change; its probability under white noise follows from the distribution
+    of that median. Two views are searched, the losses and the losses clipped at ten deviations
+    above the median: without the second, a few long interruptions hide many short ones. Clipping
+    acts on each value separately and so leaves white noise white.
     """
     length = min((segment.size for segment in segments), default=0)
     if length < SHORTEST:
@@ -133,7 +133,7 @@ def _search(views: list[View], layout: Layout, threshold: Floats) -> list[Period
 def _strongest_line(
     views: list[View], layout: Layout, threshold: Floats, open_: npt.NDArray[np.bool_]
 ) -> tuple[View, float] | None:
-    """The line furthest over its threshold, in bins, and the view that shows it."""
+    """The view with the line of the greatest ratio to its threshold, and its bin; None if below."""
     over = [np.where(open_, view.power / threshold, 0.0) for view in views]
     which = int(np.argmax([each.max() for each in over]))
     index = int(np.argmax(over[which]))
@@ -143,10 +143,10 @@ def _strongest_line(
 
 
 def _overtone(frequency: float, known: float) -> bool:
-    """Whether a line is a further one of a comb found before, whose lines jitter has smeared.
+    """Whether a line belongs to a known comb whose lines jitter has broadened.
 
-    What comes only about every P seconds, such as time slices, has a broad line: within a tenth it
-    is the same one.
+    Interruptions that come only approximately every P seconds, such as time slices, have broad
+    lines: within a tenth it is the same line.
     """
     order = max(1.0, round(frequency / known))
     return abs(frequency / known - order) < min(0.25, max(BROAD, 0.03 * order))
@@ -155,10 +155,10 @@ def _overtone(frequency: float, known: float) -> bool:
 def _close(
     open_: npt.NDArray[np.bool_], view: View, layout: Layout, frequency: float, bins: float
 ) -> None:
-    """Leave out the comb's lines, as wide as Hann's window leaks: 1 / (pi d^3)^2 of a line.
+    """Exclude the comb's lines, as wide as Hann's window leaks: 1 / (pi d^3)^2 of a line.
 
-    Multiples beyond half of the sampling frequency come back below it, weakened by the averaging
-    over an interval.
+    Multiples beyond half of the sampling frequency are aliased, attenuated by the averaging over an
+    interval.
     """
     spacing = frequency * layout.length * layout.step  # in bins
     strongest = float(view.power[nearest(layout, spacing * _orders(layout, spacing))].max())
@@ -170,8 +170,8 @@ def _close(
     for order, power in zip(orders[kept], expected[kept], strict=True):
         line = order * spacing % layout.length
         line = min(line, layout.length - line)
-        # The fundamental is known to a fraction of a bin, the better the more multiples told it,
-        # and its n-th multiple to n times that.
+        # The error of the fundamental is a fraction of a bin, smaller with more known multiples;
+        # that of its n-th multiple is n times as large.
         wide = 2.0 + max(2.0 * power / np.pi**2, 0.0) ** (1.0 / 6.0)
         wide += 0.15 * order / known
         low, high = np.searchsorted(layout.bins, [line - wide, line + wide])
@@ -182,14 +182,14 @@ def _close(
 def _fundamental(view: View, layout: Layout, bins: float) -> float:
     """The frequency (Hz) of the comb that the line belongs to.
 
-    Of the line's whole fractions, the one whose multiples hold the most power for their number: the
-    sum over n multiples is Gamma(nK) in white noise, and the least likely sum wins (the harmonic
-    sum of pulsar searches: de Jager, Raubenheimer & Swanepoel 1989).
+    Of the line's integer fractions, the one whose harmonic sum is least likely: the sum over n
+    multiples is Gamma(nK) in white noise (the harmonic sum of pulsar searches: de Jager,
+    Raubenheimer & Swanepoel 1989).
     """
     span = layout.length * layout.step
     line = _peak(view.fine, round(PADDING * bins), PADDING // 2) / PADDING
-    # A weak line is known to half a bin; the steps move its highest multiple by a quarter of one.
-    # All fractions are tried at the same places of the line, lest one win by its aim.
+    # A weak line is known to half a bin; a step moves its highest multiple by a quarter of a bin.
+    # All fractions are tried at the same places of the line, so that none is favoured.
     places = line + np.arange(-0.5, 0.5, 0.25 / _MOST_HARMONICS)
     best, choice = np.inf, float(line)
     for part in range(1, 33):
@@ -209,8 +209,8 @@ def _orders(layout: Layout, bins: float) -> Floats:
 
 
 def _comb_evidence(view: View, layout: Layout, bins: Floats, part: int) -> Floats:
-    """Of each fundamental, a ``part`` of the line's frequency, the logarithm of the chance of its
-    comb's power; 0 where a multiple of that fundamental has all the power there is.
+    """For each fundamental, the line's frequency over ``part``, the logarithm of the probability of
+    its comb's power; 0 where the comb of a multiple of that fundamental has all the power.
     """
     orders = _orders(layout, float(bins.max()))
     harmonics = whitened(view, layout, bins[:, None] * orders[None, :])
@@ -223,7 +223,7 @@ def _comb_evidence(view: View, layout: Layout, bins: Floats, part: int) -> Float
         own = orders % factor == 0
         if part % factor or not own.any():
             continue
-        # Short losses make teeth of one height; what is far lower is a trace of something else.
+        # Short losses make lines of equal height; far lower ones have another origin.
         between = harmonics[:, ~own].mean(axis=1) - 1.0
         chances[between < _LEVEL * (harmonics[:, own].mean(axis=1) - 1.0)] = 0.0
     return np.asarray(chances.min(axis=1))
@@ -241,24 +241,24 @@ def _log_gamma_tail(shape: Floats, x: Floats) -> Floats:
     return np.asarray(np.where(tail > _LEAST_TAIL, np.log(np.maximum(tail, _LEAST_TAIL)), far))
 
 
-def _peak(fine: Floats, place: int, reach: int) -> float:
-    """The place of the maximum around a place, between samples by a parabola."""
-    low = max(place - reach, 1)
-    top = low + int(np.argmax(fine[low : place + reach + 1]))
+def _peak(fine: Floats, place: int, distance: int) -> float:
+    """The position of the maximum within ``distance`` of a place, interpolated by a parabola."""
+    low = max(place - distance, 1)
+    top = low + int(np.argmax(fine[low : place + distance + 1]))
     if not 0 < top < fine.size - 1:
         return float(top)
-    left, middle, right = fine[top - 1 : top + 2]
-    bend = left - 2.0 * middle + right
-    # Where the reach ends on a slope, the parabola's own top may lie anywhere.
+    left, centre, right = fine[top - 1 : top + 2]
+    bend = left - 2.0 * centre + right
+    # If the searched range ends on a slope, the parabola's vertex may lie anywhere.
     return (
         float(top) if bend >= 0.0 else top + float(np.clip(0.5 * (left - right) / bend, -0.5, 0.5))
     )
 
 
 def _refined(view: View, layout: Layout, bins: float) -> float:
-    """The fundamental by its multiples, each of which is known as well as it itself, in bins.
+    """The fundamental refined by its multiples, which are known to the same number of bins.
 
-    Doubling the order keeps the error at each step below half the distance that could confuse it.
+    Doubling the order keeps the error at each step small enough to find the right multiple.
     """
     order = 2
     limit = layout.bins[-1]
@@ -272,11 +272,11 @@ def _refined(view: View, layout: Layout, bins: float) -> float:
 
 
 def _length(view: View, layout: Layout, frequency: float, open_: npt.NDArray[np.bool_]) -> float:
-    """Seconds lost in each period, by the size of the comb's first lines that are no other's.
+    """Seconds lost per period, from the comb's first lines that belong to no other comb.
 
-    Short losses of A seconds every P make lines of A / P in each second, at every multiple of 1/P.
-    A view that cut them off can't tell how long they were, and one that lets far longer losses pass
-    tells it badly, so the cut is raised until it is well above what it shows.
+    Short losses of A seconds every P seconds make lines of A / P at every multiple of 1/P. A view
+    that clips them underestimates A, and one that contains far longer losses is imprecise, so the
+    cut is raised until it is well above the result.
     """
     while True:
         length = _length_in(view, layout, frequency, open_)
@@ -299,11 +299,11 @@ def _length_in(view: View, layout: Layout, frequency: float, open_: npt.NDArray[
         places = np.round(PADDING * orders * bins).astype(np.int64)
         floor = view.mean_floor[nearest(layout, orders * bins)]
         lines = np.maximum(view.fine[places] - floor, 0.0)
-        # An interval of the trace averages over its step, which lowers high lines.
+        # Averaging over an interval lowers lines of high frequency.
         blur = np.sinc(orders * frequency * layout.step)
         return float(np.sqrt(np.mean(lines / blur**2))) * period / layout.step
 
     first = estimate(own[:1])
-    # Lines far below 1 / A are not lowered by the length A of the losses themselves.
+    # Lines far below 1 / A are not attenuated by the length A of the losses.
     most = int(np.clip(0.1 * period / max(first, LEAST_DIVISOR), 1, 8))
     return estimate(own[:most])

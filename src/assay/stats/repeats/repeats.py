@@ -1,7 +1,7 @@
-"""What was measured again and again: each cell's results in order of time, however they are stored.
+"""Repeated measurements: each cell's results in order of time, independent of their storage.
 
-The unit is a measurement, one launch's median of the kernel's headline metric: samples of one
-launch are more alike than launches are, and count as one.
+The unit is a measurement: the median of the kernel's headline metric in one launch. Samples of one
+launch are more alike than launches are, and so count as one result.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from assay.stats.core.intervals import Floats
 
 @dataclass(frozen=True)
 class Repeats:
-    """One cell's results in order of time; all arrays have one entry a measurement unless said.
+    """One cell's results in order of time; arrays have one entry per measurement unless stated.
 
     ``values``: the measurement's median of ``metric``, in ``unit``. ``utc``: seconds. ``launch`` is
     unique within its ``run``. ``hosts``: where it ran, in bracket notation ("n1", "n[1-4]"), empty
-    where that isn't known. ``covariates``: by name, nan where the machine didn't tell
-    (docs/formats/stream.md, "Covariates"). ``samples``: all steady samples in ``unit``, one
-    measurement after another, and ``sizes`` how many each has; both empty where they were not read.
-    ``session``: of its run, from 0, -1 where the run was not measured in sessions. ``cores``: the
-    CPUs that its ranks sat on ("cpu[0-3]", or "n1:cpu[0-3],n2:cpu0" where its hosts differ), of
-    ranks that may move those where they began. ``beside``: what other launches measured on its
-    hosts at the same time, as kernels' names, empty for nothing. Each of the last three is empty
-    as a whole where nothing is known of it.
+    if unknown. ``covariates``: by name, nan if unknown (docs/formats/stream.md, "Covariates").
+    ``samples``: all steady samples in ``unit``, one measurement after another, and ``sizes`` their
+    number per measurement; both empty where they were not read. ``session``: of its run, from 0, -1
+    where the run was not measured in sessions. ``cores``: the CPUs of its ranks ("cpu[0-3]", or
+    "n1:cpu[0-3],n2:cpu0" where its hosts differ), for unpinned ranks those at the start.
+    ``beside``: names of the kernels that other launches measured on its hosts at the same time,
+    empty if there were none. ``session``, ``cores`` and ``beside`` have no entries where nothing is
+    known.
     """
 
     cell: Cell
@@ -63,7 +63,7 @@ class Repeats:
 
     @property
     def cost(self) -> Floats:
-        """The values as times (s per unit of work), so that slower is always up."""
+        """The values as times (s per unit of work), so that slower is always greater."""
         return _as_cost(self.values, self.better)
 
     @property
@@ -72,11 +72,11 @@ class Repeats:
         return _as_cost(self.samples, self.better)
 
     def session_numbers(self) -> Ints:
-        """``session``, whether it is known or not."""
+        """``session``, or -1 for each measurement if it has no entries."""
         return self.session if self.session.size else np.full(len(self), -1, dtype=np.int64)
 
     def take(self, which: npt.ArrayLike) -> Repeats:
-        """Those measurements alone: a mask, or indices in the order wanted."""
+        """The chosen measurements: by a mask, or by indices in the requested order."""
         chosen = np.arange(len(self))[np.asarray(which)]
         samples, sizes = self.samples, self.sizes
         if sizes.size:
@@ -105,12 +105,12 @@ class Repeats:
 
 
 def _as_cost(values: Floats, better: Literal["more", "less"]) -> Floats:
-    """Values of a metric as times (s per unit of work): a rate's inverse, a time as it is."""
+    """Values of a metric as times (s per unit of work): a rate is inverted, a time unchanged."""
     return values if better == "less" else 1.0 / values
 
 
 def repeats_of(run: RunData) -> list[Repeats]:
-    """One for each cell of a run that has a result, in the plan's order, with samples.
+    """One ``Repeats`` for each cell of a run with a result, in the plan's order, with samples.
 
     Measurements that failed, were refuted or interrupted, and those without a usable value of the
     kernel's headline metric, are left out.
@@ -118,14 +118,14 @@ def repeats_of(run: RunData) -> list[Repeats]:
     found: dict[str, list[Measurement]] = {cell.id: [] for cell in run.manifest.plan.cells}
     for measurement in run.measurements:
         found.setdefault(measurement.cell.id, []).append(measurement)
-    made = (_of_measurements(run, each) for each in found.values() if each)
-    return [repeats for repeats in made if repeats is not None]
+    results = (_of_measurements(run, each) for each in found.values() if each)
+    return [repeats for repeats in results if repeats is not None]
 
 
 def joined(parts: Iterable[Repeats]) -> list[Repeats]:
-    """Results of the same cells, from several runs or members of a group, as one for each cell.
+    """Results of several runs, or of the runs of a group, joined to one ``Repeats`` for each cell.
 
-    Covariates that some lack are nan there. Samples are kept only where all have them.
+    Covariates that a part lacks are nan there. Samples are kept only where all parts have them.
     """
     by_cell: dict[tuple[str, str], list[Repeats]] = {}
     for part in parts:
@@ -178,13 +178,13 @@ def _of_measurements(run: RunData, measurements: Sequence[Measurement]) -> Repea
 
 
 def headline(kernel: Kernel | None, metrics: Sequence[Metric]) -> Metric:
-    """The kernel's headline metric, or the first where it has none, or there is no such kernel."""
+    """The kernel's headline metric; the first metric where there is none or no known kernel."""
     found = kernel.metric(kernel.headline) if kernel is not None else None
     return found or metrics[0]
 
 
 def _samples(measurement: Measurement, kernel: Kernel | None, metric: Metric) -> Floats | None:
-    """The steady samples of a metric in its unit; None where they can't be told."""
+    """The steady samples of a metric in its unit; None where they can't be determined."""
     record = measurement.record
     series = find_series(record, metric.series)
     if series is None:
@@ -201,7 +201,7 @@ def _samples(measurement: Measurement, kernel: Kernel | None, metric: Metric) ->
 
 
 def _median(values: Floats, metric: Metric) -> float:
-    """The median as ``launch_value`` and the tables have it: of a rate, work over median time."""
+    """The median as in ``launch_value`` and the tables: of a rate, work over median time."""
     if metric.quantity is None:
         return float(np.median(values))
     return float(1.0 / np.median(1.0 / values))
@@ -213,12 +213,12 @@ def number(value: float | None) -> float:
 
 
 def host_set(names: Iterable[str]) -> str:
-    """The hosts in short, each once, in natural order: ``n[1-3]``."""
+    """The hosts in bracket notation, each once, in natural order: ``n[1-3]``."""
     return compress_hosts(sorted(set(names), key=natural))
 
 
 def _cores(ranks: Sequence[RankRecord]) -> str:
-    """The CPUs of all ranks' threads, host by host where hosts have different ones."""
+    """The CPUs of all ranks' threads, by host where hosts differ."""
     of_host: dict[str, set[str]] = {}
     for rank in ranks:
         of_host.setdefault(rank.host, set()).update(f"cpu{cpu}" for cpu in rank.cpus)
@@ -241,7 +241,7 @@ def _join(parts: Sequence[Repeats]) -> Repeats:
     whole = all(part.sizes.size for part in parts)
 
     def joined(of: Callable[[Repeats], tuple[str, ...]]) -> tuple[str, ...]:
-        """What some parts tell of each result, empty in the others."""
+        """One entry per result, empty for the parts that have none; () if no part has any."""
         if not any(map(of, parts)):
             return ()
         return tuple(name for part in parts for name in of(part) or ("",) * len(part))

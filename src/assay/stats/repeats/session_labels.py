@@ -1,4 +1,4 @@
-"""Which session each result is of: the recorded one, or, where none was, by the pauses."""
+"""The session of each result: the recorded one, or one inferred from pauses."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from assay.stats.compare.levels import Ints, combined, numbered
 from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 
-# Seconds without a result from which on what follows is another session; and at least so many
-# times the usual pause.
+# A pause longer than PAUSE seconds and longer than _PAUSES times the median pause starts another
+# session.
 PAUSE, _PAUSES = 300.0, 5.0
 
 
@@ -19,8 +19,8 @@ def sessions(parts: Sequence[Repeats]) -> Ints:
     """The number of each result's session, from 1 in the order of their first results.
 
     One entry for each result of all parts, one part after the other. Results of runs that were
-    measured in sessions are of the one that was recorded with them; those of others are parted by
-    pauses of five minutes, or of five times the usual one if that is more.
+    measured in sessions keep the recorded session; other results are separated at pauses of more
+    than five minutes, or five times the median pause if that is longer.
     """
     utc = np.concatenate([part.utc for part in parts])
     recorded = _recorded(parts)
@@ -43,14 +43,14 @@ def _recorded(parts: Sequence[Repeats]) -> Ints:
 
 
 def _by_pauses(utc: Floats) -> Ints:
-    """From 1, of ascending times (s)."""
+    """Session numbers from 1 for ascending times (s)."""
     gaps = np.diff(utc, prepend=utc[:1])
     usual = float(np.median(gaps[1:])) if gaps.size > 1 else 0.0
     return np.asarray(1 + np.cumsum(gaps > max(PAUSE, _PAUSES * usual)), dtype=np.int64)
 
 
 def _in_order(number: Ints, order: Ints) -> Ints:
-    """The numbers from 1 on, in the order in which they first occur at the places ``order``."""
+    """The numbers relabelled from 1, by their first occurrence in the order ``order``."""
     if not number.size or number.min() == number.max():
         return np.ones(number.size, dtype=np.int64)
     different, first, codes = np.unique(number[order], return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""How a cell's results are spread: everything that is said of one cell's variation."""
+"""The variation of one cell's results: spread, tails, modes and trend."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from assay.stats.core.trend import Trend, trend
 from assay.stats.core.warmup import mid_ranks
 from assay.stats.repeats.variance_components import variance_components as variance_components
 
-# Fewer values carry no interval of the coefficient of variation.
+# Minimum number of values for an interval of the coefficient of variation.
 MIN_VALUES = 5
-# Few values of a distribution with long tails rarely show them: a kurtosis above the normal
-# distribution's counts 1 + this / n times. Calibrated by benchmarks/rates/comparisons.py.
+# Few values of a distribution with long tails rarely show them: the excess of kurtosis over the
+# normal distribution's is multiplied by 1 + this / n. Calibrated by
+# benchmarks/rates/comparisons.py.
 LONGER = 60.0
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """What ``describe`` says of so many values, in their unit.
+    """The statistics that ``describe`` yields, in the values' unit.
 
-    ``deviation`` is the sample standard deviation, ``robust_deviation`` one that outliers have no
-    say in, ``cov`` the coefficient of variation with its interval, ``skew`` G1 and ``medcouple``
-    its robust twin in [-1, 1]. ``autocorrelation``: of successive values' ranks. ``effective_n``:
-    how many independent values tell as much about the median. What too few values, or equal ones,
-    can't tell is None.
+    ``deviation`` is the sample standard deviation, ``robust_deviation`` one that is insensitive to
+    outliers, ``cov`` the coefficient of variation with its interval, ``skew`` the skewness G1 and
+    ``medcouple`` a robust measure of it in [-1, 1]. ``autocorrelation``: of successive values'
+    ranks. ``effective_n``: the effective number of independent values for the median. What can't be
+    determined from too few or equal values is None.
 
-    ``n``: how many values; ``minimum``, ``median`` with ``median_ci95``, ``mean``, ``maximum``.
+    ``n``: number of values; ``minimum``, ``median`` with ``median_ci95``, ``mean``, ``maximum``.
     ``cov_ci95``: interval of ``cov``. ``tail``: their tails; ``modes``: the modes of their
     distribution; ``trend``: their slope in time.
     """
@@ -61,10 +62,10 @@ class Spread(msgspec.Struct, frozen=True):
 def describe(
     values: Sequence[float] | Floats, utc: Sequence[float] | Floats | None = None
 ) -> Spread:
-    """The spread of a cell's results in order of time, one value a measurement.
+    """The spread of a cell's results in order of time, one value per measurement.
 
-    ``utc``: when each was made, s; without it there is no trend. Raises AssayError for no values,
-    NaN or infinity.
+    ``utc``: time of each measurement, s; without it there is no trend. Raises AssayError for no
+    values, NaN or infinity.
     """
     array = checked(values)
     n = int(array.size)
@@ -95,14 +96,14 @@ def cov_interval(
     *,
     effective_n: float | None = None,
 ) -> Interval | None:
-    """Interval of the coefficient of variation, for distributions that needn't be normal.
+    """Interval of the coefficient of variation, for normal and other distributions.
 
-    Bonett's (2006) interval of a standard deviation, whose width follows the kurtosis about a
-    trimmed mean; here with Student's t, and a kurtosis that is raised for few values, both of which
-    long tails need. The mean's own error and its correlation with the deviation are added by the
-    delta method: var(ln CoV) = var(ln s) + (CoV**2 - CoV * skew) / n. ``effective_n``: how many
-    independent values these are worth. None of fewer than five values, of equal ones, and where the
-    mean is 0. How often it holds the truth: docs/methods/variation.md, "Variation".
+    Bonett's (2006) interval of a standard deviation, whose width depends on the kurtosis about a
+    trimmed mean; for long tails here with Student's t and a kurtosis that is raised for few values.
+    The mean's own error and its correlation with the deviation are added by the delta method:
+    var(ln CoV) = var(ln s) + (CoV**2 - CoV * skew) / n. ``effective_n``: the effective number of
+    independent values. None for fewer than five values, for equal ones, and where the mean is 0.
+    Coverage: docs/methods/variation.md, "Variation".
     """
     from scipy.special import stdtrit
 
@@ -123,13 +124,13 @@ def cov_interval(
     variance = max(deviation + (cov**2 - cov * skew) / n, 0.25 * deviation)
     if effective_n is not None:
         variance *= n / min(effective_n, n)
-    reach = t * math.sqrt(variance)
-    middle = math.log(cov) + 0.5 * math.log(small)
-    return math.exp(middle - reach), math.exp(middle + reach)
+    half_width = t * math.sqrt(variance)
+    centre = math.log(cov) + 0.5 * math.log(small)
+    return math.exp(centre - half_width), math.exp(centre + half_width)
 
 
 def _rank_autocorrelation(values: Sequence[float] | Floats) -> float | None:
-    """Correlation of successive values' ranks; None of fewer than four values and of equal ones."""
+    """Correlation of successive values' ranks; None for fewer than four values or equal ones."""
     array = checked(values)
     if array.size < 4 or np.ptp(array) == 0.0:
         return None
@@ -139,6 +140,6 @@ def _rank_autocorrelation(values: Sequence[float] | Floats) -> float | None:
 
 
 def _trimmed_mean(values: Floats, share: float) -> float:
-    """The mean without that share of the values on either side."""
+    """The mean without this share of the values on either side."""
     cut = min(int(share * values.size), (values.size - 1) // 2)
     return float(np.sort(values)[cut : values.size - cut].mean())

@@ -1,4 +1,4 @@
-"""What was measured again and again, by the tables of a store: many runs, without their records."""
+"""Repeated measurements from the tables of a store: many runs, without reading their records."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 def repeats_in(store: Store, choice: RunFilter | None = None) -> list[Repeats]:
-    """One for each cell measured in the sealed runs of a store, from their tables; no samples.
+    """One ``Repeats`` for each cell in the sealed runs of a store, from their tables; no samples.
 
-    In the order in which the cells were first measured. The values are the tables' ``median``, as a
-    rate where the headline metric is one; where it is of another series than the first, they come
-    from the tables of samples.
+    In the order in which the cells were first measured. The values are the tables' ``median``,
+    converted to a rate where the headline metric is one; where that metric is of another series
+    than ``time``, they come from the tables of samples.
     """
     from assay.records.store import ALL
 
@@ -49,7 +49,7 @@ def repeats_in(store: Store, choice: RunFilter | None = None) -> list[Repeats]:
 
 
 def _rows(table: pl.LazyFrame) -> pl.DataFrame:
-    """The rows that count, in order of time, with the columns that are needed."""
+    """The rows of successful measurements, in order of time, with the required columns."""
     import polars as pl
 
     names = table.collect_schema().names()
@@ -64,7 +64,7 @@ def _rows(table: pl.LazyFrame) -> pl.DataFrame:
         .select(wanted)
         .sort("utc", maintain_order=True)
         .collect()
-        # A run of one session is told from others by pauses, as runs without any are.
+        # A run with a single session is separated from others by pauses, as runs without sessions.
         .with_columns(
             pl.when(pl.col("session").max().over("run") > 0).then("session").otherwise(-1)
         )
@@ -72,9 +72,9 @@ def _rows(table: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _cells(store: Store, choice: RunFilter, table: pl.DataFrame) -> dict[str, Cell]:
-    """The cells by id, from the manifests of as few runs as hold them all, newest first.
+    """The cells by id, from manifests, newest run first, until all are found.
 
-    A table's columns don't tell all that a cell is made of.
+    The tables' columns don't hold all properties of a cell.
     """
     import polars as pl
 
@@ -100,7 +100,7 @@ def _cells(store: Store, choice: RunFilter, table: pl.DataFrame) -> dict[str, Ce
 
 @dataclass(frozen=True)
 class _Other:
-    """What the tables of measurements lack: a series' name and unit, and its medians."""
+    """A series that the tables of measurements lack: name, unit, medians by (run, measurement)."""
 
     metric: str
     unit: str
@@ -108,7 +108,7 @@ class _Other:
 
 
 def _other_series(store: Store, choice: RunFilter, cells: Mapping[str, Cell]) -> dict[str, _Other]:
-    """Of cells whose headline is of another series than ``time``, and of outside programs."""
+    """The series of cells whose headline is not of series ``time``, and of outside programs."""
     import polars as pl
 
     wanted: dict[str, str | None] = {}
@@ -191,7 +191,7 @@ def _of_rows(cell: Cell, rows: pl.DataFrame, other: _Other | None) -> Repeats | 
 
 
 def _work_of_rows(kernel: Kernel, quantity: str, cell: Cell, parameters: pl.Series) -> Floats:
-    """The work of each row, worked out once for each set of parameters; nan where unknown."""
+    """The work of each row, computed once for each set of parameters; nan where unknown."""
     known: dict[str, float] = {}
     for text in parameters.unique():
         resolved: dict[str, Any] = json.loads(text) if text else {}

@@ -1,4 +1,4 @@
-"""Where variation arises: within launches, between them, between sets of hosts, between days."""
+"""Variance components: within launches, between launches, between sets of hosts, between days."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from assay.stats.repeats.repeats import Repeats
 Level = Literal["samples", "launches", "hosts", "days"]
 Ints = npt.NDArray[np.int64]
 
-# Values farther from the median than so many robust deviations count as just so far.
+# Values are clipped to this number of robust deviations from the median.
 PULLED = 6.0
-# Residual degrees of freedom without which nothing can be distinguished.
+# Minimum residual degrees of freedom for separating components.
 _MIN_FREEDOM = 2
-_SECONDS_A_DAY = 86400.0
-# Launches, spread evenly over all, whose samples are looked at.
-_LOOKED_AT = 200
-# The alternating fit ends when no fitted mean changes by more than this share of the deviation.
-_STILL = 1e-10
+_SECONDS_PER_DAY = 86400.0
+# Maximum number of launches, spread evenly over all, whose samples are used.
+_LAUNCHES_USED = 200
+# The alternating fit ends when no fitted mean changes by more than this share of the greatest
+# deviation.
+_CONVERGED = 1e-10
 _MOST_ROUNDS = 2000
 
 
@@ -33,10 +34,9 @@ class VarianceComponent(msgspec.Struct, frozen=True):
     """One source of variance.
 
     ``deviation``: its standard deviation, relative to the median cost. ``share``: of the variance
-    of one sample, or, where samples weren't read, of one measurement. ``groups``: how many
-    launches, sets of hosts or days there were. ``p``: how likely such differences between host sets
-    or days are if there are none (F test); None for the other levels. ``negative``: the estimate
-    was below nothing, which stands for nothing.
+    of one sample, or, where samples weren't read, of one measurement. ``groups``: number of
+    launches, sets of hosts or days. ``p``: of the F test that host sets or days don't differ; None
+    for the other levels. ``negative``: the estimate was below 0 and was set to 0.
 
     ``level``: which source it is.
     """
@@ -50,10 +50,10 @@ class VarianceComponent(msgspec.Struct, frozen=True):
 
 
 class VarianceComponents(msgspec.Struct, frozen=True):
-    """All sources that could be distinguished; ``untold`` has a sentence for each that couldn't.
+    """The sources that can be separated; ``untold`` has a sentence for each that can't.
 
-    ``n``: measurements. ``pulled``: values that lay so far out that they were pulled in to six
-    robust deviations, so that one of them is not all the variance.
+    ``n``: measurements. ``pulled``: number of values that were clipped to six robust deviations
+    from the median, so that a single outlier doesn't dominate the variance.
 
     ``parts``: the sources.
     """
@@ -65,20 +65,21 @@ class VarianceComponents(msgspec.Struct, frozen=True):
 
 
 def variance_components(repeats: Repeats) -> VarianceComponents:
-    """The variance of one cell's costs by where it arises, in shares that sum to 1.
+    """The components of the variance of one cell's costs, in shares that sum to 1.
 
-    Measurements are launches' medians = day + set of hosts + launch, all random. Days (UTC) and
-    sets of hosts cross, unequally often; their variances come from the sums of squares that each
-    adds to the other, set equal to what is expected of them (Henderson 1953, method III). The
-    samples' variance within launches is the mean over launches (200 of more); what the error of a
-    launch's median makes of it (its 95% interval's width) is taken off the variance between them.
+    A measurement, the median of a launch, is day + set of hosts + launch, all random effects. Days
+    (UTC) and sets of hosts are crossed and unbalanced; their variances equate the sum of squares
+    that each adds to the other to its expectation (Henderson 1953, method III). The samples'
+    variance within launches is the mean over launches (200 if there are more). The error variance
+    of a launch's median, from the width of its 95% interval, is subtracted from the variance
+    between launches.
     """
     cost = repeats.cost
     centre = float(np.median(cost))
     relative = cost / centre if centre else cost
-    values, pulled = _pulled_in(relative)
+    values, pulled = _clipped(relative)
     hosts = _codes(repeats.hosts)
-    days = _codes(np.floor(repeats.utc / _SECONDS_A_DAY).tolist())
+    days = _codes(np.floor(repeats.utc / _SECONDS_PER_DAY).tolist())
     untold: list[str] = []
     if values.size < 2:
         return VarianceComponents(
@@ -130,9 +131,9 @@ class _Fit:
     days: _Factor | None
 
 
-def _pulled_in(values: Floats) -> tuple[Floats, int]:
-    centre, reach = float(np.median(values)), PULLED * robust_deviation(values)
-    inside = np.clip(values, centre - reach, centre + reach)
+def _clipped(values: Floats) -> tuple[Floats, int]:
+    centre, limit = float(np.median(values)), PULLED * robust_deviation(values)
+    inside = np.clip(values, centre - limit, centre + limit)
     return inside, int(np.count_nonzero(inside != values))
 
 
@@ -141,18 +142,18 @@ def _codes(names: tuple[str, ...] | list[float]) -> Ints:
 
 
 def _within(repeats: Repeats, centre: float) -> tuple[float | None, float]:
-    """The samples' relative variance within launches, and that of the launches' medians for it."""
+    """The samples' relative variance within launches, and the launch medians' error variance."""
     if not repeats.sizes.size:
         return None, 0.0
     samples = repeats.sample_costs / centre if centre else repeats.sample_costs
     variances, errors = [], []
     ends = np.cumsum(repeats.sizes)
-    looked_at = np.unique(np.linspace(0, ends.size - 1, _LOOKED_AT).astype(np.int64))
-    for place in looked_at:
+    used = np.unique(np.linspace(0, ends.size - 1, _LAUNCHES_USED).astype(np.int64))
+    for place in used:
         launch = samples[ends[place] - repeats.sizes[place] : ends[place]]
         if launch.size < 2:
             continue
-        inside, _ = _pulled_in(launch)
+        inside, _ = _clipped(launch)
         variances.append(float(inside.var(ddof=1)))
         interval = correlated_interval(launch)
         if interval is not None:
@@ -163,7 +164,7 @@ def _within(repeats: Repeats, centre: float) -> tuple[float | None, float]:
 
 
 def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit:
-    """The variances of two crossed random factors and of what is left."""
+    """The variances of two crossed random factors and of the residual."""
     from scipy.special import fdtrc
 
     n = values.size
@@ -204,7 +205,7 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
 
 
 def _squares_left(values: Floats, hosts: Ints, days: Ints) -> float:
-    """What an additive fit of both factors leaves, by taking off either's means in turn."""
+    """Residual sum of squares of an additive fit of both factors, by alternating projections."""
     left = values - values.mean()
     scale = float(np.abs(left).max()) or 1.0
     counts = [np.bincount(hosts), np.bincount(days)]
@@ -214,20 +215,20 @@ def _squares_left(values: Floats, hosts: Ints, days: Ints) -> float:
             means = np.bincount(codes, left) / count
             left = left - means[codes]
             moved = max(moved, float(np.abs(means).max()))
-        if moved <= _STILL * scale:
+        if moved <= _CONVERGED * scale:
             break
     return float(left @ left)
 
 
 def _overlap(own: Ints, other: Ints) -> float:
-    """Of one factor's indicators what the other's means hold: the sum of n_ij**2 / n_j."""
+    """The part of one factor's indicators that the other's means fit: sum of n_ij**2 / n_j."""
     pairs, counts = np.unique(np.stack([own, other]), axis=1, return_counts=True)
     sizes = np.bincount(other)
     return float((counts.astype(np.float64) ** 2 / sizes[pairs[1]]).sum())
 
 
 def _connected(one: Ints, other: Ints) -> int:
-    """Into how many parts the measurements fall that share no level of either factor."""
+    """The number of parts of the measurements that share no level of either factor."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

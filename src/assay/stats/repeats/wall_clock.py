@@ -1,7 +1,8 @@
-"""Wall clock against CPU time: whether ranks computed for longer, or were kept from computing.
+"""Variation of wall-clock against CPU time: whether ranks ran longer or were kept from running.
 
 Kramer & Ryan (2003), section 11 and table 3: the T3E's wall-clock times varied by 6 to 16%, its
-accounting's by less than 1%, for jobs were moved between processors while their clock went on.
+accounted CPU times by less than 1%, because jobs were moved between processors while the wall clock
+went on.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from assay.stats.core.summary import coefficient_of_variation
 from assay.stats.repeats.repeats import Repeats
 from assay.stats.repeats.spread import cov_interval
 
-# Chance that a pair of series that vary alike is said to part.
+# Level of the test that both clocks vary alike.
 ALPHA = 0.01
-# From which share of the wall clock's on the CPU time's variation is "much less".
+# One variation is much less than the other if it is at most this share of it.
 MUCH_LESS = 0.5
-# A rank that computes less of the time than this mostly waits asleep: its CPU time tells nothing of
+# A rank with a CPU for less than this share of the time mostly sleeps: its CPU time doesn't show
 # how long its work takes.
 BUSY = 0.5
 
@@ -34,11 +35,11 @@ Verdict = Literal["kept from running", "ran longer", "alike", "asleep"]
 class WallClock(msgspec.Struct, frozen=True):
     """One cell's variation by two clocks, as coefficients of variation with their 95% intervals.
 
-    ``cpu`` is of the CPU time, user and kernel, of the rank that had least of it, for as much work.
-    ``busy``: the share of the time that this rank had a CPU, the median; None of whole jobs.
-    ``p``: of the two varying alike, by Pitman and Morgan's test on ranks. ``verdict``: ``kept from
-    running``, the CPU time varies much less; ``ran longer``, it varies more; ``alike``;
-    ``asleep``, where ranks mostly wait without computing, so that there is nothing to compare.
+    ``cpu`` is of the CPU time (user and kernel) per unit of work of the rank with the least CPU
+    time. ``busy``: the share of the time that this rank had a CPU, the median; None for whole jobs.
+    ``p``: of the two varying alike, by the Pitman-Morgan test on normal scores. ``verdict``: ``kept
+    from running``, the CPU time varies much less; ``ran longer``, it varies much more; ``alike``;
+    ``asleep``, where ranks mostly wait without computing, so that the two can't be compared.
 
     ``n``: measurements. ``wall`` with ``wall_ci95``: by the wall clock; ``cpu_ci95``: the
     interval of ``cpu``.
@@ -55,11 +56,11 @@ class WallClock(msgspec.Struct, frozen=True):
 
 
 def cpu_cost(repeats: Repeats) -> Floats | None:
-    """CPU time for a unit of work, s a rank, one a measurement; nan where the machine didn't tell.
+    """CPU time per unit of work and rank, s, one value per measurement, nan where it is unknown.
 
-    The cost times the share of the sampling that the rank with the least CPU time had a CPU. Its
-    CPU time, for MPI libraries wait by polling: the ranks that wait for a hindered one use as much
-    CPU time as the wall clock shows. None where it was never told.
+    The cost times the share of the sampling time that the rank with the least CPU time had a CPU.
+    The least, because MPI libraries wait by polling: ranks that wait for a delayed one use as much
+    CPU time as the wall clock shows. None where no measurement has it.
     """
     least = repeats.covariates.get("least_cpu_seconds")
     spans = repeats.covariates.get("sampling_seconds")
@@ -67,19 +68,19 @@ def cpu_cost(repeats: Repeats) -> Floats | None:
         user, system = (repeats.covariates.get(name) for name in ("user_seconds", "system_seconds"))
         if user is None or system is None:
             return None
-        # Records without it tell the sum over the ranks: their mean then.
+        # Records without it hold the sum over the ranks: use their mean.
         least = (user + system) / repeats.cell.placement.ranks
     if spans is None:
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(spans > 0.0, least / spans, np.nan)
-    # Threads of a rank run at once; all busy is 1.
+    # Threads of a rank run concurrently; the share is 1 if all are busy.
     share = share / repeats.cell.placement.threads
     return np.asarray(repeats.cost * share, dtype=np.float64)
 
 
 def wall_clock(repeats: Repeats) -> WallClock | None:
-    """Both clocks of a cell; None of fewer than 20 measurements whose CPU time is known."""
+    """Both clocks of a cell; None for fewer than 20 measurements with a known CPU time."""
     cpu = cpu_cost(repeats)
     return None if cpu is None else compare_clocks(repeats.cost, cpu, of_ranks=True)
 
@@ -89,10 +90,10 @@ def compare_clocks(
 ) -> WallClock | None:
     """Whether two clocks of the same work vary alike, s each, in order of time; nan is unknown.
 
-    The test of two variances of pairs is that their difference and their sum are correlated (Pitman
-    1939; Morgan 1939), here of logarithms, by normal scores. ``of_ranks``: the CPU time is a
-    rank's, so that its share of the wall clock tells how busy it was. None of fewer than ``least``
-    known pairs, and where the wall clock doesn't vary.
+    Paired variances are equal if difference and sum of the pairs are uncorrelated (Pitman 1939;
+    Morgan 1939); here tested on normal scores of differences and sums of logarithms. ``of_ranks``:
+    the CPU time is of one rank, so that its share of the wall clock is how busy the rank was. None
+    for fewer than ``least`` known pairs, and where the wall clock doesn't vary.
     """
     from scipy.special import stdtr
 

@@ -1,4 +1,4 @@
-"""How much walltime to ask for so that so many runs finish, and what asking for 2 sigma costs."""
+"""The walltime to request so that a share of runs finish, and the cost of the 2 sigma rule."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from assay.stats.core.rounding import RELATIVE
 
 Basis = Literal["order statistic", "tail model", "slowest seen"]
 
-# The tail model is fitted to what lies above each of these quantiles, and needs so many values
-# there: where few runs are late but very late, only what lies far out shows how late.
+# The tail model is fitted to the values above each of these quantiles, with at least _MIN_ABOVE of
+# them: where few runs are very late, only the far tail shows how late.
 _TAILS_FROM = (0.75, 0.9, 0.97)
 _MIN_ABOVE = 3
-# The papers' rule (Kramer & Ryan 2003, section 3: users ask for more than they need, or lose work).
+# Rule of Kramer & Ryan (2003), section 3: users request more than they need, or lose work.
 SIGMAS = 2.0
 
 
 class WalltimeChoice(msgspec.Struct, frozen=True):
-    """What asking for ``seconds`` costs, by the runs that were seen.
+    """The cost of requesting ``seconds``, estimated from the observed runs.
 
     ``killed``: how many of them take longer, ``killed_share`` with its Clopper-Pearson interval.
-    ``lost_hours``: walltime that killed runs use up for nothing, and ``idle_hours``: walltime that
-    is asked for and not used by those that finish, which the scheduler must keep free; both for
-    each 100 runs.
+    ``lost_hours``: walltime that killed runs waste, and ``idle_hours``: walltime that finished runs
+    requested but didn't use, which the scheduler must reserve; both per 100 runs.
 
     ``killed_ci95``: the interval of the share.
     """
@@ -45,13 +44,13 @@ class WalltimeChoice(msgspec.Struct, frozen=True):
 
 
 class Walltime(msgspec.Struct, frozen=True):
-    """How long to ask for, s, so that a share of runs finish, with what confidence, and why.
+    """The walltime to request, s, so that a share of runs finish, with confidence and method.
 
-    ``enough_for_order``: how many independent runs would need no model. ``asked``: what it costs;
-    ``two_sigma``: what median + 2 standard deviations would.
+    ``enough_for_order``: number of independent runs from which no tail model is needed. ``asked``:
+    the cost of this request; ``two_sigma``: the cost of median + 2 standard deviations.
 
-    ``seconds``: what to ask for; ``share`` of runs that finish with ``confidence``; ``basis``:
-    by which method, and ``why`` by that one. ``n`` runs are worth ``effective_n`` independent
+    ``seconds``: the walltime to request; ``share`` of runs that finish with ``confidence``;
+    ``basis``: the method, and ``why`` it was chosen. ``n`` runs equal ``effective_n`` independent
     ones.
     """
 
@@ -70,15 +69,16 @@ class Walltime(msgspec.Struct, frozen=True):
 def asked_walltime(
     costs: Sequence[float] | Floats, share: float = 0.99, confidence: float = 0.95
 ) -> Walltime:
-    """The walltime that, with this confidence, at least this share of runs finish within.
+    """The walltime within which, with this confidence, at least this share of runs finish.
 
     ``costs``: seconds of whole runs, in order of time. With enough of them (299 for 99% at 95%) it
-    is an order statistic, an upper confidence bound of the quantile whatever the distribution. With
-    fewer it is the bound that an exponential tail gives: what exceeds the 75th, the 90th or the
-    97th percentile is taken to do so by amounts that are exponential, or die out faster (normal
-    values do), whose mean is bounded by its gamma distribution. The greatest of the three bounds
-    counts, and never less than the slowest run seen. Runs that depend on their
-    predecessors count for fewer. Raises AssayError for no costs, or ones that aren't positive.
+    is an order statistic, a distribution-free upper confidence bound of the quantile. With fewer it
+    is the bound of an exponential tail: excesses over the 75th, the 90th or the 97th percentile
+    are assumed to be exponential or to decay faster (as normal ones do), and their mean is bounded
+    by its gamma distribution. The result is the greatest of the three bounds, and at least the
+    slowest observed run. Runs that depend on their predecessors count as fewer. Raises AssayError
+    for no costs, for ones that aren't positive, and unless ``share`` and ``confidence`` lie between
+    0 and 1.
     """
     ordered = np.sort(values := checked(costs))
     if not 0.0 < share < 1.0 or not 0.0 < confidence < 1.0 or ordered[0] <= 0.0:
@@ -89,10 +89,10 @@ def asked_walltime(
     rank = _bounding_rank(worth, share, confidence)
     basis: Basis
     if rank is not None:
-        # Of as many runs as these are worth; of these themselves the same way up.
+        # The rank among effective_n runs, scaled to n.
         place = min(math.ceil(rank * n / math.floor(worth)), n)
         seconds, basis = float(ordered[place - 1]), "order statistic"
-        why = f"the {_ordinal(place)} of {n} runs by time bounds it, whatever the distribution"
+        why = f"the {_ordinal(place)} of {n} runs by time bounds it for any distribution"
     else:
         model = _tail_bound(ordered, worth, share, confidence)
         slowest = float(ordered[-1])
@@ -100,14 +100,15 @@ def asked_walltime(
         seconds = slowest if model is None else max(model, slowest)
         late = f"{unseen_share(worth, confidence):.0%} of all runs may be later than any of these"
         why = {
-            "tail model": f"if longer times become rarer exponentially or faster: {n} runs are too "
-            f"few to know, up to {late}",
-            "slowest seen": f"if longer times become rarer exponentially or faster: {n} runs are "
-            f"too few to know, and the slowest of them took as long as that gives; up to {late}",
+            "tail model": f"assuming a tail that decays exponentially or faster: {n} runs are too "
+            f"few to verify it, up to {late}",
+            "slowest seen": f"assuming a tail that decays exponentially or faster: {n} runs are "
+            f"too few to verify it, and the slowest took at least as long as its bound; up to "
+            f"{late}",
         }[basis]
         if model is None:
             few = "one run is" if n == 1 else f"{n} runs are"
-            why = f"{few} too few for anything but the slowest seen: up to {late}"
+            why = f"{few} too few for any bound but the slowest run: up to {late}"
     deviation = float(values.std(ddof=1)) if n > 1 else 0.0
     return Walltime(
         seconds=seconds,
@@ -124,7 +125,7 @@ def asked_walltime(
 
 
 def cost_of_asking(costs: Sequence[float] | Floats, seconds: float) -> WalltimeChoice:
-    """What asking for so many seconds costs, if runs go on to take as long as these did."""
+    """The cost of requesting ``seconds``, if future runs take as long as ``costs``."""
     values = checked(costs)
     late = values > seconds
     killed = int(np.count_nonzero(late))
@@ -140,23 +141,24 @@ def cost_of_asking(costs: Sequence[float] | Floats, seconds: float) -> WalltimeC
 
 
 def fewest_runs(share: float = 0.99, confidence: float = 0.95) -> int:
-    """How many runs the slowest of which bounds the quantile: share**n <= 1 - confidence."""
+    """Minimum number of runs whose slowest bounds the quantile: share**n <= 1 - confidence."""
     return math.ceil(math.log(1.0 - confidence) / math.log(share) - RELATIVE)
 
 
 def unseen_share(worth: float, confidence: float = 0.95) -> float:
-    """The greatest share of runs of a kind of which so many independent ones show none, with this
-    confidence: (1 - share)**worth = 1 - confidence (the "rule of three": J. Hanley, A.
-    Lippman-Hand: If nothing goes wrong, is everything all right?, JAMA 249, 1983, 1743-1745).
+    """Upper confidence bound of the share of an event that ``worth`` independent runs don't show.
+
+    (1 - share)**worth = 1 - confidence (the "rule of three": J. Hanley, A. Lippman-Hand: If nothing
+    goes wrong, is everything all right?, JAMA 249, 1983, 1743-1745).
     """
     return float(1.0 - (1.0 - confidence) ** (1.0 / max(worth, 1.0)))
 
 
 def _bounding_rank(worth: float, share: float, confidence: float) -> int | None:
-    """The least rank, from 1, whose order statistic exceeds the quantile so surely; None if none.
+    """The least rank, from 1, whose order statistic bounds the quantile; None if there is none.
 
-    X(k) of n exceeds it unless fewer than k lie below it, which is binomial (David & Nagaraja,
-    Order Statistics, 7.1).
+    X(k) exceeds the quantile if fewer than k values lie below it, and that number is binomial
+    (David & Nagaraja, Order Statistics, 7.1).
     """
     from scipy.special import bdtr
 
@@ -169,7 +171,7 @@ def _bounding_rank(worth: float, share: float, confidence: float) -> int | None:
 
 
 def _tail_bound(ordered: Floats, worth: float, share: float, confidence: float) -> float | None:
-    """The quantile's upper bound by exponential tails above thresholds; None of too few values.
+    """The quantile's upper bound by exponential tails above thresholds; None for too few values.
 
     Of k excesses with mean m over a threshold that a share t exceeds, 2 k m / scale is chi-squared
     with 2 k degrees of freedom, and the quantile is threshold + scale * ln(t / (1 - share)).
@@ -181,7 +183,7 @@ def _tail_bound(ordered: Floats, worth: float, share: float, confidence: float) 
         threshold = float(np.quantile(ordered, start))
         above = ordered[ordered > threshold] - threshold
         if above.size < _MIN_ABOVE:
-            # The values farthest out, of few, are as many as are needed, above the next one.
+            # With few values: the greatest _MIN_ABOVE of them, above the next one.
             if ordered.size <= _MIN_ABOVE:
                 continue
             threshold = float(ordered[-_MIN_ABOVE - 1])

@@ -1,0 +1,83 @@
+"""What was chosen for its result: the best of several cells, and weak causes
+
+Intervals must hold the truth of what was chosen, although its result was the reason to choose it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from causes import simulated_repeats, surroundings
+from rate import Rate
+
+from assay.stats.attribution.attribution import attribute
+from assay.stats.compare.chosen import chosen_estimate
+from assay.stats.core.intervals import Estimate, median_interval
+from assay.stats.repeats.repeats import Repeats
+
+_COV, _LAUNCHES = 0.02, 6
+
+
+def rates(trials: int, seed: int) -> Iterable[Rate]:
+    """Every rate that docs/methods/ state of choices."""
+    for count, spread, shape in (
+        (30, 0.0, "normal"),
+        (30, 0.0, "t4"),
+        (30, 1.0, "normal"),
+        (30, 4.0, "normal"),
+        (5, 1.0, "normal"),
+        (2, 0.0, "normal"),
+    ):
+        random = np.random.default_rng((seed, count))
+        held = sum(_holds(random, count, spread, shape) for _ in range(trials))
+        yield Rate(
+            "the interval of the best holds its time",
+            f"{count} cells that differ by {spread:g} standard errors, 6 launches, {shape}, CoV 2%",
+            held,
+            trials,
+            0.92,
+            "coverage",
+        )
+    for n, share in ((20, 0.3), (30, 0.2), (50, 0.1)):
+        random = np.random.default_rng((seed, n))
+        held = of = 0
+        for _ in range(trials):
+            for found in attribute(_weak(random, n, share)).shares:
+                if found.cause == "clock":
+                    of += 1
+                    held += found.ci95[0] <= share <= found.ci95[1]
+        if of:
+            yield Rate(
+                "the interval of a weak cause holds its share, where named",
+                f"{share:.0%} of variance, n = {n}",
+                held,
+                of,
+                0.92,
+                "coverage",
+            )
+
+
+def _holds(random: np.random.Generator, count: int, spread: float, shape: str) -> bool:
+    """Whether the interval of the best of ``count`` cells holds its time.
+
+    ``spread``: of their times, in standard errors of a cell's mean.
+    """
+    truth = np.exp(spread * _COV / math.sqrt(_LAUNCHES) * random.normal(size=count))
+    size = (count, _LAUNCHES)
+    noise = random.normal(size=size) if shape == "normal" else random.standard_t(4, size) / 2**0.5
+    rows = truth[:, None] * np.exp(_COV * noise)
+    best = int(np.argmin(np.median(rows, axis=1)))
+    own = Estimate(float(np.median(rows[best])), median_interval(rows[best]))
+    interval = chosen_estimate(own, list(rows), best).interval
+    return interval is not None and bool(interval[0] <= truth[best] <= interval[1])
+
+
+def _weak(random: np.random.Generator, n: int, share: float) -> Repeats:
+    """A cell in which the cores' clock explains ``share`` of the log cost's variance."""
+    around = surroundings(random, n)
+    slow = random.normal(size=n)
+    around["clock_rate"] = 2.6e9 * (1.0 - 1e-3 * slow)
+    log_cost = math.sqrt(share) * slow + math.sqrt(1.0 - share) * random.normal(size=n)
+    return simulated_repeats(np.exp(0.01 * log_cost), around)

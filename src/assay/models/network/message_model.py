@@ -1,0 +1,143 @@
+"""The model of message times: lines of time against size, with what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.models.network.dips import Dip
+from assay.models.network.minimum import DETERMINED
+from assay.stats.core.intervals import Interval
+
+Floats = npt.NDArray[np.float64]
+
+# A change with a step of at least this share of the time is a change of protocol.
+MIN_STEP = 0.05
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Ping-pong over sizes. ``bytes`` ascend; ``seconds``: median half round trips, positive.
+
+    ``scatter``: relative standard error of each, or None where unknown. ``launches``: seconds by
+    launch (rows) and size (columns), NaN where a launch did not measure it; None where only
+    medians are known, as of published curves.
+    """
+
+    bytes: Floats
+    seconds: Floats
+    scatter: Floats | None = None
+    launches: Floats | None = None
+
+
+@dataclass(frozen=True)
+class ParameterEstimate:
+    """A parameter with its 95% interval; None with fewer than six launches.
+
+    ``value`` in the parameter's unit; ``ci95``: its 95% interval. Both are positive for times,
+    gaps, bandwidths and sizes; a step of time has a sign.
+    """
+
+    value: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One line: from size ``first`` to ``last`` (bytes). ``latency``: L + 2o (s). ``gap``: G (s/B).
+
+    Both are None where not determined: the line's value is not positive, or its interval spans more
+    than a factor of ten. ``intercept`` (s) and ``slope`` (s/B): the line itself. Far from 0 B the
+    intercept is no latency, and may be negative. ``points``: sizes it was fitted to.
+    """
+
+    first: int
+    last: int
+    latency: ParameterEstimate | None
+    gap: ParameterEstimate | None
+    points: int
+    intercept: float
+    slope: float
+
+    @property
+    def rate(self) -> ParameterEstimate | None:
+        """1/G in B/s; None where G is not determined."""
+        if self.gap is None:
+            return None
+        ends = self.gap.ci95
+        return ParameterEstimate(1 / self.gap.value, (1 / ends[1], 1 / ends[0]) if ends else None)
+
+    def seconds(self, bytes_: float) -> float:
+        """The line's time for a size."""
+        return self.intercept + self.slope * bytes_
+
+
+@dataclass(frozen=True)
+class ProtocolChange:
+    """Where one line ends and another begins: above ``below`` bytes and at most at ``at``.
+
+    ``surely_after``, ``latest``: the range that the fit allows: above the former and at most at the
+    latter. ``step``: seconds by which the time jumps (negative: down), the smallest between
+    ``below`` and ``at``; ``share``: of the time by the line before, always above -1; 0 where a line
+    has no positive time there, so that the step is not determined.
+    """
+
+    below: int
+    at: int
+    surely_after: int
+    latest: int
+    step: ParameterEstimate
+    share: float
+
+    @property
+    def place(self) -> ParameterEstimate:
+        """The first size of the new line in bytes, and between which sizes it begins."""
+        return ParameterEstimate(float(self.at), (float(self.surely_after), float(self.latest)))
+
+    @property
+    def protocol(self) -> bool:
+        """Whether the time jumps, unlike at a change of slope alone (the end of a cache).
+
+        It jumps up where rendezvous begins, or down if an earlier switch would have been faster.
+        The step's interval excludes 0, and its place is known to within a factor of ten.
+        """
+        certain = self.step.ci95 is None or not self.step.ci95[0] <= 0 <= self.step.ci95[1]
+        placed = self.latest <= DETERMINED * max(self.surely_after, 1)
+        return certain and placed and abs(self.share) >= MIN_STEP
+
+
+@dataclass(frozen=True)
+class LogGP:
+    """The model of a sweep.
+
+    ``bandwidth``: asymptotic r∞ = 1/G of the last piece (B/s). ``half_size``: the smallest size
+    that reaches half of it (B): Hockney's n½, which for a single line is latency/G. Either is None
+    where it is not determined (its interval spans more than a factor of ten). ``misfit``: root mean
+    square of the relative residuals. ``left_out``: sizes that no line fits (slower or faster than
+    their neighbours).
+
+    ``pieces``: the straight lines, by message size; ``changes``: where one follows another;
+    ``dips``: message sizes at which the bandwidth falls and no change of protocol explains it.
+    """
+
+    pieces: tuple[Piece, ...]
+    changes: tuple[ProtocolChange, ...]
+    dips: tuple[Dip, ...]
+    bandwidth: ParameterEstimate | None
+    half_size: ParameterEstimate | None
+    misfit: float
+    left_out: tuple[int, ...] = field(default=())
+
+    def seconds(self, bytes_: float) -> float:
+        """The modelled time of half a round trip."""
+        return next(
+            (piece for piece in reversed(self.pieces) if bytes_ >= piece.first), self.pieces[0]
+        ).seconds(bytes_)
+
+    @property
+    def threshold(self) -> ProtocolChange | None:
+        """The change of protocol with the greatest step: most likely eager to rendezvous."""
+        changes = [change for change in self.changes if change.protocol]
+        return max(changes, key=lambda change: abs(change.share), default=None)

@@ -1,0 +1,113 @@
+"""The minimum of data of each method that fits, tests or compares measurements of the network.
+
+Below it a method isn't applied: its result would depend on single launches. All counts are minima
+for a statement, not recommendations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.stats.core.intervals import smallest_size
+
+# The fewest launches with a 95% interval of the median; without one nothing can be certain.
+LAUNCHES = smallest_size()
+# A positive quantity whose 95% interval spans more than this factor is not determined.
+DETERMINED = 10.0
+
+
+@dataclass(frozen=True)
+class MissingData:
+    """What a method lacks.
+
+    ``method``: its name. ``launches``: of the points that it would use, and ``least_launches``: how
+    many each of them needs. ``points``: how many were measured, and ``least_points``: how many it
+    needs; ``noun``: what a point is. ``span``: the largest over the smallest positive point, and
+    ``least_span``: the smallest such ratio for this method.
+    """
+
+    method: str
+    launches: int
+    least_launches: int
+    points: int
+    least_points: int
+    noun: str
+    span: float
+    least_span: float
+
+    @property
+    def lacks_launches(self) -> bool:
+        """Whether launches are missing."""
+        return self.launches < self.least_launches
+
+    @property
+    def lacks_points(self) -> bool:
+        """Whether points are missing, or cover too small a range."""
+        return self.points < self.least_points or self.span < self.least_span
+
+
+@dataclass(frozen=True)
+class MinimumData:
+    """The fewest data of a method.
+
+    ``method``: its name. ``launches``: of every point that it uses. ``points``: their number;
+    ``noun``: what a point is, in the singular. ``span``: the least ratio of the largest to the
+    smallest positive point.
+    """
+
+    method: str
+    launches: int
+    points: int
+    noun: str
+    span: float = 1.0
+
+    def missing(self, launches: Mapping[int, int]) -> MissingData | None:
+        """What the points lack, by point (size, rank count) its number of launches; None if enough.
+
+        Points with too few launches don't count, so that a single one doesn't prevent the method.
+        """
+        enough = [point for point, count in launches.items() if count >= self.launches]
+        if len(enough) >= self.points and _span(enough) >= self.span:
+            return None
+        # The launches of the best measured points, as many as are needed: those to be raised.
+        counts = sorted(launches.values(), reverse=True)[: self.points]
+        wide = _span(list(launches)) >= self.span and len(launches) >= self.points
+        fewest = min(launches.values(), default=0) if wide else min(counts, default=0)
+        return MissingData(
+            method=self.method,
+            launches=fewest,
+            least_launches=self.launches,
+            points=len(launches),
+            least_points=self.points,
+            noun=self.noun,
+            span=_span(list(launches)),
+            least_span=self.span,
+        )
+
+
+def _span(points: list[int]) -> float:
+    """The largest over the smallest positive point; 1 without any."""
+    positive = [point for point in points if point > 0]
+    return max(positive) / min(positive) if positive else 1.0
+
+
+# A line has two parameters. Five sizes leave three degrees of freedom to its residuals, so that
+# Student's t is 3.2 (with one it is 12.7). Over less than a factor of 64 either the latency or the
+# time per byte has hardly any influence on the times.
+LOGGP = MinimumData("LogGP", LAUNCHES, 5, "message size", 64.0)
+HALF_SIZE = MinimumData("n½", LAUNCHES, 5, "message size", 64.0)
+# Two lines of at least three sizes each, and two sizes more for the F test between one and two.
+PROTOCOL_CHANGES = MinimumData("protocol changes", LAUNCHES, 8, "message size", 64.0)
+# Where a change of protocol can't be found, its fall of bandwidth would be reported as a dip.
+DIPS = MinimumData("dips of bandwidth", LAUNCHES, PROTOCOL_CHANGES.points, "message size", 64.0)
+# Two laws of two parameters each; four powers of two are a factor of 8.
+GROWTH = MinimumData("growth with ranks", LAUNCHES, 4, "rank count", 8.0)
+ORDERS = MinimumData("rank orders", LAUNCHES, 2, "order")
+TIMINGS = MinimumData("timing after a barrier", LAUNCHES, 2, "timing")
+SHARES = MinimumData("shares of a single pair's bandwidth", LAUNCHES, 2, "cell")
+SENDERS = MinimumData("slowdown of concurrent senders", LAUNCHES, 2, "number of senders")
+# With fewer nodes even perfect groups occur by chance more often than ``topology.FALSE_ALARMS``.
+GROUPS = MinimumData("groups, slow nodes and slow pairs", LAUNCHES, 6, "node")
+# With fewer hops there are too few spacings for a test (``outliers.upper_outliers``).
+HOPS = MinimumData("slow hops", LAUNCHES, 6, "hop")

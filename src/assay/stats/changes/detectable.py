@@ -1,0 +1,160 @@
+"""The smallest step that the tests for changes detect in series like given runs, by simulation.
+
+A step is reported if the sequential scan detects it and if the permutation test confirms it. Steps
+of increasing size are added to permutations of the runs' own residuals, so that their modes, tails
+and dependence count. Of both tests the parts that decide are repeated, for all permutations at
+once: the scan's statistic at the place of the step with all its thresholds, and the gain of the
+best split against the gain that permutations without a step exceed with probability ``level``.
+docs/methods/history.md, "Too variable to tell", has the power of the whole method at these sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from functools import cache
+
+import numpy as np
+
+from assay.stats.changes.reordering import critical_gain, gains_of, reordered
+from assay.stats.changes.scan import (
+    FIRST,
+    FLOOR,
+    LEAST_VARIANCE,
+    LEVELS,
+    ROBUST,
+    SPLITS,
+    WINDOW,
+    block_of,
+    clips_of,
+    inflation,
+    robust_scale,
+    settled_runs,
+    thresholds,
+)
+from assay.stats.core.intervals import Floats
+
+# Probability with which the smallest detectable step is detected; permutations; sizes, in standard
+# deviations of a run.
+POWER, _ORDERS = 0.8, 200
+_SIZES = np.geomspace(0.1, 40.0, 25)
+# Longer series are examined by this many of their runs.
+_LONGEST = 400
+
+
+def detectable_step(
+    residuals: Floats, before: int, after: int, *, rho: float, level: float
+) -> float | None:
+    """The smallest relative step that is detected with probability ``POWER``.
+
+    ``residuals``: of ``before + after`` runs around their levels, in logarithms and in order of
+    time. ``before`` and ``after``: numbers of runs before and after the step. ``rho``:
+    autocorrelation of neighbouring runs. ``level``: p at which a step is reported. None if neither
+    test can show a step in so few runs; infinite if the runs vary so much that no size suffices.
+    """
+    if not _possible(before, after, level):
+        return None
+    before, after = min(before, _LONGEST), min(after, _LONGEST)
+    own = residuals - np.median(residuals)
+    scale = robust_scale(own)
+    own = own / scale
+    critical = critical_gain(own, rho, level)
+    if critical is None:
+        return math.inf
+    # Residuals around two fitted levels are smaller than deviations from the true ones.
+    own = own * math.sqrt(own.size / max(own.size - 2, 1))
+    rows = reordered(own, rho, _ORDERS)[:, -(before + after) :]
+    rule = rho, critical
+
+    @cache
+    def power(at: int) -> float:
+        return _power(rows, before, float(_SIZES[at]), rule)
+
+    at = bisect_left(range(_SIZES.size), POWER, key=power)
+    if at == _SIZES.size:
+        return math.inf
+    size = float(_SIZES[at])
+    if at:
+        part = (POWER - power(at - 1)) / (power(at) - power(at - 1))
+        size = float(_SIZES[at - 1] * (_SIZES[at] / _SIZES[at - 1]) ** part)
+    return math.expm1(min(size * scale, 700.0))
+
+
+def fewest_runs(level: float) -> int:
+    """The number of runs from which on a step halfway through them can be detected at ``level``."""
+    n = FIRST + SPLITS[0]
+    while not _possible(*halves(n), level):
+        n += 1
+    return n
+
+
+def halves(runs: int) -> tuple[int, int]:
+    """Numbers of runs before and after a step halfway through them, and after the first test."""
+    before = min(max(runs - runs // 2, FIRST), runs)
+    return before, runs - before
+
+
+def _possible(before: int, after: int, level: float) -> bool:
+    """Whether the scan tests so many runs and a permutation test can have a p of ``level``."""
+    if before < FIRST or after < SPLITS[0]:
+        return False
+    return math.comb(before + after, min(before, after)) * level >= 1.0
+
+
+def _power(rows: Floats, before: int, step: float, rule: tuple[float, float]) -> float:
+    """The share of rows in which a step of this size after ``before`` runs is reported."""
+    rho, critical = rule
+    moved = rows + np.where(np.arange(rows.shape[1]) >= before, step, 0.0)
+    confirmed = gains_of(_scores(moved)).max(axis=1) >= critical
+    return float((_scanned(moved, before, rho) & confirmed).mean())
+
+
+def _scanned(rows: Floats, before: int, rho: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether the scan's statistic for a step after ``before`` runs exceeds its threshold, after
+    any number of runs since then.
+    """
+    found = np.zeros(rows.shape[0], dtype=bool)
+    start = max(before - WINDOW, 0)
+    m, scored = before - start, -1
+    scores = rows
+    for k, level in zip(SPLITS, LEVELS, strict=True):
+        stop = before + k
+        if stop > rows.shape[1]:
+            break
+        if (first := block_of(stop - 1)) != scored:
+            scores, scored = _scored(rows, first), first
+        near, far = scores[:, start:before], scores[:, before:stop]
+        df = m + k - 2
+        variance = (near.var(axis=1) * m + far.var(axis=1) * k) / df
+        sizes = np.array([k, m], dtype=np.float64)
+        error = np.sqrt(
+            np.maximum(variance, LEAST_VARIANCE) * np.sum(inflation(rho, sizes) / sizes)
+        )
+        known = thresholds(level)
+        found |= (far.mean(axis=1) - near.mean(axis=1)) / error > known[min(df, known.size - 1)]
+    return found
+
+
+def _scored(rows: Floats, first: int) -> Floats:
+    """The scan's scores, by the runs before ``first``."""
+    known = rows[:, :first]
+    centre = np.median(known, axis=1, keepdims=True)
+    settled = known[:, : settled_runs(first)] - centre
+    scale = _scales(settled)
+    clip = clips_of(settled / scale)[:, None]
+    return np.asarray(np.clip((rows - centre) / scale, -clip, clip))
+
+
+def _scales(rows: Floats) -> Floats:
+    """``clipped_scale`` of each row, as a column."""
+    limit = 3.0 * ROBUST * np.median(np.abs(rows), axis=1, keepdims=True)
+    clipped = np.clip(rows, -limit, limit)
+    return np.asarray(np.maximum(np.sqrt(np.mean(clipped**2, axis=1, keepdims=True)), FLOOR))
+
+
+def _scores(rows: Floats) -> Floats:
+    """``scores_of`` of each row."""
+    z = rows - np.median(rows, axis=1, keepdims=True)
+    z = z / np.maximum(ROBUST * np.median(np.abs(z), axis=1, keepdims=True), FLOOR)
+    clip = clips_of(z)[:, None]
+    return np.asarray(np.clip(z, -clip, clip))

@@ -1,0 +1,80 @@
+"""The best of several results: an estimate that allows for its having been chosen as the best.
+
+The least of several medians is the least partly by chance, and looks better than it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.stats.core.intervals import Estimate, Floats, Interval, checked
+
+# A result counts as comparable to the best if its median is less than this many standard errors of
+# the difference away. All of 30 equal ones are, nearly always.
+COMPARABLE = 4.0
+# The variance of a median of normal values over that of their mean.
+_OF_MEDIAN = math.pi / 2.0
+
+
+class ChosenEstimate(NamedTuple):
+    """The estimate of a chosen result, with its 95% interval, and ``among`` how many comparable
+    ones (itself included) it was chosen; 1 if it was clearly the best.
+    """
+
+    value: float
+    interval: Interval | None
+    among: int
+
+
+def chosen_estimate(
+    own: Estimate, values: Sequence[Sequence[float] | Floats], chosen: int
+) -> ChosenEstimate:
+    """The median of the best of several candidates, corrected for the choice.
+
+    ``own``: its median with the interval of its own launches, in any unit. ``values``: the costs of
+    each candidate's launches, above 0; ``chosen``: its place among them. Empirical Bayes: on
+    logarithms the medians of the comparable candidates have a common mean, a variance between
+    candidates (R. DerSimonian, N. Laird: Meta-analysis in clinical trials, Controlled Clinical
+    Trials 7, 1986, 177-188) and their standard errors, from the pooled scatter of launches; the
+    estimate is the chosen one's expectation given its median (B. Efron, C. Morris: Stein's
+    estimation rule and its competitors, Journal of the American Statistical Association 68, 1973,
+    117-130). The interval is that of ``own``, extended to where it would lie around the estimate,
+    so that it is never narrower. Without scatter, or other candidates, ``own`` is returned.
+    """
+    groups = [np.log(checked(each)) for each in values]
+    medians = np.array([np.median(each) for each in groups])
+    counts = np.array([each.size for each in groups])
+    freedom = int((counts - 1).sum())
+    varied = [each for each in groups if np.ptp(each) > 0.0]
+    scatter = sum(float(((each - each.mean()) ** 2).sum()) for each in varied)
+    if not varied:
+        return ChosenEstimate(*own, 1)
+    # A single value is its own median.
+    errors = scatter / freedom * np.where(counts > 2, _OF_MEDIAN, 1.0) / counts
+    apart = medians - medians[chosen]
+    near = apart <= COMPARABLE * np.sqrt(errors + errors[chosen])
+    among = int(near.sum())
+    if among < 2:
+        return ChosenEstimate(*own, 1)
+    between = _between(medians[near], errors[near])
+    weights = 1.0 / (errors[near] + between)
+    common = float(np.average(medians[near], weights=weights))
+    kept = between / (between + float(errors[chosen]))
+    by = math.exp((1.0 - kept) * (common - float(medians[chosen])))
+    interval = own.interval
+    if interval is not None:
+        interval = min(interval[0], interval[0] * by), max(interval[1], interval[1] * by)
+    return ChosenEstimate(own.value * by, interval, among)
+
+
+def _between(values: Floats, errors: Floats) -> float:
+    """The variance between values with these squared standard errors, by moments; at least 0."""
+    weights = 1.0 / errors
+    total = float(weights.sum())
+    common = float(np.average(values, weights=weights))
+    excess = float((weights * (values - common) ** 2).sum()) - (values.size - 1)
+    return max(excess / (total - float((weights**2).sum()) / total), 0.0)

@@ -1,0 +1,105 @@
+"""Two sides' results of one cell: their ratio, and the launches that a verdict would need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.stats.compare.group_tests import hodges_lehmann
+from assay.stats.core.intervals import Floats, Interval, checked
+
+# More launches per side than this are not proposed.
+MOST_LAUNCHES = 1000
+_POWER = 0.8
+
+
+def ratio_of_sides(
+    one: Sequence[float] | Floats, other: Sequence[float] | Floats
+) -> tuple[float | None, Interval | None]:
+    """By which factor ``other``'s values are greater, with its 95% interval.
+
+    Hodges and Lehmann's (1963) estimate of the shift of logarithms: the median of all ratios. The
+    interval inverts Mann and Whitney's test, so that it needs no normal distribution; it is None
+    where there are too few values (under four per side), and both are None where a value is not
+    positive.
+    """
+    x, y = checked(one), checked(other)
+    if min(x.min(), y.min()) <= 0.0:
+        return None, None
+    shift, interval = hodges_lehmann(np.log(x), np.log(y))
+    if interval is None:
+        return math.exp(shift), None
+    return math.exp(shift), (math.exp(interval[0]), math.exp(interval[1]))
+
+
+def launches_needed(
+    one: Sequence[float] | Floats,
+    other: Sequence[float] | Floats,
+    margin: float,
+    tests: int,
+) -> int | None:
+    """Launches per side with which these differences would probably (80%) give a verdict.
+
+    Either the difference becomes significant at 5% after Holm's correction for ``tests`` tests, or
+    its interval lies within ``margin``. Normal approximation with the standard deviation of
+    logarithms within the sides. None for more than ``MOST_LAUNCHES``, for values that are not
+    positive, and for a side with a single value.
+    """
+    from scipy.special import ndtr, ndtri
+
+    x, y = checked(one), checked(other)
+    if min(x.min(), y.min()) <= 0.0 or min(x.size, y.size) < 2:
+        return None
+    logs = (np.log(x), np.log(y))
+    variance = float(np.mean([values.var(ddof=1) for values in logs]))
+    difference = abs(float(np.median(logs[1]) - np.median(logs[0])))
+    limit = math.log1p(margin)
+    significant = -float(ndtri(0.025 / max(tests, 1)))
+    n = np.arange(2, MOST_LAUNCHES + 1, dtype=np.float64)
+    error = np.sqrt(2.0 * variance / n) if variance > 0.0 else np.full(n.size, 1e-12)
+    differs = ndtr(difference / error - significant)
+    room = limit / error - 1.96
+    alike = ndtr(room - difference / error) - ndtr(-room - difference / error)
+    enough = np.flatnonzero(np.maximum(differs, np.maximum(alike, 0.0)) >= _POWER)
+    return int(n[enough[0]]) if enough.size else None
+
+
+def mean_ratio(
+    one: Sequence[Floats], other: Sequence[Floats]
+) -> tuple[float | None, Interval | None]:
+    """The geometric mean over cells of ``other``'s ratio to ``one``, with its 95% interval.
+
+    ``one``, ``other``: the values of each cell by launch, cells in the same order. The ratio is
+    that of medians. The interval is Welch's, from each block's mean logarithm over all cells: the
+    r-th launches of all cells are a block, so that the interval allows for what they have in
+    common. None where a value is not positive; the interval is None under three blocks per side.
+    """
+    from scipy import stats
+
+    if not one or min(float(values.min()) for values in (*one, *other)) <= 0.0:
+        return None, None
+    centres = [
+        math.log(float(np.median(y)) / float(np.median(x))) for x, y in zip(one, other, strict=True)
+    ]
+    mean = sum(centres) / len(centres)
+    sides = [_blocks(one), _blocks(other)]
+    if min(side.size for side in sides) < 3:
+        return math.exp(mean), None
+    variances = [float(side.var(ddof=1)) / side.size for side in sides]
+    total = sum(variances)
+    if total <= 0.0:
+        return math.exp(mean), (math.exp(mean), math.exp(mean))
+    freedom = total**2 / sum(
+        variance**2 / (side.size - 1) for variance, side in zip(variances, sides, strict=True)
+    )
+    half = float(stats.t.ppf(0.975, freedom)) * math.sqrt(total)
+    return math.exp(mean), (math.exp(mean - half), math.exp(mean + half))
+
+
+def _blocks(cells: Sequence[Floats]) -> Floats:
+    """The mean logarithm over cells of each block that all cells have."""
+    count = min(values.size for values in cells)
+    logs = np.array([np.log(values[:count] / np.median(values)) for values in cells])
+    return np.asarray(logs.mean(axis=0))
